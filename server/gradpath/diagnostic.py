@@ -1,0 +1,102 @@
+"""What gradpath reports, as frozen data: no LSP types, no Python syntax trees, no rendering.
+
+Lines and columns count from 1; columns count Unicode code points. Only `lsp/convert.py` knows other units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Level(str, Enum):
+    """How certain and how grave a report is; the order of the members is the order of gravity."""
+
+    HINT = "hint"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Safety(str, Enum):
+    """What a fix may change.
+
+    `SAFE`: forward values and, wherever the original ran, gradients stay. `UNSAFE`: the meaning may change, so a
+    person decides. `DISPLAY`: advice only, without edits.
+    """
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Position:
+    """A place between two code points: `line` and `column` count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Range:
+    """A half-open stretch of text from `start` to `end`."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One step of a diagnostic's story; labels stand in execution order.
+
+    `primary` marks the label that lies on the squiggle. `path` may name another file than the diagnostic's.
+    """
+
+    path: str
+    range: Range
+    message: str
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The replacement of `range` in the file `path` by `new_text`; an empty range inserts."""
+
+    path: str
+    range: Range
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A way out: its edits are applied together or not at all, and never overlap.
+
+    `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
+    """
+
+    title: str
+    safety: Safety
+    edits: tuple[Edit, ...] = ()
+    preferred: bool = False
+    rewrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A fault at `range` of the file `path`, with its story and the ways out.
+
+    `message` is the headline (one sentence, at most 120 characters); `pytorch` is the exact text that PyTorch raises,
+    or None where nothing is raised; `help` is the preferred way out; `alternatives` are the others with their cost.
+    """
+
+    path: str
+    range: Range
+    rule: str
+    family: str
+    level: Level
+    message: str
+    labels: tuple[Label, ...] = ()
+    pytorch: str | None = None
+    help: str = ""
+    alternatives: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()

@@ -1,0 +1,139 @@
+"""A diagnostic as a story under its source: what a person reads in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradpath.diagnostic import Diagnostic, Label, Level
+from gradpath.render.report import Report, SourceLookup, SourceText
+from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
+from gradpath.render.width import LONGEST, row_of, safe_text
+
+_INDENT = "   "
+_NO_WAY_OUT = "not a way out:"
+_NEAR = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A label with the words that stand behind its underline."""
+
+    label: Label
+    words: str
+
+
+def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = PLAIN) -> str:
+    """One diagnostic as several lines, without a final line break.
+
+    The labels stand in execution order; a label in another file is introduced by that file's name.
+    """
+    start = diagnostic.range.start
+    place = style.paint(safe_text(f"{diagnostic.path}:{start.line}:{start.column}:"), BOLD)
+    level = style.paint(f"{diagnostic.level.value}[{diagnostic.rule}]", LEVEL_COLOURS[diagnostic.level])
+    lines = [f"{place} {level}: {style.paint(safe_text(diagnostic.message), BOLD)}"]
+    lines += _story(diagnostic, source_of, style)
+    if diagnostic.pytorch:
+        lines.append(f"{_INDENT}{style.paint('PyTorch:', DIM)} {safe_text(diagnostic.pytorch)}")
+    if diagnostic.help:
+        lines.append(f"{_INDENT}{style.paint('help:', GREEN)} {safe_text(diagnostic.help)}")
+    ways = [way for way in diagnostic.alternatives if not way.startswith(_NO_WAY_OUT)]
+    if ways:
+        lines.append(f"{_INDENT}{style.paint('or:', GREEN)} {safe_text(' · '.join(ways))}")
+    for way in diagnostic.alternatives:
+        if way.startswith(_NO_WAY_OUT):
+            rest = safe_text(way[len(_NO_WAY_OUT) :].strip())
+            lines.append(f"{_INDENT}{style.paint(_NO_WAY_OUT, DIM)} {rest}")
+    return "\n".join(lines)
+
+
+def summary(report: Report) -> str:
+    """The line under all diagnostics: how many of each level, in how many files."""
+    if report.files == 0 and not report.diagnostics:
+        return ""
+    checked = _counted(report.files, "file")
+    if not report.diagnostics:
+        return f"No mistakes found in {checked}"
+    counts = [(Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.HINT, "hint")]
+    found = [_counted(report.count(level), word) for level, word in counts if report.count(level)]
+    places = len({diagnostic.path for diagnostic in report.diagnostics})
+    where = checked if places == report.files else f"{places} of {checked}"
+    words = ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else found[0]
+    return f"Found {words} in {where}"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _steps(diagnostic: Diagnostic) -> tuple[_Step, ...]:
+    labels = diagnostic.labels
+    numbered = len(labels) > 1
+    steps = [
+        _Step(label, f"{number}. {label.message}" if numbered else label.message)
+        for number, label in enumerate(labels, start=1)
+    ]
+    if not any(label.primary for label in labels):
+        steps.append(_Step(Label(diagnostic.path, diagnostic.range, "", primary=True), ""))
+    return tuple(steps)
+
+
+def _story(diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> Iterator[str]:
+    steps = _steps(diagnostic)
+    sources = {step.label.path: source_of(step.label.path) for step in steps}
+    digits = max(len(str(step.label.range.start.line)) for step in steps)
+    gutter = max(digits + 2, 5)
+    path, line = diagnostic.path, 0
+    for step in steps:
+        label = step.label
+        source = sources[label.path]
+        number = label.range.start.line
+        if source is None or not 1 <= number <= source.line_count:
+            start = label.range.start
+            yield safe_text(f"{_INDENT}{label.path}:{start.line}:{start.column}: {step.words}").rstrip()
+            path, line = "", 0
+            continue
+        if label.path != path:
+            yield f"{_INDENT}{style.paint(safe_text(f'in {label.path}'), BOLD)}"
+            path, line = label.path, 0
+        row = row_of(source.line(number))
+        shown, moved = row.window(label.range.start.column - 1)
+        if number != line or row.width > LONGEST:
+            between = _only_line_between(source, line, number)
+            if between is not None:
+                yield _source_line(between, row_of(source.line(between)).window(0)[0], gutter, style)
+            elif number < line:
+                yield style.paint(f"{_INDENT}...", DIM)
+            yield _source_line(number, shown, gutter, style)
+            line = number
+        from_point, to_point = _extent(source, label)
+        first = max(row.column(from_point) - moved, 0)
+        length = max(row.column(to_point) - row.column(from_point), 1)
+        if row.width > LONGEST:
+            length = max(min(length, LONGEST - first), 1)
+        colour = LEVEL_COLOURS[diagnostic.level] if label.primary else CYAN
+        mark = ("^" if label.primary else "-") * length
+        words = safe_text(step.words)
+        told = style.paint(f"{mark} {words}" if words else mark, colour)
+        yield f"{style.paint(' ' * gutter + ' |', BLUE)} {' ' * first}{told}"
+
+
+def _source_line(number: int, text: str, gutter: int, style: Style) -> str:
+    return f"{style.paint(f'{number:>{gutter}} |', BLUE)} {text}".rstrip()
+
+
+def _extent(source: SourceText, label: Label) -> tuple[int, int]:
+    """The code points, from 0, that a label underlines on its first line."""
+    text = source.line(label.range.start.line)
+    start = min(label.range.start.column - 1, len(text))
+    if label.range.end.line > label.range.start.line:
+        return start, len(text.rstrip())
+    return start, label.range.end.column - 1
+
+
+def _only_line_between(source: SourceText, line: int, number: int) -> int | None:
+    """The one line of code that stands between two labelled lines, where there is just one: it keeps the flow."""
+    if not 0 < line < number or number - line > _NEAR:
+        return None
+    code = [between for between in range(line + 1, number) if (text := source.line(between).strip()) and text[0] != "#"]
+    return code[0] if len(code) == 1 else None

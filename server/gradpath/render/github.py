@@ -1,0 +1,42 @@
+"""Workflow commands, which GitHub Actions turns into annotations of the changed lines."""
+
+from __future__ import annotations
+
+from gradpath.diagnostic import Diagnostic, Level, Range
+from gradpath.render.report import Problem
+
+_COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
+
+
+def render_github(diagnostic: Diagnostic) -> str:
+    """One annotation; its text is the headline, the steps of the story, and the help."""
+    steps = [
+        f"{number}. {label.path}:{label.range.start.line}: {label.message}"
+        for number, label in enumerate(diagnostic.labels, start=1)
+    ]
+    help_lines = [f"help: {diagnostic.help}"] if diagnostic.help else []
+    text = "\n".join([diagnostic.message, *steps, *help_lines])
+    properties = _properties(diagnostic.path, diagnostic.range, f"gradpath: {diagnostic.rule}")
+    return f"::{_COMMANDS[diagnostic.level]} {properties}::{_data(text)}"
+
+
+def render_github_problem(problem: Problem) -> str:
+    """An annotation for a file that could not be checked."""
+    return f"::error file={_property(problem.path)},title=gradpath::{_data(problem.message)}"
+
+
+def _properties(path: str, range: Range, title: str) -> str:
+    start, end = range.start, range.end
+    parts = {"file": path, "line": str(start.line), "col": str(start.column), "endLine": str(end.line)}
+    if end.line == start.line:
+        parts["endColumn"] = str(end.column)
+    parts["title"] = title
+    return ",".join(f"{name}={_property(value)}" for name, value in parts.items())
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

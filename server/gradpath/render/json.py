@@ -1,0 +1,65 @@
+"""The JSON object that scripts build on; its shape may grow, and what stands does not change."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
+from gradpath.render.report import Report
+
+VERSION = 1
+
+
+def render_json(report: Report) -> str:
+    """The whole report as one JSON object in ASCII, which every terminal encoding carries."""
+    data: dict[str, Any] = {
+        "version": VERSION,
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+        "errors": [{"path": problem.path, "message": problem.message} for problem in report.problems],
+        "files": report.files,
+    }
+    if report.unknowns is not None:
+        rules = Counter(diagnostic.rule for diagnostic in report.diagnostics)
+        data["statistics"] = {"rules": dict(sorted(rules.items())), "unknowns": dict(sorted(report.unknowns.items()))}
+    return json.dumps(data, indent=1)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "path": diagnostic.path,
+        "cell": None,
+        "rule": diagnostic.rule,
+        "family": diagnostic.family,
+        "level": diagnostic.level.value,
+        "message": diagnostic.message,
+        "range": _range(diagnostic.range),
+        "related": [_related(label) for label in diagnostic.labels if not label.primary],
+        "fixes": [_fix(fix) for fix in diagnostic.fixes],
+    }
+
+
+def _related(label: Label) -> dict[str, Any]:
+    return {"path": label.path, "range": _range(label.range), "message": label.message}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "title": fix.title,
+        "safety": fix.safety.value,
+        "preferred": fix.preferred,
+        "edits": [_edit(edit) for edit in fix.edits],
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {"path": edit.path, "range": _range(edit.range), "new_text": edit.new_text}
+
+
+def _range(range: Range) -> dict[str, Any]:
+    return {"start": _position(range.start), "end": _position(range.end)}
+
+
+def _position(position: Position) -> dict[str, int]:
+    return {"line": position.line, "column": position.column}

@@ -1,0 +1,31 @@
+"""Colour for terminals that have it, and nothing for all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradpath.diagnostic import Level
+
+BOLD = "1"
+DIM = "2"
+RED = "1;31"
+GREEN = "1;32"
+YELLOW = "1;33"
+BLUE = "34"
+CYAN = "36"
+
+LEVEL_COLOURS = {Level.ERROR: RED, Level.WARNING: YELLOW, Level.HINT: CYAN}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Whether to colour; the default does not."""
+
+    colour: bool = False
+
+    def paint(self, text: str, code: str) -> str:
+        """`text` in the colour of an SGR code such as `"1;31"`."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+PLAIN = Style()

@@ -1,0 +1,136 @@
+"""Compares the claims of a block with what PyTorch and gradpath did."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.documents.fixes import fix_complaints
+from tests.documents.grammar import Report, Source
+from tests.documents.pages import Block
+from tests.documents.pytorch import Outcome, Raised
+
+from gradpath.check import check
+from gradpath.diagnostic import Diagnostic, Level
+from gradpath.source.document import Document
+
+
+def unproved(block: Block) -> list[str]:
+    """The claims of a block that its own PyTorch run could not prove, and what a fixed block must not claim."""
+    complaints: list[str] = []
+    if len(block.raises) > 1:
+        complaints.append(_at(block, block.raises[1].line, "a program ends at the first `raises:`"))
+    for report in block.reports:
+        if block.fix_of is not None:
+            complaints.append(_at(block, report.line, "a fixed block must be clean"))
+        elif report.level is Level.ERROR and not block.raises:
+            complaints.append(_at(block, report.line, f"nothing proves this error: no `raises:` in {block.name}"))
+        elif report.level is Level.WARNING and not block.raises and not block.facts:
+            complaints.append(_at(block, report.line, f"nothing proves this warning: no `torch:` in {block.name}"))
+    if block.fix_of is not None:
+        complaints += [_at(block, claim.line, "a fixed block must run to its end") for claim in block.raises]
+    return complaints
+
+
+def pytorch_complaints(block: Block, outcome: Outcome) -> list[str]:
+    """Where PyTorch did not do what the block says."""
+    complaints: list[str] = []
+    raised = outcome.raised
+    claimed = block.raises[0] if block.raises else None
+    if raised is None:
+        if claimed is not None:
+            complaints.append(_at(block, claimed.line, f"PyTorch runs to the end, and raises no {claimed}"))
+    else:
+        line = _shown_line(block, raised)
+        seen = f"PyTorch raises {raised.kinds[0]}: {raised.message.strip().splitlines()[0] if raised.message else ''}"
+        if claimed is None:
+            complaints.append(_at(block, line, f"{seen}, and nothing claims it"))
+        elif claimed.line != line:
+            complaints.append(_at(block, line, f"{seen}, which line {claimed.line} claims"))
+        elif claimed.kind not in raised.kinds or (claimed.text or "") not in raised.message:
+            complaints.append(_at(block, line, f"{seen}, not {claimed}"))
+    for fact, trouble in zip(block.facts, outcome.facts, strict=True):
+        if trouble:
+            complaints.append(_at(block, fact.line, f"under PyTorch `{fact.expression}` {trouble}"))
+    return complaints
+
+
+def gradpath_complaints(block: Block) -> list[str]:
+    """Where gradpath did not report what the block says, or reported what it does not say."""
+    found: list[_Finding] = []
+    complaints: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        sources = _written(block, Path(folder))
+        for path, source in sources.items():
+            document = Document(path, source.text)
+            diagnostics = check(document).diagnostics
+            found += [_Finding(source, document, diagnostic) for diagnostic in diagnostics]
+            if not block.files:
+                complaints += fix_complaints(block, document, diagnostics)
+    labels = [
+        (sources[label.path].shown_at(label.range.start.line), label.message)
+        for finding in found
+        for label in finding.diagnostic.labels
+        if label.path in sources
+    ]
+    for note in block.notes:
+        there = [message for line, message in labels if line == note.line]
+        if not any(note.text in message for message in there):
+            complaints.append(_at(block, note.line, f"no label says {note.text!r} here; labels: {there}"))
+    return _compare_reports(block, found) + complaints
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    source: Source
+    document: Document
+    diagnostic: Diagnostic
+
+
+def _written(block: Block, folder: Path) -> dict[str, Source]:
+    """The files of a block by the paths that gradpath is given; on disk where they import each other."""
+    if not block.files:
+        return {block.main.name: block.main}
+    paths = {folder / source.name: source for source in block.sources}
+    for path, source in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source.text, encoding="utf-8")
+    return {str(path): source for path, source in paths.items()}
+
+
+def _compare_reports(block: Block, found: Sequence[_Finding]) -> list[str]:
+    complaints: list[str] = []
+    open_claims = list(block.reports)
+    for finding in found:
+        diagnostic = finding.diagnostic
+        line = finding.source.shown_at(diagnostic.range.start.line)
+        squiggle = finding.document.slice(diagnostic.range)
+        claim = next((claim for claim in open_claims if _matches(claim, line, diagnostic, squiggle)), None)
+        if claim is None:
+            seen = f"{diagnostic.level.value}: [{diagnostic.rule}] {diagnostic.message!r} at {squiggle!r}"
+            complaints.append(_at(block, line, f"gradpath reports {seen}, and nothing claims it"))
+        else:
+            open_claims.remove(claim)
+    complaints += [_at(block, claim.line, f"gradpath does not report {claim}") for claim in open_claims]
+    return complaints
+
+
+def _matches(claim: Report, line: int, diagnostic: Diagnostic, squiggle: str) -> bool:
+    return (
+        claim.line == line
+        and claim.rule == diagnostic.rule
+        and claim.level is diagnostic.level
+        and (claim.message or "") in diagnostic.message
+        and claim.squiggle in (None, squiggle)
+    )
+
+
+def _shown_line(block: Block, raised: Raised) -> int:
+    source = next((source for source in block.sources if source.name == raised.name), None)
+    return block.line if source is None else source.shown_at(raised.line)
+
+
+def _at(block: Block, line: int, message: str) -> str:
+    return f"{block.path}:{line}: {message}"

@@ -1,0 +1,204 @@
+"""The programs of a document: the `py` blocks of a Markdown page, or a whole Python file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.documents.grammar import Claim, Fact, Malformed, Note, Raise, Report, Source, read_source, reason_of_gap
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One test: the program `main`, the files it imports, and what is claimed of them.
+
+    `path` is the document, relative to the project, with `/`. `fix_of` is set for a `fixed` block: the block whose fix
+    must produce this one; `fix_title` then chooses among its fixes.
+    """
+
+    name: str
+    path: str
+    line: int
+    main: Source
+    files: tuple[Source, ...] = ()
+    known_gap: str | None = None
+    fix_of: Block | None = None
+    fix_title: str | None = None
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All files of the program, the one that is run last."""
+        return (*self.files, self.main)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The claims of all files."""
+        return tuple(claim for source in self.sources for claim in source.claims)
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        return tuple(claim for claim in self.claims if isinstance(claim, Report))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(claim for claim in self.claims if isinstance(claim, Note))
+
+    @property
+    def raises(self) -> tuple[Raise, ...]:
+        return tuple(claim for claim in self.claims if isinstance(claim, Raise))
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return tuple(claim for claim in self.claims if isinstance(claim, Fact))
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A place of a document that does not keep to the grammar: a test that fails with `message`."""
+
+    name: str
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    line: int  # of the opening fence
+    info: str
+    text: str
+    section: tuple[str, ...]
+    prose: str  # the line of prose directly before it
+
+
+def documents(root: Path) -> list[Path]:
+    """All documents of the project that are tests."""
+    return [
+        *sorted((root / "server" / "gradpath" / "rules").glob("*.md")),
+        *sorted((root / "tests" / "cases").rglob("*.md")),
+        *sorted((root / "samples").rglob("*.py")),
+    ]
+
+
+def read_document(path: Path, root: Path) -> list[Block | Broken]:
+    """The tests of one document in reading order, each with a name of its own."""
+    shown = path.relative_to(root).as_posix()
+    text = path.read_text(encoding="utf-8")
+    found = _script(shown, text) if path.suffix == ".py" else list(_page(shown, text))
+    return _with_distinct_names(found)
+
+
+def _script(shown: str, text: str) -> list[Block | Broken]:
+    try:
+        source = read_source(shown, text, 1)
+    except Malformed as problem:
+        return [Broken(shown, shown, problem.line, problem.message)]
+    return [Block(shown, shown, 1, source, known_gap=source.known_gap)]
+
+
+def _page(shown: str, text: str) -> Iterator[Block | Broken]:
+    short = shown.removeprefix("tests/cases/").removeprefix("server/gradpath/")
+    before: Block | None = None
+    before_section: tuple[str, ...] = ()
+    files: list[Source] = []
+    for fence in _fences(text):
+        name = ":".join((short, *(_slug(heading) for heading in fence.section)))
+        try:
+            kind = _kind(fence)
+            if kind is None:
+                continue
+            source = read_source(kind.file or "example.py", fence.text, fence.line + 1)
+        except Malformed as problem:
+            yield Broken(name, shown, problem.line, problem.message)
+            continue
+        if kind.file is not None:
+            files.append(source)
+            continue
+        gap = reason_of_gap(fence.prose) or source.known_gap
+        if not kind.fixed:
+            before = Block(name, shown, fence.line, source, tuple(files), gap)
+            before_section, files = fence.section, []
+            yield before
+        elif before is None or before_section != fence.section:
+            yield Broken(name, shown, fence.line, "no block under this heading comes before the fixed one")
+        elif before.files:
+            yield Broken(name, shown, fence.line, "a fixed block belongs to a program of one file")
+        else:
+            name = f"{before.name}:fixed"
+            yield Block(name, shown, fence.line, source, (), gap, fix_of=before, fix_title=kind.title)
+    if files:
+        yield Broken(f"{short}:{files[0].name}", shown, files[0].lines[-1], "no block follows that uses this file")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    fixed: bool = False
+    title: str | None = None
+    file: str | None = None
+
+
+def _kind(fence: _Fence) -> _Kind | None:
+    """What the info string of a fence asks for; None for a block that is no program."""
+    try:
+        words = shlex.split(fence.info)
+    except ValueError:
+        raise Malformed(fence.line, f"cannot read {fence.info!r}") from None
+    match words:
+        case ["py"]:
+            return _Kind()
+        case ["py", "fixed"]:
+            return _Kind(fixed=True)
+        case ["py", "fixed", title]:
+            return _Kind(fixed=True, title=title)
+        case ["py", file] if file.startswith("file=") and file.endswith(".py"):
+            return _Kind(file=file.removeprefix("file="))
+        case ["py", *_]:
+            raise Malformed(fence.line, f"unknown kind of block: {fence.info!r}")
+        case ["python" | "python3" | "Python", *_]:
+            raise Malformed(fence.line, "write `py`: every Python block is run")
+        case _:
+            return None
+
+
+def _fences(text: str) -> Iterator[_Fence]:
+    headings: list[tuple[int, str]] = []
+    prose = ""
+    opening: re.Match[str] | None = None
+    opened_at = 0
+    body: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if opening is not None:
+            if re.fullmatch(rf"`{{{len(opening[1])},}}\s*", line):
+                section = tuple(title for level, title in headings if level > 1)
+                yield _Fence(opened_at, opening[2].strip(), "".join(f"{row}\n" for row in body), section, prose)
+                opening, prose, body = None, "", []
+            else:
+                body.append(line)
+        elif found := re.match(r"(`{3,})([^`]*)$", line):
+            opening, opened_at = found, number
+        elif found := re.match(r"(#{1,6})\s+(.*\S)", line):
+            level = len(found[1])
+            headings = [heading for heading in headings if heading[0] < level] + [(level, found[2])]
+            prose = ""
+        elif line.strip():
+            prose = line
+    if opening is not None:
+        yield _Fence(opened_at, "py never closed", "", (), "")
+
+
+def _slug(heading: str) -> str:
+    return re.sub(r"[^\w.]+", "-", heading.lower()).strip("-")
+
+
+def _with_distinct_names(found: list[Block | Broken]) -> list[Block | Broken]:
+    seen: Counter[str] = Counter()
+    distinct: list[Block | Broken] = []
+    for item in found:
+        seen[item.name] += 1
+        count = seen[item.name]
+        distinct.append(item if count == 1 else replace(item, name=f"{item.name}:{count}"))
+    return distinct

@@ -1,0 +1,111 @@
+"""The command line: one file a subcommand, and only the chosen one is imported."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, Protocol
+
+from gradpath import __version__
+from gradpath.cli import status
+from gradpath.cli.nearest import did_you_mean
+
+
+class Command(Protocol):
+    """What the module of a subcommand offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add the subcommand's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do the work and return the exit status; raises `UsageError` for arguments that make no sense."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    module: str
+    summary: str
+
+
+_COMMANDS = {
+    "check": _Entry("gradpath.cli.check", "find autograd mistakes in files and folders"),
+    "rule": _Entry("gradpath.cli.rule", "show the page of a rule, or the table of all rules"),
+    "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(status.UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit status; `arguments` are those of the process unless given."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        answer = _run(words)
+        sys.stdout.flush()
+        return answer
+    except SystemExit as exit:
+        return exit.code if isinstance(exit.code, int) else status.CLEAN
+    except KeyboardInterrupt:
+        return status.INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return status.BROKEN_PIPE
+
+
+def _run(words: Sequence[str]) -> int:
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is not None and name not in _COMMANDS:
+        return _unknown_command(name)
+    parser = _Parser(
+        prog="gradpath",
+        description="Find PyTorch autograd mistakes in Python source, without running it.",
+        epilog="`gradpath COMMAND --help` tells more about a command.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"gradpath {__version__}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    chosen: tuple[_Parser, Command] | None = None
+    for command, entry in _COMMANDS.items():
+        summary = entry.summary[0].upper() + entry.summary[1:] + "."
+        subparser = subparsers.add_parser(command, help=entry.summary, description=summary, allow_abbrev=False)
+        if command == name:
+            module: Command = importlib.import_module(entry.module)
+            module.configure(subparser)
+            chosen = subparser, module
+    parsed = parser.parse_args(words)
+    if chosen is None:
+        parser.print_help(sys.stderr)
+        return status.UNUSABLE
+    subparser, module = chosen
+    try:
+        return module.run(parsed)
+    except status.UsageError as error:
+        subparser.error(str(error))
+
+
+def _unknown_command(name: str) -> int:
+    if os.path.exists(name) or name.endswith(".py"):
+        hint = f"; did you mean `gradpath check {name}`?"
+    else:
+        hint = did_you_mean(name, _COMMANDS) or f" (there are {', '.join(_COMMANDS)})"
+    print(f"gradpath: unknown command `{name}`{hint}", file=sys.stderr)
+    return status.UNUSABLE
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter's last flush does not complain either."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,122 @@
+"""`gradpath check`: finds mistakes in files and folders, and says so in the format that is wanted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from gradpath.cli import fix
+from gradpath.cli.files import find_files
+from gradpath.cli.output import FORMATS, Output
+from gradpath.cli.run import Checked, check_document, check_files
+from gradpath.cli.settings import Settings, rule_names
+from gradpath.cli.status import UsageError
+from gradpath.cli.terminal import Progress
+from gradpath.diagnostic import Safety
+from gradpath.render.report import Problem
+from gradpath.render.width import safe_text
+from gradpath.source.document import Document, decode_source
+
+_STDIN = "-"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gradpath check`."""
+    parser.epilog = (
+        "Exit status: 0 nothing found at error or warning level; 1 something found; "
+        "2 bad usage, a file that cannot be read, or a broken configuration."
+    )
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
+    add("--output-format", choices=FORMATS, default="full", help="how to say it (default: full)")
+    add("--select", action="append", default=[], metavar="RULES", help="only these rules or families (a,b,c)")
+    add("--ignore", action="append", default=[], metavar="RULES", help="without these rules or families (a,b,c)")
+    add("--config", type=Path, metavar="FILE", help="this pyproject.toml or gradpath.toml instead of the nearest")
+    add("--fix", action="store_true", help="apply safe fixes, and report what is left")
+    add("--unsafe-fixes", action="store_true", help="apply the fixes that may change the meaning as well")
+    add("--diff", action="store_true", help="show what the fixes would change, and write nothing")
+    add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
+    add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
+    add("--statistics", action="store_true", help="count reports by rule, and what could not be followed by cause")
+    add("--exit-zero", action="store_true", help="exit 0 even if something is found")
+    add("--quiet", "-q", action="store_true", help="diagnostics only: no summary, no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check what the arguments name."""
+    settings = Settings(
+        rule_names(arguments.select, "--select"), rule_names(arguments.ignore, "--ignore"), arguments.config
+    )
+    if _STDIN in arguments.paths and len(arguments.paths) > 1:
+        raise UsageError("- stands alone: standard input is not checked together with files")
+    if _STDIN in arguments.paths:
+        return _run_stdin(arguments, settings)
+    if arguments.stdin_filename is not None:
+        raise UsageError("--stdin-filename needs - as the path")
+    return _run_files(arguments, settings)
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
+    if arguments.unsafe_fixes:
+        return Safety.SAFE, Safety.UNSAFE
+    return (Safety.SAFE,) if arguments.fix or arguments.diff else ()
+
+
+def _output(arguments: argparse.Namespace) -> Output:
+    return Output(arguments.output_format, arguments.statistics, arguments.quiet, arguments.diff, arguments.exit_zero)
+
+
+def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
+    if arguments.config is not None:
+        settings.of_file(Path("x.py"))
+    found = find_files(arguments.paths or ["."], settings.excludes)
+    configs = {path: settings.of_file(Path(path)) for path in found.files}
+    progress = Progress(len(found.files), quiet=arguments.quiet)
+    try:
+        outcomes = list(check_files(list(configs.items()), arguments.jobs, progress.step))
+    finally:
+        progress.close()
+    for folder in found.empty:
+        print(f"gradpath: no Python files under {safe_text(folder)}", file=sys.stderr)
+    problems = [*found.problems, *settings.problems]
+    fixes: list[fix.Fixed] = []
+    allowed = _allowed(arguments)
+    if allowed:
+        for index, checked in enumerate(outcomes):
+            if any(diagnostic.fixes for diagnostic in checked.diagnostics):
+                config = configs[checked.path]
+                try:
+                    fixed = fix.fix_file(checked.path, config, allowed, checked, write=not arguments.diff)
+                except fix.UnwritableFile as error:
+                    problems.append(Problem(checked.path, str(error)))
+                    continue
+                fixes.append(fixed)
+                if not arguments.diff:
+                    outcomes[index] = fixed.checked
+    return _output(arguments).tell(outcomes, problems, fixes if allowed else None, sys.stdout)
+
+
+def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
+    name = arguments.stdin_filename or _STDIN
+    config = settings.of_file(Path(arguments.stdin_filename or "stdin.py"))
+    try:
+        document = Document(name, decode_source(sys.stdin.buffer.read()))
+    except ValueError as error:
+        return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)
+    checked = check_document(document, config)
+    allowed = _allowed(arguments)
+    if not allowed:
+        return _output(arguments).tell([checked], settings.problems, None, sys.stdout)
+    fixed = fix.fix_document(document, config, allowed, checked)
+    if arguments.diff:
+        return _output(arguments).tell([checked], settings.problems, [fixed], sys.stdout)
+    # The fixed text goes to standard output, as of any filter, so the diagnostics go to standard error.
+    sys.stdout.buffer.write(fixed.after.text.encode("utf-8"))
+    return _output(arguments).tell([fixed.checked], settings.problems, [fixed], sys.stderr)

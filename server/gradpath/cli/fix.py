@@ -1,0 +1,152 @@
+"""`--fix`: applies fixes to files, each file written whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import tokenize
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from itertools import pairwise
+from pathlib import Path
+
+from gradpath.cli.run import Checked, check_document
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Edit, Safety
+from gradpath.features.edits import apply_edits, overlap, with_newlines_of
+from gradpath.source.document import Document, decode_source
+from gradpath.source.parse import parse
+from gradpath.source.positions import line_starts
+
+_ROUNDS = 10
+_ORDER = (Safety.SAFE, Safety.UNSAFE)
+
+
+class UnwritableFile(Exception):
+    """A file that cannot be replaced; the text is the reason, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A text before and after fixes; `checked` is the outcome for the text after, `count` the fixes in it."""
+
+    before: Document
+    after: Document
+    checked: Checked
+    count: int
+
+
+def fix_document(document: Document, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
+    """Apply fixes of the `allowed` kinds until none is left; `checked` is the outcome for the document as it is.
+
+    A fix after which the text would not parse is left out, so a text that does not parse stays as it is.
+    """
+    current, count = document, 0
+    refused: set[tuple[Edit, ...]] = set()
+    for _ in range(_ROUNDS):
+        after, number = current, 0
+        applied: list[Edit] = []
+        for diagnostic in checked.diagnostics:
+            edits = _edits_for(diagnostic, allowed, current)
+            if not edits or edits in refused or _collide(edits, applied):
+                continue
+            attempt = Document(document.path, apply_edits(current, [*applied, *edits]))
+            if parse(attempt).problems:
+                refused.add(edits)
+                continue
+            after, number = attempt, number + 1
+            applied += edits
+        if after.text == current.text:
+            break
+        rechecked = check_document(after, config)
+        if rechecked.problem is not None:
+            break
+        current, checked, count = after, rechecked, count + number
+    return Fixed(document, current, checked, count)
+
+
+def _edits_for(diagnostic: Diagnostic, allowed: Collection[Safety], document: Document) -> tuple[Edit, ...]:
+    """The edits of the preferred fix among those allowed, else of the first safe one, else of the first; or none.
+
+    A fix that edits other files as well is left to an editor, which can take it back.
+    """
+    fixes = [
+        fix
+        for fix in diagnostic.fixes
+        if fix.safety in allowed and fix.edits and all(edit.path == document.path for edit in fix.edits)
+    ]
+    best = min(fixes, key=lambda fix: (not fix.preferred, _ORDER.index(fix.safety)), default=None)
+    return tuple(with_newlines_of(document, edit) for edit in best.edits) if best else ()
+
+
+def _collide(edits: Sequence[Edit], applied: Sequence[Edit]) -> bool:
+    return any(overlap(edit, other) for edit in edits for other in applied)
+
+
+def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Checked, *, write: bool) -> Fixed:
+    """Fix the file that `checked` is the outcome of, and write it; raises `UnwritableFile`."""
+    try:
+        data = Path(path).read_bytes()
+        text = decode_source(data)
+    except (OSError, ValueError) as error:
+        raise UnwritableFile(str(error)) from error
+    document = Document(path, text)
+    if checked.document is None or checked.document.text != text:
+        checked = check_document(document, config)
+    fixed = fix_document(document, config, allowed, checked)
+    if write and fixed.count:
+        replace_file(path, data, encode_like(data, text, fixed.after.text))
+    return fixed
+
+
+def encode_like(data: bytes, text: str, new_text: str) -> bytes:
+    """`new_text` in the encoding, and with the byte order mark, of `data`, which decodes to `text`."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    try:
+        if text.encode(encoding) != data:
+            raise UnwritableFile(f"fixes not applied: its {encoding} text cannot be written back unchanged")
+        return new_text.encode(encoding)
+    except UnicodeEncodeError as error:
+        raise UnwritableFile(f"fixes not applied: {encoding} has no {error.object[error.start]!r}") from error
+
+
+def replace_file(path: str, data: bytes, new_data: bytes) -> None:
+    """Put `new_data` in place of a file that still holds `data`, by a rename; the mode stays.
+
+    A symbolic link stays and its target is replaced. Raises `UnwritableFile`, and then nothing has changed.
+    """
+    target = os.path.realpath(path)
+    temporary: str | None = None
+    try:
+        if not os.access(target, os.W_OK):
+            raise UnwritableFile("fixes not applied: the file is not writable")
+        handle, temporary = tempfile.mkstemp(prefix=".gradpath-", suffix=".tmp", dir=os.path.dirname(target))
+        with os.fdopen(handle, "wb") as file:
+            file.write(new_data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+        if Path(target).read_bytes() != data:
+            raise UnwritableFile("fixes not applied: the file has changed in the meantime")
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        raise UnwritableFile(f"fixes not applied: {error.strerror or error}") from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def difference(fixed: Fixed) -> Iterator[str]:
+    """The lines of a unified diff, with their line breaks, which `patch -p0` takes."""
+    before, after = _lines(fixed.before.text), _lines(fixed.after.text)
+    for line in unified_diff(before, after, fixed.before.path, fixed.before.path):
+        yield line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(text: str) -> list[str]:
+    starts = [*line_starts(text), len(text)]
+    lines = [text[start:end] for start, end in pairwise(starts)]
+    return lines if lines[-1] else lines[:-1]

@@ -1,0 +1,145 @@
+"""Says what a run found, in the format that is wanted, and answers the shell."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TextIO
+
+from gradpath import __version__
+from gradpath.cli import status
+from gradpath.cli.fix import Fixed, difference
+from gradpath.cli.run import Checked
+from gradpath.cli.terminal import complain, style_for
+from gradpath.diagnostic import Diagnostic, Level
+from gradpath.render.concise import render_concise
+from gradpath.render.full import render_full
+from gradpath.render.github import render_github, render_github_problem
+from gradpath.render.json import render_json
+from gradpath.render.report import Problem, Report, SourceLookup
+from gradpath.render.sarif import render_sarif
+from gradpath.render.style import BOLD, GREEN, RED, Style
+from gradpath.render.summary import render_statistics, render_summary
+from gradpath.render.width import safe_text
+from gradpath.rules import RULES
+from gradpath.source.document import Document, UnreadableSource, read_document
+
+FORMATS = ("full", "concise", "json", "sarif", "github")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How to say it: one of `FORMATS`, and what goes with it."""
+
+    format: str = "full"
+    statistics: bool = False
+    quiet: bool = False
+    diff: bool = False
+    exit_zero: bool = False
+
+    def tell(
+        self,
+        outcomes: Sequence[Checked],
+        problems: Sequence[Problem],
+        fixes: Sequence[Fixed] | None,
+        stream: TextIO,
+    ) -> int:
+        """Write everything to `stream`, complaints to standard error, and return the exit status.
+
+        `fixes` is None unless fixes were asked for.
+        """
+        report = self._report(outcomes, problems, fixes)
+        for problem in report.problems:
+            complain(problem.path, problem.message)
+        if self.diff:
+            _write_difference(fixes or (), stream)
+            stream = sys.stderr
+        elif self.format == "json":
+            stream.write(render_json(report) + "\n")
+        elif self.format == "sarif":
+            stream.write(render_sarif(report, __version__) + "\n")
+        else:
+            stream.writelines(self._lines(report, _lookup(outcomes), style_for(stream)))
+        self._close(report, stream)
+        if report.problems:
+            return status.UNUSABLE
+        found = report.count(Level.ERROR) + report.count(Level.WARNING)
+        return status.FOUND if found and not self.exit_zero else status.CLEAN
+
+    def _report(
+        self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None
+    ) -> Report:
+        unknowns: Counter[str] = Counter()
+        for outcome in outcomes:
+            unknowns.update(outcome.unknowns)
+        failed = [Problem(outcome.path, outcome.problem) for outcome in outcomes if outcome.problem is not None]
+        return Report(
+            diagnostics=tuple(diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics),
+            problems=tuple(sorted({*problems, *failed}, key=lambda problem: (problem.path, problem.message))),
+            files=len(outcomes) - len(failed),
+            unknowns=unknowns if self.statistics else None,
+            fixed=None if fixes is None or self.diff else sum(fixed.count for fixed in fixes),
+            descriptions={rule.id: rule.summary for rule in RULES.values()} if self.format == "sarif" else {},
+        )
+
+    def _lines(self, report: Report, source_of: SourceLookup, style: Style) -> Iterator[str]:
+        for diagnostic in report.diagnostics:
+            yield self._one(diagnostic, source_of, style) + "\n"
+            if self.format == "full":
+                yield "\n"
+        if self.format == "github":
+            for problem in report.problems:
+                yield render_github_problem(problem) + "\n"
+
+    def _one(self, diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> str:
+        match self.format:
+            case "github":
+                return render_github(diagnostic)
+            case "concise":
+                return render_concise(diagnostic, style)
+            case _:
+                return render_full(diagnostic, source_of, style)
+
+    def _close(self, report: Report, stream: TextIO) -> None:
+        """The tables and the summary, which never come between lines that a program reads."""
+        if self.statistics and self.format != "json":
+            tables = stream if self.format in ("full", "concise") else sys.stderr
+            tables.writelines(f"{line}\n" for line in render_statistics(report))
+        if self.format == "full" and not self.quiet:
+            summary = render_summary(report)
+            if summary:
+                stream.write(summary + "\n")
+
+
+def _lookup(outcomes: Sequence[Checked]) -> SourceLookup:
+    known = {outcome.path: outcome.document for outcome in outcomes if outcome.document is not None}
+
+    @cache
+    def source_of(path: str) -> Document | None:
+        if path in known:
+            return known[path]
+        try:
+            return read_document(Path(path), path)
+        except UnreadableSource:
+            return None  # The label is then shown without its source.
+
+    return source_of
+
+
+def _write_difference(fixes: Sequence[Fixed], stream: TextIO) -> None:
+    """A patch for programs; on a terminal the same in colour, and without control characters of the source."""
+    style = style_for(stream)
+    for fixed in fixes:
+        for line in difference(fixed):
+            stream.write(_coloured(line, style) if stream.isatty() else line)
+
+
+def _coloured(line: str, style: Style) -> str:
+    text = safe_text(line.rstrip("\r\n"))
+    if text.startswith(("---", "+++")):
+        return style.paint(text, BOLD) + "\n"
+    return style.paint(text, {"-": RED, "+": GREEN}.get(text[:1], "0")) + "\n"

@@ -1,0 +1,56 @@
+"""What the output goes to: a terminal with colour, or a file or pipe without."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TextIO
+
+from gradpath.render.style import Style
+from gradpath.render.width import safe_text
+
+_BAR = 30
+_PATIENCE = 1.0
+_MANY = 20
+
+
+def style_for(stream: TextIO) -> Style:
+    """Colour on a terminal; `NO_COLOR` (any text) turns it off, `FORCE_COLOR` turns it on, `TERM=dumb` has none."""
+    if os.environ.get("NO_COLOR"):
+        return Style(False)
+    if os.environ.get("FORCE_COLOR"):
+        return Style(True)
+    return Style(stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def complain(path: str, message: str) -> None:
+    """Say on standard error, in one line, what is wrong with a file."""
+    print(f"gradpath: {safe_text(path)}: {safe_text(message)}", file=sys.stderr)
+
+
+class Progress:
+    """A bar on standard error for work that is long; silent where that is no terminal, or the work is quick."""
+
+    def __init__(self, total: int, *, quiet: bool) -> None:
+        self._total = total
+        self._done = 0
+        self._shown = False
+        self._start = time.monotonic()
+        self._wanted = not quiet and total >= _MANY and sys.stderr.isatty()
+
+    def step(self) -> None:
+        """One more file is done."""
+        self._done += 1
+        if self._wanted and time.monotonic() - self._start > _PATIENCE:
+            filled = _BAR * self._done // self._total
+            bar = "#" * filled + "." * (_BAR - filled)
+            sys.stderr.write(f"\r[{bar}] {self._done}/{self._total} files")
+            sys.stderr.flush()
+            self._shown = True
+
+    def close(self) -> None:
+        """Wipe the bar."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradpath.diagnostic import Diagnostic, Label, Level
-from gradpath.render.report import Report, SourceLookup, SourceText
+from gradpath.diagnostic import Diagnostic, Label
+from gradpath.render.report import SourceLookup, SourceText
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
 from gradpath.render.width import LONGEST, row_of, safe_text
 
@@ -45,25 +45,6 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
             rest = safe_text(way[len(_NO_WAY_OUT) :].strip())
             lines.append(f"{_INDENT}{style.paint(_NO_WAY_OUT, DIM)} {rest}")
     return "\n".join(lines)
-
-
-def summary(report: Report) -> str:
-    """The line under all diagnostics: how many of each level, in how many files."""
-    if report.files == 0 and not report.diagnostics:
-        return ""
-    checked = _counted(report.files, "file")
-    if not report.diagnostics:
-        return f"No mistakes found in {checked}"
-    counts = [(Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.HINT, "hint")]
-    found = [_counted(report.count(level), word) for level, word in counts if report.count(level)]
-    places = len({diagnostic.path for diagnostic in report.diagnostics})
-    where = checked if places == report.files else f"{places} of {checked}"
-    words = ", ".join(found[:-1]) + " and " + found[-1] if len(found) > 1 else found[0]
-    return f"Found {words} in {where}"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _steps(diagnostic: Diagnostic) -> tuple[_Step, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.render.report import Problem
+from gradpath.render.width import safe_text
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
 
@@ -15,14 +16,14 @@ def render_github(diagnostic: Diagnostic) -> str:
         for number, label in enumerate(diagnostic.labels, start=1)
     ]
     help_lines = [f"help: {diagnostic.help}"] if diagnostic.help else []
-    text = "\n".join([diagnostic.message, *steps, *help_lines])
+    text = "\n".join(safe_text(line) for line in [diagnostic.message, *steps, *help_lines])
     properties = _properties(diagnostic.path, diagnostic.range, f"gradpath: {diagnostic.rule}")
     return f"::{_COMMANDS[diagnostic.level]} {properties}::{_data(text)}"
 
 
 def render_github_problem(problem: Problem) -> str:
     """An annotation for a file that could not be checked."""
-    return f"::error file={_property(problem.path)},title=gradpath::{_data(problem.message)}"
+    return f"::error file={_property(problem.path)},title=gradpath::{_data(safe_text(problem.message))}"
 
 
 def _properties(path: str, range: Range, title: str) -> str:

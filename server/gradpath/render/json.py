@@ -20,6 +20,8 @@ def render_json(report: Report) -> str:
         "errors": [{"path": problem.path, "message": problem.message} for problem in report.problems],
         "files": report.files,
     }
+    if report.fixed is not None:
+        data["fixed"] = report.fixed
     if report.unknowns is not None:
         rules = Counter(diagnostic.rule for diagnostic in report.diagnostics)
         data["statistics"] = {"rules": dict(sorted(rules.items())), "unknowns": dict(sorted(report.unknowns.items()))}

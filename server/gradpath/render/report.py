@@ -37,7 +37,8 @@ class Report:
     """All that a run found.
 
     `diagnostics` are sorted by path and place. `files` counts the files that were read and checked.
-    `unknowns` counts what could not be modelled, by cause; it is None unless it was asked for.
+    `unknowns` counts what could not be modelled, by cause, and `fixed` the fixes that were applied; each is None unless
+    it was asked for.
     `descriptions` has a sentence for every rule, by id.
     """
 
@@ -45,6 +46,7 @@ class Report:
     problems: tuple[Problem, ...] = ()
     files: int = 0
     unknowns: Mapping[str, int] | None = None
+    fixed: int | None = None
     descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def count(self, level: Level) -> int:

@@ -1,0 +1,71 @@
+"""What the installed program loads: never PyTorch, and for a check no editor machinery."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVER = Path(__file__).parents[1] / "server"
+TRAINING = """
+import torch
+
+model = torch.nn.Linear(2, 1)
+loss = model(torch.randn(3, 2)).sum()
+loss.backward()
+"""
+
+
+def run_python(code: str, *path: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, SERVER])), "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=folder, timeout=120
+    )
+
+
+@pytest.fixture
+def poisoned(tmp_path: Path) -> Path:
+    """A folder whose `torch` and `numpy` end the process that imports them."""
+    folder = tmp_path / "poison"
+    for name in ("torch", "numpy"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text("import os\nos._exit(66)\n")
+    return folder
+
+
+def test_the_poison_works(poisoned: Path, tmp_path: Path) -> None:
+    assert run_python("import torch", poisoned, folder=tmp_path).returncode == 66
+
+
+def test_no_module_of_gradpath_imports_torch(poisoned: Path, tmp_path: Path) -> None:
+    code = (
+        "import importlib, pkgutil, gradpath\n"
+        "for module in pkgutil.walk_packages(gradpath.__path__, 'gradpath.'):\n"
+        "    if module.name != 'gradpath.__main__':\n"
+        "        importlib.import_module(module.name)\n"
+        "print('all imported')\n"
+    )
+    result = run_python(code, poisoned, folder=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "all imported\n", "")
+
+
+def test_a_check_runs_without_torch(poisoned: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINING)
+    code = "import sys; from gradpath.cli import main; sys.exit(main(['check', 'train.py']))"
+    result = run_python(code, poisoned, folder=tmp_path)
+    assert result.returncode in (0, 1), result.stderr
+    assert result.stderr == ""
+
+
+def test_a_check_of_one_file_loads_no_editor_machinery(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINING)
+    code = (
+        "import sys; from gradpath.cli import main; main(['check', '--quiet', 'train.py'])\n"
+        "heavy = {'jedi', 'parso', 'pygls', 'lsprotocol', 'pathspec', 'asyncio', 'multiprocessing'}\n"
+        "print('loaded:', sorted(heavy & set(sys.modules)))\n"
+    )
+    result = run_python(code, folder=tmp_path)
+    assert result.stdout.splitlines()[-1] == "loaded: []"

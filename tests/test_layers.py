@@ -46,6 +46,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "parso": {"names"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
+    "websockets": {"lsp"},
     "pathspec": {"cli", "config"},
     "tomli": {"cli", "config"},
 }

@@ -16,7 +16,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 def line_starts(text: str) -> list[int]:
     """The offset at which each line of `text` begins; there is always at least one line."""
     if "\r" not in text:
-        starts = [0, *accumulate(map(len, text.split("\n")), lambda offset, length: offset + length + 1)]
+        starts = list(accumulate(map(len, text.split("\n")), lambda start, length: start + length + 1, initial=0))
         starts.pop()
         return starts
     return [0, *(match.end() for match in _LINE_END.finditer(text))]

@@ -1,0 +1,403 @@
+"""What PyTorch's operations and modules do to the graph: the typed reader of `ops.json`.
+
+The table was observed from a real PyTorch by `server/observe`; this module only reads it. An entry is decoded when it is
+first asked for, and what an entry says about one way of calling is remembered.
+
+In the table a condition (`when`) gives alternatives for each argument: `"number"`, `"tensor"`, `"sequence"`, `"none"`
+(absent or None), `"given"` (anything but None), `"inf"`/`"-inf"`, or a literal that must be equal. A literal string that
+could be mistaken for one of these words carries a `=` in front (`"=none"`); a dtype is written as its name
+(`"torch.int64"`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+Kinds: TypeAlias = Mapping[str, object]
+"""Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`. An absent name means the default."""
+
+Structure: TypeAlias = "int | str | None | tuple[Structure, ...]"
+"""How outputs are returned: an index into `outputs`, a tuple of such, None where a None stands, `"*"` for a sequence of
+any length whose items are all like output 0, `"?"` where it is not known."""
+
+
+class Certainty(Enum):
+    """How sure a statement is: NO and YES hold on every run, MAYBE is not settled by what is known."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+class Marker(Enum):
+    """What an argument is, where its value is not known or is no literal."""
+
+    TENSOR = "tensor"
+    SEQUENCE = "sequence"
+    NUMBER = "number"  # A number of unknown value.
+    OBJECT = "object"  # Neither None nor a tensor, a number or a sequence: a dtype, a device, a function ...
+    UNKNOWN = "unknown"
+    REQUIRED = "required"  # The default of a parameter that has none.
+
+
+TENSOR: Final = Marker.TENSOR
+SEQUENCE: Final = Marker.SEQUENCE
+NUMBER: Final = Marker.NUMBER
+OBJECT: Final = Marker.OBJECT
+UNKNOWN: Final = Marker.UNKNOWN
+REQUIRED: Final = Marker.REQUIRED
+
+_EMPTY: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a signature; one of kind "varargs" takes the rest of the positional arguments, or its own keyword."""
+
+    name: str
+    kind: Literal["positional", "keyword", "varargs"]
+    default: object = REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor that comes back.
+
+    `alias` holds the possible relations to an argument: "fresh", "same:x" (the same object), "view:x", "multiview:x" (one
+    of several views, not writable in place), "alias:x" (shares memory and version counter), "storage:x" (memory alone).
+    `grad` are the arguments of which one that requires grad makes the output require grad; for `maybe_grad` this is not sure.
+    """
+
+    alias: tuple[str, ...]
+    grad: frozenset[str]
+    shape: str | None = None
+    dtype: str | None = None
+    maybe_grad: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What one way of calling an operation does.
+
+    `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one must
+    have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time". In both,
+    "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are saved for one
+    another only. `inplace`: the argument that is written; `differentiable` is False where backward raises "not implemented".
+    """
+
+    outputs: tuple[Output, ...] = ()
+    saves: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
+    holds: frozenset[str] = frozenset()
+    maybe_saves: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
+    maybe_holds: frozenset[str] = frozenset()
+    inplace: str | None = None
+    maybe_inplace: frozenset[str] = frozenset()
+    differentiable: bool = True
+    returns: Structure = 0
+    fields: tuple[str, ...] = ()
+    pairwise: frozenset[str] = frozenset()
+
+
+class Op:
+    """An operation of the table: its signature, and how it behaves with given arguments."""
+
+    __slots__ = ("_choices", "name", "parameters")
+
+    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
+        self.name = name
+        self.parameters: tuple[Parameter, ...] = _parameters(entry.get("params", ()))
+        self._choices = _Choices(entry, self.parameters)
+
+    def behaviour(self, kinds: Kinds) -> Behaviour:
+        """What the call does; cases that `kinds` leaves open are folded: what they agree on is sure, the rest is maybe."""
+        return self._choices.behaviour(kinds)
+
+
+class ModuleSpec:
+    """A class of `torch.nn`: what its constructor makes, and how its `forward` behaves."""
+
+    __slots__ = ("_buffers", "_eval", "_parameters", "_train", "forward", "init", "name")
+
+    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
+        self.name = name
+        self.init: tuple[Parameter, ...] = _parameters(entry["init"])
+        self.forward: tuple[Parameter, ...] = _parameters(entry["forward"])
+        self._parameters: Mapping[str, Any] = entry["parameters"]
+        self._buffers: Mapping[str, Any] = entry["buffers"]
+        signature = (*self.init, *self.forward)
+        self._train = _Choices(entry["train"], signature)
+        self._eval = self._train if entry["eval"] is None else _Choices(entry["eval"], signature)
+
+    def parameters(self, kinds: Kinds) -> Mapping[str, Certainty]:
+        """The names of its parameters, by the constructor's arguments; "*" stands for names that are not listed."""
+        return _present(self._parameters, kinds, self.init)
+
+    def buffers(self, kinds: Kinds) -> Mapping[str, Certainty]:
+        """The names of its buffers, by the constructor's arguments."""
+        return _present(self._buffers, kinds, self.init)
+
+    def behaviour(self, training: bool | None, kinds: Kinds) -> Behaviour:
+        """What calling the module does; `kinds` describes the constructor's and the call's arguments together.
+
+        With `training` None the two modes are folded into one.
+        """
+        if training is not None or self._eval is self._train:
+            return (self._train if training is not False else self._eval).behaviour(kinds)
+        train, evaluate = self._train.behaviour(kinds), self._eval.behaviour(kinds)
+        return train if train == evaluate else _fold((train, evaluate))
+
+
+def find_op(name: str) -> Op | None:
+    """The operation of that full name ("torch.mul", "torch.Tensor.mul", "operator.mul", "getitem:int"); follows aliases."""
+    table = _table()
+    target = table["aliases"].get(name, name)
+    return _op(target) if target in table["ops"] else None
+
+
+def find_module(name: str) -> ModuleSpec | None:
+    """The module class of that full name ("torch.nn.Linear", or where it is defined, "torch.nn.modules.linear.Linear")."""
+    if name.startswith("torch.nn.modules."):
+        name = "torch.nn." + name.rpartition(".")[2]
+    return _module(name) if name in _table()["modules"] else None
+
+
+def table_version() -> str:
+    """The version of PyTorch that the table was observed from."""
+    return str(_table()["torch"])
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = resources.files(__package__).joinpath("ops.json").read_text("utf-8")
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+@cache
+def _op(name: str) -> Op:
+    return Op(name, _table()["ops"][name])
+
+
+@cache
+def _module(name: str) -> ModuleSpec:
+    return ModuleSpec(name, _table()["modules"][name])
+
+
+class _Choices:
+    """An entry's base and cases, decoded, with the behaviours that were already asked for."""
+
+    __slots__ = ("_asked", "_behaviours", "_conditions", "_defaults", "_known")
+
+    def __init__(self, entry: Mapping[str, Any], signature: Sequence[Parameter]) -> None:
+        base = {key: value for key, value in entry.items() if key != "cases"}
+        cases: Sequence[Mapping[str, Any]] = entry.get("cases", ())
+        self._conditions: list[Mapping[str, Any]] = [case["when"] for case in cases]
+        self._behaviours = [_decode({**base, **case}) for case in cases] + [_decode(base)]
+        self._asked = tuple(sorted({name for when in self._conditions for name in when}))
+        self._defaults = {parameter.name: parameter.default for parameter in signature}
+        self._known: dict[tuple[object, ...], Behaviour] = {}
+
+    def behaviour(self, kinds: Kinds) -> Behaviour:
+        if not self._asked:
+            return self._behaviours[-1]
+        values = tuple(_value(name, kinds, self._defaults) for name in self._asked)
+        key = (*values, *map(type, values))  # The types keep True, 1 and 1.0 apart.
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._find(dict(zip(self._asked, values, strict=True)))
+        return known
+
+    def _find(self, values: Kinds) -> Behaviour:
+        possible = []
+        for when, behaviour in zip(self._conditions, self._behaviours, strict=False):
+            match _satisfied(when, values):
+                case Certainty.YES:
+                    possible.append(behaviour)
+                    break
+                case Certainty.MAYBE:
+                    possible.append(behaviour)
+        else:
+            possible.append(self._behaviours[-1])
+        return possible[0] if len(possible) == 1 else _fold(possible)
+
+
+def _value(name: str, kinds: Kinds, defaults: Kinds) -> object:
+    """What is known of an argument, as something hashable."""
+    value = kinds.get(name, REQUIRED)
+    if value is REQUIRED:
+        value = defaults.get(name)
+        if value is REQUIRED:
+            value = None
+    if value is None or isinstance(value, (Marker, str, int, float)):
+        return value
+    return SEQUENCE if isinstance(value, (list, tuple)) else NUMBER if isinstance(value, complex) else OBJECT
+
+
+def _satisfied(when: Mapping[str, Any], values: Kinds) -> Certainty:
+    worst = Certainty.YES
+    for name, alternatives in when.items():
+        best = Certainty.NO
+        for alternative in alternatives:
+            found = _matches(alternative, values[name])
+            if found.value > best.value:
+                best = found
+        if best is Certainty.NO:
+            return best
+        if best is Certainty.MAYBE:
+            worst = best
+    return worst
+
+
+def _matches(alternative: object, value: object) -> Certainty:
+    if value is UNKNOWN:
+        return Certainty.MAYBE
+    match alternative:
+        case "none" | None:
+            return _sure(value is None)
+        case "given":
+            return _sure(value is not None)
+        case "number":
+            return _sure(value is NUMBER or isinstance(value, (int, float)))
+        case "tensor":
+            return _sure(value is TENSOR)
+        case "sequence":
+            return _sure(value is SEQUENCE)
+        case "inf" | "-inf":
+            number = math.inf if alternative == "inf" else -math.inf
+            return Certainty.MAYBE if value is NUMBER else _sure(value in (number, alternative))
+        case bool():
+            return _sure(value is alternative)
+        case str():
+            return Certainty.MAYBE if value is OBJECT else _sure(value == alternative.removeprefix("="))
+        case _:
+            return Certainty.MAYBE if value is NUMBER else _sure(value == alternative and not isinstance(value, bool))
+
+
+def _sure(truth: bool) -> Certainty:
+    return Certainty.YES if truth else Certainty.NO
+
+
+def _present(table: Mapping[str, Any], kinds: Kinds, signature: Sequence[Parameter]) -> Mapping[str, Certainty]:
+    defaults = {parameter.name: parameter.default for parameter in signature}
+    found = {}
+    for name, entry in table.items():
+        when = entry.get("when", {})
+        certainty = _satisfied(when, {argument: _value(argument, kinds, defaults) for argument in when})
+        if certainty is not Certainty.NO:
+            found[name] = certainty
+    return found
+
+
+def _parameters(texts: Sequence[str]) -> tuple[Parameter, ...]:
+    parameters: list[Parameter] = []
+    kind: Literal["positional", "keyword"] = "positional"
+    for text in texts:
+        if text == "*":
+            kind = "keyword"
+        elif text.startswith("*"):
+            parameters.append(Parameter(text[1:], "varargs"))
+            kind = "keyword"
+        else:
+            name, equals, default = text.partition("=")
+            parameters.append(Parameter(name, kind, json.loads(default) if equals else REQUIRED))
+    return tuple(parameters)
+
+
+def _decode(entry: Mapping[str, Any]) -> Behaviour:
+    outputs = tuple(_output(output) for output in entry.get("outputs", ()))
+    maybe: Mapping[str, Any] = entry.get("maybe", {})
+    return Behaviour(
+        outputs=outputs,
+        saves=_relation(entry.get("saves", {})),
+        holds=frozenset(entry.get("holds", ())),
+        maybe_saves=_relation(maybe.get("saves", {})),
+        maybe_holds=frozenset(maybe.get("holds", ())),
+        inplace=entry.get("inplace"),
+        differentiable=entry.get("derivative", True),
+        returns=_structure(entry["returns"]) if "returns" in entry else _flat(len(outputs)),
+        fields=tuple(entry.get("fields", ())),
+        pairwise=frozenset(entry.get("pairwise", ())),
+    )
+
+
+def _output(entry: Mapping[str, Any]) -> Output:
+    alias = entry["alias"]
+    return Output(
+        alias=(alias,) if isinstance(alias, str) else tuple(alias),
+        grad=frozenset(entry["grad"]),
+        shape=entry.get("shape"),
+        dtype=entry.get("dtype"),
+        maybe_grad=frozenset(entry.get("maybe_grad", ())),
+    )
+
+
+def _relation(entry: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str]]:
+    return MappingProxyType({key: frozenset(names) for key, names in entry.items()}) if entry else _EMPTY
+
+
+def _flat(count: int) -> Structure:
+    return 0 if count == 1 else tuple(range(count))
+
+
+def _structure(entry: Any) -> Structure:
+    return tuple(_structure(item) for item in entry) if isinstance(entry, list) else entry
+
+
+def _fold(possible: Sequence[Behaviour]) -> Behaviour:
+    """One behaviour for several possible ones: sure is what all agree on."""
+    first = possible[0]
+    saves = {(key, name) for key, names in first.saves.items() for name in names}
+    every = set()
+    for behaviour in possible:
+        sure = {(key, name) for key, names in behaviour.saves.items() for name in names}
+        saves &= sure
+        every |= sure | {(key, name) for key, names in behaviour.maybe_saves.items() for name in names}
+    holds = frozenset.intersection(*(behaviour.holds for behaviour in possible))
+    written = frozenset(behaviour.inplace for behaviour in possible)
+    inplace = first.inplace if len(written) == 1 else None
+    same_shape = all(behaviour.returns == first.returns for behaviour in possible)
+    return Behaviour(
+        outputs=tuple(
+            _fold_outputs(group) for group in zip(*(behaviour.outputs for behaviour in possible), strict=False)
+        ),
+        saves=_relation(_grouped(saves)),
+        holds=holds,
+        maybe_saves=_relation(_grouped(every - saves)),
+        maybe_holds=frozenset().union(*(behaviour.holds | behaviour.maybe_holds for behaviour in possible)) - holds,
+        inplace=inplace,
+        maybe_inplace=frozenset(name for name in written if name is not None and name != inplace).union(
+            *(behaviour.maybe_inplace for behaviour in possible)
+        ),
+        differentiable=any(behaviour.differentiable for behaviour in possible),
+        returns=first.returns if same_shape else "?",
+        fields=first.fields if all(behaviour.fields == first.fields for behaviour in possible) else (),
+        pairwise=frozenset().union(*(behaviour.pairwise for behaviour in possible)),
+    )
+
+
+def _fold_outputs(outputs: Sequence[Output]) -> Output:
+    first = outputs[0]
+    grad = frozenset.intersection(*(output.grad for output in outputs))
+    every = frozenset().union(*(output.grad | output.maybe_grad for output in outputs))
+    return Output(
+        alias=tuple(dict.fromkeys(alias for output in outputs for alias in output.alias)),
+        grad=grad,
+        shape=first.shape if all(output.shape == first.shape for output in outputs) else None,
+        dtype=first.dtype if all(output.dtype == first.dtype for output in outputs) else None,
+        maybe_grad=every - grad,
+    )
+
+
+def _grouped(pairs: set[tuple[str, str]]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = {}
+    for key, name in sorted(pairs):
+        grouped.setdefault(key, []).append(name)
+    return grouped

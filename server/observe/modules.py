@@ -1,0 +1,142 @@
+"""The classes of `torch.nn`: what their constructors make, and what their calls do in training and in evaluation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+
+from . import module_samples, samples, torch_samples
+from .behaviour import Seen, Unobservable, observe
+from .calls import Unbindable, defaults, describe_call, module_call
+from .fold import entry_of, tell_apart
+from .signatures import from_python
+
+MOST_SAMPLES = 40
+
+SCAFFOLDS = frozenset(
+    {"Module", "Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"}
+)
+"""Containers: what they do is what their items do."""
+
+Sample = tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any]]
+
+
+def names() -> dict[str, type[nn.Module]]:
+    found = {name: getattr(nn, name) for name in dir(nn)}
+    return {
+        f"torch.nn.{name}": cls
+        for name, cls in found.items()
+        if isinstance(cls, type) and issubclass(cls, nn.Module) and name not in SCAFFOLDS
+    }
+
+
+def observe_modules(
+    wanted: Callable[[str], object], report: Callable[[str], object]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The entries of the modules that are `wanted`, and why others have none."""
+    found: dict[str, Any] = {}
+    left_out = {f"torch.nn.{name}": "a container or a base class" for name in SCAFFOLDS if wanted(f"torch.nn.{name}")}
+    for name, cls in names().items():
+        if not wanted(name):
+            continue
+        entry, problems = entry_of_module(cls)
+        for problem in problems:
+            report(f"{name}: {problem}")
+        if entry is None:
+            left_out[name] = problems[0] if problems else "no samples"
+        else:
+            found[name] = entry
+    return found, left_out
+
+
+def entry_of_module(cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[str]]:
+    """A class's entry, and what went wrong with some of its samples."""
+    init = from_python(cls.__init__, skip=1)
+    forward = from_python(cls.forward, skip=1)
+    made: list[tuple[Mapping[str, object], nn.Module]] = []
+    seen: dict[bool, list[Seen]] = {True: [], False: []}
+    problems: list[str] = []
+    told: dict[str, int] = {}
+    for init_args, init_kwargs, args, kwargs in _samples(cls):
+        for training in (True, False):
+            try:
+                torch.manual_seed(3)
+                module = cls(*init_args, **init_kwargs)
+                module.train(training)
+                if any(isinstance(tensor, torch.Tensor) and tensor.dtype == torch.float64 for tensor in args):
+                    module.double()
+                bound = {**defaults(init), **_bound(cls, init_args, init_kwargs)}
+                if isinstance(module, nn.modules.lazy.LazyModuleMixin):
+                    module(*args, **kwargs)
+                listed = _listed(module)
+                if training:
+                    made.append((bound, module))
+                call = module_call(module, listed, bound, forward, args, kwargs)
+                description = describe_call(call, training)
+                told[description] = told.get(description, 0) + 1
+                if told[description] <= 2:
+                    seen[training].append(observe(call))
+            except (Unobservable, Unbindable) as error:
+                problems.append(str(error))
+            except Exception as error:
+                problems.append(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:100]}")
+    problems = list(dict.fromkeys(problems))
+    if not seen[True]:
+        return None, problems
+    train, evaluation = entry_of(seen[True]), entry_of(seen[False]) if seen[False] else None
+    return {
+        "init": init,
+        "parameters": _present([(bound, _parameter_names(module)) for bound, module in made]),
+        "buffers": _present([(bound, _buffer_names(module)) for bound, module in made]),
+        "forward": forward,
+        "train": train,
+        "eval": None if evaluation == train else evaluation,
+    }, problems
+
+
+def _bound(cls: type[nn.Module], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    signature = inspect.signature(cls.__init__)
+    return dict(list(signature.bind(None, *args, **kwargs).arguments.items())[1:])
+
+
+def _listed(module: nn.Module) -> bool:
+    """Do its parameters go by name? Not where names count layers, or lie in modules below."""
+    return not isinstance(module, nn.RNNBase) and not list(module.children())
+
+
+def _parameter_names(module: nn.Module) -> frozenset[str]:
+    if not _listed(module):
+        return frozenset({"*"})
+    return frozenset(name for name, _ in module.named_parameters())
+
+
+def _buffer_names(module: nn.Module) -> frozenset[str]:
+    return frozenset(name for name, _ in module.named_buffers() if "." not in name)
+
+
+def _present(made: Sequence[tuple[Mapping[str, object], frozenset[str]]]) -> dict[str, Any]:
+    """For each name the constructor's arguments that make it be there."""
+    found: dict[str, Any] = {}
+    for name in sorted(frozenset().union(*(names for _, names in made))):
+        when = tell_apart([(bound, name in names) for bound, names in made])
+        found[name] = {"when": when} if when else {}
+    return found
+
+
+def _samples(cls: type[nn.Module]) -> Iterator[Sample]:
+    space = {**_tensors(), "nn": nn, "_call": lambda *args, **kwargs: (args, kwargs)}
+    for text in module_samples.MODULES.get(cls.__name__, "").split("|"):
+        if text.strip():
+            init, _, call = text.partition("->")
+            yield (*eval(f"_call({init})", space), *eval(f"_call({call})", space))
+    yield from torch_samples.module_samples(cls, MOST_SAMPLES)
+
+
+@cache
+def _tensors() -> Mapping[str, Any]:
+    return samples.tensors()

@@ -1,0 +1,75 @@
+"""An analysis that a test can predict: it reports marked calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import gradpath.check
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+
+ERROR = "broken()"
+WARNING = "doubtful()"
+HINT = "odd()"
+_MARK = re.compile(r"\b(broken|doubtful|odd|unparsable|twice)\(\)")
+_RULES = {
+    "broken": ("double-backward", "graph", Level.ERROR),
+    "doubtful": ("live-accumulator", "graph", Level.WARNING),
+    "odd": ("detached-loss", "detach", Level.HINT),
+    "unparsable": ("double-backward", "graph", Level.ERROR),
+    "twice": ("double-backward", "graph", Level.ERROR),
+}
+_FIXES = {
+    "broken": ("mended()", Safety.SAFE),
+    "doubtful": ("trusted()", Safety.UNSAFE),
+    "unparsable": ("mended((", Safety.SAFE),
+    "twice": ("broken()\nmended()", Safety.SAFE),  # Its fix makes something new to fix.
+}
+
+
+def check(
+    document: Document,
+    config: Config | None = None,
+    *,
+    last: object = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> gradpath.check.Analysis:
+    """Report each marked call; `crash()` stands for a bug in gradpath."""
+    if "crash()" in document.text:
+        raise AssertionError("the tower\nfell down")
+    found = []
+    for number in range(1, document.line_count + 1):
+        for match in _MARK.finditer(document.line(number)):
+            diagnostic = _diagnostic(document.path, number, match)
+            if config is None or (
+                (not config.select or {diagnostic.rule, diagnostic.family} & set(config.select))
+                and not {diagnostic.rule, diagnostic.family} & set(config.ignore)
+            ):
+                found.append(diagnostic)
+    return gradpath.check.Analysis(document, parse(document), tuple(found), {"a call of an unknown function": 2})
+
+
+def _diagnostic(path: str, number: int, match: re.Match[str]) -> Diagnostic:
+    word = match[1]
+    place = Range(Position(number, match.start() + 1), Position(number, match.end() + 1))
+    start = Range(Position(1, 1), Position(1, 2))
+    rule, family, level = _RULES[word]
+    fixes: tuple[Fix, ...] = (Fix("read the manual", Safety.DISPLAY),)
+    if word in _FIXES:
+        new_text, safety = _FIXES[word]
+        fixes = (Fix(f"write {new_text}", safety, (Edit(path, place, new_text),), preferred=True), *fixes)
+    return Diagnostic(
+        path,
+        place,
+        rule,
+        family,
+        level,
+        f"`{match[0]}` is {word}",
+        labels=(Label(path, start, "it begins"), Label(path, place, "it fails", primary=True)),
+        pytorch="RuntimeError: no",
+        help="mend it",
+        fixes=fixes,
+    )

@@ -1,0 +1,159 @@
+"""What `--fix` writes, and when it leaves a file alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, Write
+from tests.cli.made_up import ERROR, WARNING
+
+from gradpath.cli import fix
+
+
+def test_fix_applies_safe_fixes_and_reports_the_rest(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"{ERROR}\n{WARNING}  # keep\n{ERROR}\n")
+    result = gradpath_main("check", "--fix", "train.py")
+    assert path.read_text() == "mended()\ndoubtful()  # keep\nmended()\n"
+    assert result.status == 1
+    assert "warning[live-accumulator]" in result.out
+    assert "double-backward" not in result.out
+    assert result.out.endswith("Found 1 warning in 1 file; applied 2 fixes\n")
+
+
+def test_unsafe_fixes_applies_both_kinds(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"{ERROR}\n{WARNING}\n")
+    result = gradpath_main("check", "--unsafe-fixes", "train.py")
+    assert path.read_text() == "mended()\ntrusted()\n"
+    assert (result.status, result.out) == (0, "No mistakes found in 1 file; applied 2 fixes\n")
+
+
+def test_without_fix_nothing_is_written(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", ERROR)
+    before = path.stat()
+    gradpath_main("check", "train.py")
+    assert (path.read_text(), path.stat().st_mtime_ns) == (ERROR, before.st_mtime_ns)
+
+
+def test_a_fix_that_uncovers_another_fault_is_followed(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", "twice()\n")
+    result = gradpath_main("check", "--fix", "train.py")
+    assert path.read_text() == "mended()\nmended()\n"
+    assert result.out == "No mistakes found in 1 file; applied 2 fixes\n"
+
+
+def test_a_fix_that_would_not_parse_is_not_applied(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"unparsable()\n{ERROR}\n")
+    result = gradpath_main("check", "--fix", "train.py")
+    assert path.read_text() == "unparsable()\nmended()\n"
+    assert result.status == 1
+
+
+def test_a_file_that_does_not_parse_is_left_alone(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"{ERROR}\ndef f(:\n")
+    gradpath_main("check", "--fix", "train.py")
+    assert path.read_text() == f"{ERROR}\ndef f(:\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("encoding", "cookie"),
+    [
+        ("utf-8", ""),
+        ("utf-8-sig", ""),
+        ("latin-1", "# coding: latin-1\n"),
+        ("cp1252", "# vim: fileencoding=cp1252\n"),
+    ],
+)
+def test_newlines_encoding_and_mode_stay(
+    gradpath_main: Run, write: Write, newline: str, encoding: str, cookie: str
+) -> None:
+    text = f"{cookie}x = 'é'\ntwice()\n\n"
+    path = write("train.py", text.replace("\n", newline).encode(encoding))
+    path.chmod(0o754)
+    assert gradpath_main("check", "--fix", "train.py").status == 0
+    fixed = text.replace("twice()", "mended()\nmended()")
+    assert path.read_bytes() == fixed.replace("\n", newline).encode(encoding)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o754
+
+
+def test_a_link_stays_and_its_target_is_fixed(gradpath_main: Run, write: Write, project: Path) -> None:
+    target = write("real/train.py", ERROR)
+    link = project / "train.py"
+    link.symlink_to(target)
+    gradpath_main("check", "--fix", "train.py")
+    assert link.is_symlink()
+    assert target.read_text() == "mended()"
+
+
+def test_a_write_that_fails_leaves_the_file_whole_and_nothing_beside_it(
+    gradpath_main: Run, write: Write, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("train.py", ERROR)
+    other = write("zoo.py", ERROR)
+
+    def fail(source: str, target: str) -> None:
+        if target.endswith("train.py"):
+            raise OSError(28, "No space left on device")
+        Path(target).write_bytes(Path(source).read_bytes())
+        Path(source).unlink()
+
+    monkeypatch.setattr(os, "replace", fail)
+    result = gradpath_main("check", "--fix", ".")
+    assert result.status == 2
+    assert result.err == "gradpath: train.py: fixes not applied: No space left on device\n"
+    assert path.read_text() == ERROR
+    assert other.read_text() == "mended()"
+    assert sorted(file.name for file in project.iterdir()) == ["pyproject.toml", "train.py", "zoo.py"]
+
+
+def test_a_file_that_changed_in_the_meantime_is_not_overwritten(write: Write) -> None:
+    path = write("train.py", "new")
+    with pytest.raises(fix.UnwritableFile, match="changed in the meantime"):
+        fix.replace_file(str(path), b"old", b"fixed")
+    assert path.read_text() == "new"
+
+
+def test_text_that_the_encoding_lacks_is_refused() -> None:
+    with pytest.raises(fix.UnwritableFile, match="iso-8859-1 has no '字'"):
+        fix.encode_like(b"# coding: latin-1\n", "# coding: latin-1\n", "# coding: latin-1\n'字'\n")
+
+
+def test_diff_shows_a_patch_and_writes_nothing(gradpath_main: Run, write: Write, project: Path) -> None:
+    path = write("train.py", f"x = 1\n{ERROR}\n{WARNING}")
+    result = gradpath_main("check", "--diff", "train.py")
+    assert path.read_text() == f"x = 1\n{ERROR}\n{WARNING}"
+    assert result.status == 1
+    assert result.out == (
+        "--- train.py\n+++ train.py\n@@ -1,3 +1,3 @@\n x = 1\n-broken()\n+mended()\n doubtful()\n"
+        "\\ No newline at end of file\n"
+    )
+    applied = subprocess.run(
+        ["git", "apply", "-p0", "-"], input=result.out, text=True, cwd=project, capture_output=True, check=False
+    )
+    assert applied.returncode == 0, applied.stderr
+    assert path.read_text() == f"x = 1\nmended()\n{WARNING}"
+
+
+def test_diff_with_unsafe_fixes_shows_both_kinds(gradpath_main: Run, write: Write) -> None:
+    write("train.py", f"{ERROR}\n{WARNING}\n")
+    result = gradpath_main("check", "--diff", "--unsafe-fixes", "train.py")
+    assert [line for line in result.out.splitlines() if line[0] == "+"] == ["+++ train.py", "+mended()", "+trusted()"]
+
+
+def test_fixed_standard_input_is_standard_output(gradpath_main: Run) -> None:
+    result = gradpath_main("check", "--fix", "-", stdin=f"{ERROR}\r\n{WARNING}\r\n".encode())
+    assert result.out == "mended()\r\ndoubtful()\r\n"
+    assert result.status == 1
+    assert "warning[live-accumulator]" in result.err
+
+
+def test_json_counts_what_was_fixed(gradpath_main: Run, write: Write) -> None:
+    write("train.py", f"{ERROR}\n{WARNING}\n")
+    data = json.loads(gradpath_main("check", "--fix", "--output-format", "json", "train.py").out)
+    assert data["fixed"] == 1
+    assert [diagnostic["rule"] for diagnostic in data["diagnostics"]] == ["live-accumulator"]

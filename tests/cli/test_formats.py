@@ -1,0 +1,146 @@
+"""The formats that programs read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Run, Write
+from tests.cli.made_up import ERROR, HINT, WARNING
+
+
+def json_of(run: Run, *arguments: str) -> Any:
+    return json.loads(run("check", "--output-format", "json", *arguments).out)
+
+
+def test_json_is_the_object_that_is_promised(gradpath_main: Run, write: Write) -> None:
+    write("train.py", f"x = 1\nif x:\n    {ERROR}\n")
+    assert json_of(gradpath_main, "train.py", "absent.py") == {
+        "version": 1,
+        "diagnostics": [
+            {
+                "path": "train.py",
+                "cell": None,
+                "rule": "double-backward",
+                "family": "graph",
+                "level": "error",
+                "message": "`broken()` is broken",
+                "range": {"start": {"line": 3, "column": 5}, "end": {"line": 3, "column": 13}},
+                "related": [
+                    {
+                        "path": "train.py",
+                        "range": {"start": {"line": 1, "column": 1}, "end": {"line": 1, "column": 2}},
+                        "message": "it begins",
+                    }
+                ],
+                "fixes": [
+                    {
+                        "title": "write mended()",
+                        "safety": "safe",
+                        "preferred": True,
+                        "edits": [
+                            {
+                                "path": "train.py",
+                                "range": {"start": {"line": 3, "column": 5}, "end": {"line": 3, "column": 13}},
+                                "new_text": "mended()",
+                            }
+                        ],
+                    },
+                    {"title": "read the manual", "safety": "display", "preferred": False, "edits": []},
+                ],
+            }
+        ],
+        "errors": [{"path": "absent.py", "message": "no such file or folder"}],
+        "files": 1,
+    }
+
+
+def test_json_is_one_object_even_where_nothing_was_found(gradpath_main: Run, write: Write) -> None:
+    write("train.py", "x = 1\n")
+    assert json_of(gradpath_main, "train.py") == {"version": 1, "diagnostics": [], "errors": [], "files": 1}
+
+
+def test_json_of_a_folder_without_python_is_an_object_too(gradpath_main: Run) -> None:
+    assert json_of(gradpath_main) == {"version": 1, "diagnostics": [], "errors": [], "files": 0}
+
+
+def test_json_counts_columns_in_code_points_and_is_ascii(gradpath_main: Run, write: Write) -> None:
+    write("train.py", f"'字😀'; {ERROR}\n")
+    result = gradpath_main("check", "--output-format", "json", "train.py")
+    assert result.out.isascii()
+    assert json.loads(result.out)["diagnostics"][0]["range"]["start"] == {"line": 1, "column": 7}
+
+
+def test_json_has_the_statistics_when_asked(gradpath_main: Run, write: Write) -> None:
+    write("a.py", f"{ERROR}\n{ERROR}\n{HINT}\n")
+    write("b.py")
+    assert json_of(gradpath_main, "--statistics", ".")["statistics"] == {
+        "rules": {"detached-loss": 1, "double-backward": 2},
+        "unknowns": {"a call of an unknown function": 4},
+    }
+
+
+def test_statistics_stand_under_the_text(gradpath_main: Run, write: Write) -> None:
+    write("a.py", f"{ERROR}\n{ERROR}\n{HINT}\n")
+    lines = gradpath_main("check", "--statistics", ".", "--quiet", "--output-format", "concise").out.splitlines()
+    assert lines[3:] == [
+        "reports by rule:",
+        "     2  double-backward",
+        "     1  detached-loss",
+        "not followed, by cause:",
+        "     2  a call of an unknown function",
+    ]
+
+
+def test_concise_is_one_line_a_diagnostic_and_nothing_else(gradpath_main: Run, write: Write) -> None:
+    write("train.py", f"{ERROR}\n{WARNING}\n")
+    assert gradpath_main("check", "--output-format", "concise", "train.py").out.splitlines() == [
+        "train.py:1:1: error[double-backward]: `broken()` is broken",
+        "train.py:2:1: warning[live-accumulator]: `doubtful()` is doubtful",
+    ]
+
+
+def test_github_annotates_lines_and_escapes_what_would_end_a_property(gradpath_main: Run, write: Write) -> None:
+    write("a,b%.py", f"x = 1\n{WARNING}\n")
+    assert gradpath_main("check", "--output-format", "github", ".", "absent.py").out.splitlines() == [
+        "::warning file=a%2Cb%25.py,line=2,col=1,endLine=2,endColumn=11,title=gradpath%3A live-accumulator"
+        "::`doubtful()` is doubtful%0A1. a,b%25.py:1: it begins%0A2. a,b%25.py:2: it fails%0Ahelp: mend it",
+        "::error file=absent.py,title=gradpath::no such file or folder",
+    ]
+
+
+def test_sarif_tells_the_story_as_a_flow(gradpath_main: Run, write: Write, project: Path) -> None:
+    write("my model.py", f"x = 1\n{ERROR}\n")
+    result = gradpath_main("check", "--output-format", "sarif", "my model.py", "absent.py")
+    log = json.loads(result.out)
+    run = log["runs"][0]
+    (found,) = run["results"]
+    region = {"startLine": 2, "startColumn": 1, "endLine": 2, "endColumn": 9}
+    assert log["version"] == "2.1.0"
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["tool"]["driver"]["rules"][found["ruleIndex"]]["id"] == found["ruleId"] == "double-backward"
+    assert found["level"] == "error"
+    assert found["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "my%20model.py"},
+        "region": region,
+    }
+    steps = found["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [step["location"]["message"]["text"] for step in steps] == ["it begins", "it fails"]
+    assert found["fixes"][0]["artifactChanges"][0]["replacements"] == [
+        {"deletedRegion": region, "insertedContent": {"text": "mended()"}}
+    ]
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_the_output_is_the_same_however_many_processes_took_part(gradpath_main: Run, write: Write) -> None:
+    for number in range(40):
+        write(f"part{number % 7}/module{number}.py", f"{ERROR}\n" * (number % 3) + WARNING)
+    write("part1/odd.py", b"\0")
+    outputs = {gradpath_main("check", "--jobs", jobs, "--statistics", ".") for jobs in ("1", "2", "5")}
+    assert len(outputs) == 1
+    (result,) = outputs
+    assert result.status == 2
+    paths = [line.split(":")[0] for line in result.out.splitlines() if ": error[" in line or ": warning[" in line]
+    assert paths == sorted(paths, key=lambda path: path.split("/"))
+    assert len(set(paths)) == 40

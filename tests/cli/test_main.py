@@ -1,0 +1,136 @@
+"""The program as a process: its name, its help, and how it ends when it is interrupted or nobody reads on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, Write
+
+import gradpath
+from gradpath.cli import main
+
+SERVER = Path(__file__).parents[2] / "server"
+PROGRAM = [sys.executable, "-m", "gradpath"]
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = os.pathsep.join([str(SERVER), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": paths, **more}
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *arguments], capture_output=True, text=True, cwd=folder, env=environment(), timeout=60
+    )
+
+
+def test_python_m_gradpath_is_the_program(project: Path) -> None:
+    result = run("--version", folder=project)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"gradpath {gradpath.__version__}\n", "")
+
+
+def test_the_process_answers_with_the_exit_status(project: Path, write: Write) -> None:
+    write("clean.py", "x = 1\n")
+    assert run("check", "clean.py", folder=project).returncode == 0
+    missing = run("check", "absent.py", folder=project)
+    assert (missing.returncode, missing.stderr) == (2, "gradpath: absent.py: no such file or folder\n")
+
+
+@pytest.mark.parametrize("command", [(), ("check",), ("rule",), ("server",)])
+def test_every_command_has_help(gradpath_main: Run, command: tuple[str, ...]) -> None:
+    result = gradpath_main(*command, "--help")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith(" ".join(["usage: gradpath", *command]))
+
+
+def test_without_a_command_the_help_is_shown_as_a_mistake(gradpath_main: Run) -> None:
+    result = gradpath_main()
+    assert (result.status, result.out) == (2, "")
+    assert "check" in result.err
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("chekc", "did you mean `check`?"), ("train.py", "did you mean `gradpath check train.py`?")]
+)
+def test_an_unknown_command_is_one_line_with_the_right_word(gradpath_main: Run, word: str, hint: str) -> None:
+    result = gradpath_main(word)
+    assert (result.status, result.out) == (2, "")
+    assert hint in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: Run, write: Write) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    write("train.py", "x = 1\n")
+    monkeypatch.setattr("gradpath.check.check", interrupt)
+    result = gradpath_main("check", "train.py")
+    assert (result.status, result.out, result.err) == (130, "", "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
+def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Write) -> None:
+    code = (
+        "import sys, threading, gradpath.check\n"
+        "def check(document, config):\n"
+        "    print('started', flush=True)\n"
+        "    threading.Event().wait(60)\n"
+        "gradpath.check.check = check\n"
+        "from gradpath.cli import main\n"
+        "sys.exit(main(['check', '--jobs', '2', '.']))\n"
+    )
+    for number in range(20):
+        write(f"train{number}.py", "x = 1\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=project,
+        env=environment(),
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        os.killpg(process.pid, signal.SIGINT)
+        _, complaints = process.communicate(timeout=30)
+    assert (process.returncode, complaints) == (130, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
+def test_a_reader_that_goes_away_is_no_error(project: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        result = subprocess.run(
+            [*PROGRAM, "rule"], stdout=pipe, stderr=subprocess.PIPE, cwd=project, env=environment(), timeout=60
+        )
+    assert result.stderr == b""
+    assert result.returncode == 141
+
+
+def test_words_that_a_terminal_encoding_lacks_do_not_stop_the_program(project: Path, write: Write) -> None:
+    write("ž字.py", "x = 1\n")
+    result = subprocess.run(
+        [*PROGRAM, "check", "--config", "ž字.toml"],
+        capture_output=True,
+        cwd=project,
+        env=environment(PYTHONIOENCODING="ascii:strict", PYTHONUTF8="0"),
+        timeout=60,
+    )
+    assert result.returncode == 2
+    assert b"Traceback" not in result.stderr
+
+
+def test_main_takes_the_arguments_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["gradpath", "--version"])
+    assert main() == 0
+    assert capsys.readouterr().out == f"gradpath {gradpath.__version__}\n"

@@ -1,0 +1,47 @@
+"""`gradpath rule`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.cli.conftest import Run
+
+from gradpath.rules import RULES
+
+
+def test_without_an_id_the_table_has_every_rule(gradpath_main: Run) -> None:
+    result = gradpath_main("rule")
+    rows = [line.split()[:2] for line in result.out.splitlines() if line.startswith("  ")]
+    assert result.status == 0
+    assert sorted(rows) == sorted([rule.id, rule.level.value] for rule in RULES.values())
+
+
+@pytest.mark.parametrize("rule", sorted(RULES))
+def test_the_page_of_a_rule_is_printed_as_it_is_written(gradpath_main: Run, rule: str) -> None:
+    assert gradpath_main("rule", rule).out == RULES[rule].page
+
+
+def test_a_terminal_gets_a_page_without_markup(gradpath_main: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = gradpath_main("rule", "double-backward").out
+    assert "\x1b[1m" in out
+    assert "```" not in out
+    assert not any(line.startswith("#") for line in out.splitlines())
+
+
+def test_json_has_the_page(gradpath_main: Run) -> None:
+    one = json.loads(gradpath_main("rule", "double-backward", "--output-format", "json").out)
+    assert one["version"] == 1
+    (rule,) = one["rules"]
+    assert set(rule) == {"id", "family", "level", "summary", "pytorch", "page"}
+    assert (rule["id"], rule["family"], rule["level"]) == ("double-backward", "graph", "error")
+    every = json.loads(gradpath_main("rule", "--output-format", "json").out)
+    assert [rule["id"] for rule in every["rules"]] == list(RULES)
+
+
+def test_an_unknown_rule_names_the_nearest(gradpath_main: Run) -> None:
+    result = gradpath_main("rule", "double-backwards")
+    assert (result.status, result.out) == (2, "")
+    assert "unknown rule `double-backwards`; did you mean `double-backward`?" in result.err
+    assert result.err.count("\n") == 1

@@ -1,0 +1,46 @@
+"""The lines under all diagnostics: how many there are, and what could not be followed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Level
+from gradpath.render.report import Report
+from gradpath.render.width import safe_text
+
+_WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
+
+
+def render_summary(report: Report) -> str:
+    """How many of each level, in how many files; empty where no file was checked."""
+    if report.files == 0 and not report.diagnostics:
+        return ""
+    fixed = f"; applied {_counted(report.fixed, 'fix', 'fixes')}" if report.fixed else ""
+    checked = _counted(report.files, "file")
+    found = [_counted(report.count(level), word) for level, word in _WORDS.items() if report.count(level)]
+    if not found:
+        return f"No mistakes found in {checked}{fixed}"
+    places = len({diagnostic.path for diagnostic in report.diagnostics})
+    where = checked if places == report.files else f"{places} of {checked}"
+    words = f"{', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else found[0]
+    return f"Found {words} in {where}{fixed}"
+
+
+def render_statistics(report: Report) -> Iterator[str]:
+    """Two tables, most frequent first: reports by rule, and what could not be followed by its cause."""
+    rules = Counter(diagnostic.rule for diagnostic in report.diagnostics)
+    yield "reports by rule:" if rules else "reports by rule: none"
+    yield from _table(rules)
+    unknowns = Counter(report.unknowns or {})
+    yield "not followed, by cause:" if unknowns else "not followed, by cause: nothing"
+    yield from _table(unknowns)
+
+
+def _table(counts: Counter[str]) -> Iterator[str]:
+    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield f"{count:>6}  {safe_text(name)}"
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

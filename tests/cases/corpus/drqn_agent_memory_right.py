@@ -1,4 +1,5 @@
 """A recurrent Q-network whose hidden state lives on the agent."""
+
 import random
 
 import torch

@@ -1,4 +1,5 @@
 """Metric learning with a triplet loss on normalised embeddings."""
+
 import torch
 import torch.nn as nn
 from torch.utils.data import DataLoader, Dataset

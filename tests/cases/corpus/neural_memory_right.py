@@ -1,4 +1,5 @@
 """A classifier with an external memory that is written at every batch."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

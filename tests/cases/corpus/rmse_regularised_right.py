@@ -1,4 +1,5 @@
 """Demand forecasting: RMSE plus an L1 penalty on the weights."""
+
 import torch
 import torch.nn as nn
 from torch.utils.data import DataLoader, TensorDataset

@@ -1,4 +1,5 @@
 """A GAN that paints sine curves."""
+
 import math
 
 import torch

@@ -1,4 +1,5 @@
 """Segmentation on noise, trained on an exponentially smoothed loss."""
+
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

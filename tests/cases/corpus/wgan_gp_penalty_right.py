@@ -11,7 +11,13 @@ BATCH_SIZE = 16
 class Generator(nn.Module):
     def __init__(self):
         super().__init__()
-        self.main = nn.Sequential(nn.Linear(2, DIM), nn.ReLU(True), nn.Linear(DIM, DIM), nn.ReLU(True), nn.Linear(DIM, 2))
+        self.main = nn.Sequential(
+            nn.Linear(2, DIM),
+            nn.ReLU(True),
+            nn.Linear(DIM, DIM),
+            nn.ReLU(True),
+            nn.Linear(DIM, 2),
+        )
 
     def forward(self, noise, real_data):
         return self.main(noise) + real_data.mean(0)
@@ -20,7 +26,13 @@ class Generator(nn.Module):
 class Discriminator(nn.Module):
     def __init__(self):
         super().__init__()
-        self.main = nn.Sequential(nn.Linear(2, DIM), nn.ReLU(True), nn.Linear(DIM, DIM), nn.ReLU(True), nn.Linear(DIM, 1))
+        self.main = nn.Sequential(
+            nn.Linear(2, DIM),
+            nn.ReLU(True),
+            nn.Linear(DIM, DIM),
+            nn.ReLU(True),
+            nn.Linear(DIM, 1),
+        )
 
     def forward(self, inputs):
         return self.main(inputs).view(-1)

@@ -79,8 +79,8 @@ def train(epoch):
         total_loss += loss.item()
         if batch % args.log_interval == 0 and batch > 0:
             cur_loss = total_loss / args.log_interval
-            elapsed = time.time() - start_time
-            print(f"| epoch {epoch} | ms/batch {elapsed * 1000:5.2f} | loss {cur_loss:5.2f} | ppl {math.exp(cur_loss):8.2f}")
+            ms = (time.time() - start_time) * 1000 / args.log_interval
+            print(f"| epoch {epoch} | ms/batch {ms:5.2f} | loss {cur_loss:5.2f} | ppl {math.exp(cur_loss):8.2f}")
             total_loss = 0.0
             start_time = time.time()
 

@@ -1,0 +1,154 @@
+"""The command: make programs, let PyTorch and gradpath judge them, and show where they differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from oracle.compare import Outcome, Tally, Verdict, analyser, analysis_available, compare, confusion_of
+from oracle.generate import Program, generate
+from oracle.observe import observe
+from oracle.shrink import shrink
+from oracle.tell import print_coverage, print_kinds, print_program, print_tally
+
+Task = tuple[int, int, int, str, bool]
+
+
+def main() -> int:
+    """Run the command; the exit status is 1 where something differs."""
+    options = _options()
+    judged = not options.generate_only
+    if judged and (reason := analysis_available()):
+        print(f"{reason}; use --generate-only to make programs without it", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    tally = Tally()
+    stored: list[dict[str, object]] = []
+    for outcome in _replayed(options.replay) if options.replay else _made(options, judged):
+        tally.add(outcome)
+        if options.store:
+            stored.append(_as_json(outcome.program))
+    seconds = time.monotonic() - start
+    if options.store:
+        Path(options.store).write_text(json.dumps(stored, indent=0))
+    if not judged:
+        print_kinds(tally, seconds)
+        print_coverage(tally, options.show)
+        return 0
+    print_tally(tally, seconds)
+    _show(tally, options.show, options.shrink)
+    return 1 if tally.examples or tally.false_errors else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="oracle", description="Compare gradpath with PyTorch on random programs.")
+    parser.add_argument("--count", type=int, default=1000, help="how many programs (default 1000)")
+    parser.add_argument("--seed", type=int, default=1, help="which series of programs (default 1)")
+    parser.add_argument("--mode", choices=("guided", "unguided", "uncertain", "both"), default="both")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
+    parser.add_argument("--show", type=int, default=10, metavar="K", help="how many confusions to show (10)")
+    parser.add_argument("--shrink", action="store_true", help="make the shown programs small first")
+    parser.add_argument("--store", metavar="FILE", help="write the programs as JSON")
+    parser.add_argument("--replay", metavar="FILE", help="take the programs from a file written by --store")
+    parser.add_argument("--generate-only", action="store_true", help="only print what the programs cover")
+    return parser.parse_args()
+
+
+def _made(options: argparse.Namespace, judged: bool) -> Iterator[Outcome]:
+    size = 50
+    tasks: list[Task] = [
+        (options.seed, first, min(size, options.count - first), options.mode, judged)
+        for first in range(0, options.count, size)
+    ]
+    if options.jobs <= 1:
+        for task in tasks:
+            yield from _work(task)
+        return
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        for outcomes in pool.imap(_work, tasks):
+            yield from outcomes
+
+
+def _work(task: Task) -> list[Outcome]:
+    seed, first, count, mode, judged = task
+    analyse = analyser() if judged else (lambda _text: Verdict())
+    out: list[Outcome] = []
+    for index in range(first, first + count):
+        chosen = ("guided", "unguided")[index % 2] if mode == "both" else mode
+        program = generate(seed, index, chosen)
+        out.append(compare(program, analyse) if judged else Outcome(program, Verdict()))
+    return out
+
+
+def _replayed(path: str) -> Iterator[Outcome]:
+    analyse = analyser()
+    for row in json.loads(Path(path).read_text()):
+        observation = observe(row["text"])
+        program = Program(row["seed"], row["mode"], row["text"], observation, tuple(row["conditions"]))
+        yield compare(program, analyse)
+
+
+def _as_json(program: Program) -> dict[str, object]:
+    fault = program.observation.fault
+    return {
+        "seed": program.seed,
+        "mode": program.mode,
+        "kind": fault.kind if fault else "clean",
+        "line": fault.line if fault else 0,
+        "conditions": list(program.conditions),
+        "text": program.text,
+    }
+
+
+def _show(tally: Tally, count: int, small: bool) -> None:
+    groups = sorted(tally.examples.items(), key=lambda item: -len(item[1]))
+    for confusion, outcomes in groups[:count]:
+        shortest = sorted(outcomes, key=lambda o: len(o.program.text))[: 3 if small else 1]
+        shown = [_smaller(o) if small else o for o in shortest]
+        best = min(shown, key=lambda o: len(o.program.text))
+        print_program(f"{len(outcomes)} x {confusion}", best)
+    for outcome in sorted(tally.false_errors, key=lambda o: len(o.program.text))[:count]:
+        print_program("error on a clean program", _without_false_alarm_context(outcome) if small else outcome)
+
+
+def _smaller(outcome: Outcome) -> Outcome:
+    """The outcome of a smaller program with the same confusion."""
+    if outcome.program.mode == "uncertain":
+        return outcome
+    analyse = analyser(with_reports=False)
+
+    def keeps(text: str) -> bool:
+        observation = observe(text)
+        return not observation.foreign and confusion_of(observation, analyse(text)) == outcome.confusion
+
+    return _again(outcome, shrink(outcome.program.text, keeps))
+
+
+def _without_false_alarm_context(outcome: Outcome) -> Outcome:
+    """The outcome of a smaller clean program on which the same rule reports an error."""
+    analyse = analyser()
+    rules = {report.rule for report in outcome.false_errors}
+
+    def keeps(text: str) -> bool:
+        observation = observe(text)
+        if not observation.clean:
+            return False
+        found = compare(replace(outcome.program, text=text, observation=observation), analyse)
+        return any(report.rule in rules for report in found.false_errors)
+
+    return _again(outcome, shrink(outcome.program.text, keeps, 600))
+
+
+def _again(outcome: Outcome, text: str) -> Outcome:
+    program = replace(outcome.program, text=text, observation=observe(text))
+    return compare(program, analyser())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

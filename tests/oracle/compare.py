@@ -1,0 +1,210 @@
+"""gradpath's word against PyTorch's: the exception's kind and line, and error reports on clean programs."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from oracle.generate import Program
+from oracle.observe import Fault, Observation, executed_lines, observe
+
+CRASH = "CRASH"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A diagnostic as far as the comparison needs it: `lines` are the lines of its squiggle and of its labels."""
+
+    rule: str
+    level: str
+    line: int
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What gradpath says of a program; `crash` is the message of an exception that left the analysis."""
+
+    fault: Fault | None = None
+    reports: tuple[Report, ...] = ()
+    crash: str = ""
+    seconds: float = 0.0
+
+
+Analyse = Callable[[str], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Both words on one program. `false_errors` are error reports on lines that ran without a fault."""
+
+    program: Program
+    verdict: Verdict
+    confusion: str = ""
+    false_errors: tuple[Report, ...] = ()
+    unreported: bool = False
+
+
+def analysis_available() -> str:
+    """The empty string where gradpath can name the first fault of a program; otherwise why it cannot."""
+    try:
+        module = importlib.import_module("gradpath.check")
+    except ImportError as error:
+        return f"gradpath.check cannot be imported: {error}"
+    return "" if hasattr(module, "first_fault") else "gradpath.check.first_fault does not exist yet"
+
+
+def analyser(with_reports: bool = True) -> Analyse:
+    """gradpath itself as a function of a program's text."""
+    check: Any = importlib.import_module("gradpath.check")
+    document: Any = importlib.import_module("gradpath.source.document")
+
+    def analyse(text: str) -> Verdict:
+        start = time.perf_counter()
+        try:
+            source = document.Document("program.py", text)
+            found = check.first_fault(source)
+            reports = tuple(map(_report, check.check(source).diagnostics)) if with_reports else ()
+        except Exception as error:  # noqa: BLE001 - a crash is a result here
+            return Verdict(crash=f"{type(error).__name__}: {error}".split("\n")[0])
+        fault = Fault(found.kind, found.line) if found is not None else None
+        return Verdict(fault, reports, "", time.perf_counter() - start)
+
+    return analyse
+
+
+def _report(diagnostic: Any) -> Report:
+    line = diagnostic.range.start.line
+    lines = (line, *(label.range.start.line for label in diagnostic.labels))
+    return Report(diagnostic.rule, diagnostic.level.value, line, lines)
+
+
+def confusion_of(observation: Observation, verdict: Verdict) -> str:
+    """The empty string where both agree on the exception, and otherwise what each says."""
+    if verdict.crash:
+        return f"{CRASH} {verdict.crash}"
+    ours, theirs = verdict.fault, observation.fault
+    if ours == theirs:
+        return ""
+    left = theirs.kind if theirs else "clean"
+    right = ours.kind if ours else "clean"
+    if theirs and ours and theirs.line != ours.line:
+        right += " earlier" if ours.line < theirs.line else " later"
+    return f"{left} -> {right}"
+
+
+def compare(program: Program, analyse: Analyse) -> Outcome:
+    """Let gradpath judge a program whose behaviour under PyTorch is known."""
+    verdict = analyse(program.text)
+    if program.mode == "uncertain":
+        return _uncertain(program, verdict)
+    observation = program.observation
+    errors = tuple(r for r in verdict.reports if r.level == "error")
+    return Outcome(
+        program,
+        verdict,
+        confusion_of(observation, verdict),
+        _disproved(program.text, observation, errors) if observation.clean and errors else (),
+        bool(observation.fault and not verdict.reports and not verdict.crash),
+    )
+
+
+def _disproved(text: str, observation: Observation, errors: tuple[Report, ...]) -> tuple[Report, ...]:
+    """The error reports on lines that ran, where no handler of the program caught a fault that they tell of."""
+    caught = {fault.line for fault in observation.caught}
+    suspects = [r for r in errors if not caught.intersection(r.lines)]
+    if not suspects:
+        return ()
+    ran = executed_lines(text)
+    return tuple(r for r in suspects if set(r.lines) <= ran)
+
+
+def variants(program: Program) -> list[str]:
+    """The program with each of its open conditions settled, in every combination."""
+    texts = [program.text]
+    for condition in program.conditions:
+        texts = [text.replace(condition, truth) for text in texts for truth in ("True", "False")]
+    return texts
+
+
+def _uncertain(program: Program, verdict: Verdict) -> Outcome:
+    """An error needs every variant to fail; a report is due where any of them fails."""
+    found = [observe(text) for text in variants(program)]
+    clean = [o for o in found if o.clean]
+    errors = tuple(r for r in verdict.reports if r.level == "error")
+    disproved: tuple[Report, ...] = ()
+    if clean and errors:
+        caught = {fault.line for o in found for fault in o.caught}
+        ran: frozenset[int] = frozenset()
+        for text, seen in zip(variants(program), found, strict=True):
+            ran |= executed_lines(text) if seen.clean else frozenset()
+        disproved = tuple(r for r in errors if not caught.intersection(r.lines) and set(r.lines) <= ran)
+    missed = any(o.fault for o in found) and not verdict.reports and not verdict.crash
+    confusion = f"{CRASH} {verdict.crash}" if verdict.crash else ""
+    if not confusion and disproved:
+        confusion = f"open: clean -> error {disproved[0].rule}"
+    elif not confusion and missed:
+        kinds = sorted({o.fault.kind for o in found if o.fault})
+        confusion = f"open: {'/'.join(kinds)} -> no report"
+    return Outcome(program, verdict, confusion, disproved, missed)
+
+
+@dataclass(slots=True)
+class Tally:
+    """The figures over many programs; `examples` holds the outcomes behind each confusion."""
+
+    programs: int = 0
+    agreed: int = 0
+    clean: int = 0
+    clean_without_error: int = 0
+    failing: int = 0
+    unreported: int = 0
+    seconds: float = 0.0
+    lines: int = 0
+    observed: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    used: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[Outcome]] = field(default_factory=lambda: defaultdict(list))
+    false_errors: list[Outcome] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one outcome."""
+        program = outcome.program
+        kind = program.observation.fault.kind if program.observation.fault else "clean"
+        self.programs += 1
+        self.lines += program.text.count("\n")
+        self.seconds += outcome.verdict.seconds
+        self.observed[kind] += 1
+        self.used.update(program.used)
+        if outcome.confusion:
+            self.examples[outcome.confusion].append(outcome)
+        else:
+            self.agreed += 1
+            self.found[kind] += 1
+        if kind == "clean":
+            self.clean += 1
+            self.clean_without_error += not outcome.false_errors
+            if outcome.false_errors:
+                self.false_errors.append(outcome)
+        else:
+            self.failing += 1
+            self.unreported += outcome.unreported
+
+    def merge(self, others: Iterable[Outcome]) -> None:
+        """Count many outcomes."""
+        for outcome in others:
+            self.add(outcome)
+
+    @property
+    def agreement(self) -> float:
+        """The share of programs on whose exception and line both agree."""
+        return self.agreed / max(1, self.programs)
+
+    @property
+    def clean_share(self) -> float:
+        """The share of the clean programs that have no error report on a line that ran."""
+        return self.clean_without_error / max(1, self.clean)

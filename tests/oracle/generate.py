@@ -1,0 +1,179 @@
+"""Random programs: one for each seed, in one of three modes.
+
+*guided*: piece by piece under PyTorch; a piece that fails is kept where a failure is wanted, and thrown away otherwise,
+so that programs grow long before they fail. *unguided*: written blindly. *uncertain*: guided, with one or two
+conditions that the source does not settle.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from random import Random
+
+from oracle.draft import Draft, Inapplicable, State, Template
+from oracle.observe import NONE_GRAD, Observation, Session, observe
+from oracle.vocabulary import SHARES, VOCABULARY
+
+MODES = ("guided", "unguided", "uncertain")
+BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
+EXTRA_IMPORTS = ("collections", "contextlib", "copy", "dataclasses", "functools", "types")
+LONGEST = 60
+
+RELISH: dict[str, float] = {
+    "TWICE": 0.6,
+    "NOGRAD": 0.2,
+    NONE_GRAD: 0.1,
+    "LEAF_INPLACE": 0.5,
+    "UNUSED": 0.4,
+    "OPT_EMPTY": 0.2,
+}
+"""How readily a wanted failure of this kind is kept (1 for the others): the common kinds leave room for the rare."""
+DULL = {NONE_GRAD: 0.2, "NOGRAD": 0.5}
+"""The share of the unguided programs with this failure that is kept."""
+PROVOKING = ("backward", "inplace", "setitem", "slip", "gradient", "optimizer")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program with the seed it came from; `conditions` are the texts of conditions that the source leaves open."""
+
+    seed: str
+    mode: str
+    text: str
+    observation: Observation
+    conditions: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+
+
+def generate(seed: int, index: int, mode: str) -> Program:
+    """The program number `index` of the series `seed`; the same arguments give the same program."""
+    for attempt in range(100):
+        name = f"{mode}:{seed}:{index}:{attempt}"
+        random = Random(name)
+        program = _unguided(random, name) if mode == "unguided" else _guided(random, name, mode == "uncertain")
+        if program is not None:
+            return program
+    raise RuntimeError(f"no program for {mode}:{seed}:{index}")
+
+
+def _taste(random: Random) -> Draft:
+    sums: dict[str, float] = defaultdict(float)
+    for row in VOCABULARY.statements:
+        sums[row.family] += row.weight
+
+    def factor(family: str) -> float:
+        if family in SHARES:
+            return SHARES[family] / sums[family] * math.exp(random.gauss(0, 0.9))
+        return (0.4 if family == "made" else 1.0) * math.exp(random.gauss(0.0, 0.6))
+
+    return Draft(random, VOCABULARY, factor)
+
+
+def _prologue(draft: Draft) -> None:
+    """A few tensors, and often a model with an optimizer."""
+    wanted: list[tuple[str, str, int]] = [("create", ":leaf}", draft.random.choice((1, 2, 2, 3)))]
+    wanted.append(("create", ":const}", draft.random.choice((0, 1, 2))))
+    if draft.chance(0.5):
+        wanted.append(("model", ":fresh", draft.random.choice((1, 1, 2))))
+    if draft.chance(0.15):
+        wanted.append(("netclass", "", 1))
+    if draft.chance(0.4):
+        wanted.append(("optimizer", "opt:fresh", 1))
+    for family, mark, count in wanted:
+        rows = [r for r in VOCABULARY.statements if r.family == family and mark in r.text]
+        for _ in range(count):
+            _try(draft, draft.random.choices(rows, [r.weight for r in rows])[0])
+
+
+def _try(draft: Draft, row: Template) -> None:
+    with contextlib.suppress(Inapplicable):
+        draft.fill(row)
+
+
+def _imports(body: str) -> list[str]:
+    lines = [f"import {name}" for name in EXTRA_IMPORTS if re.search(rf"\b{name}\.", body)]
+    if "np." in body:
+        lines.append("import numpy as np")
+    return [*lines, *BASE_IMPORTS, ""]
+
+
+def _finished(draft: Draft, name: str, mode: str) -> Program | None:
+    body = draft.text
+    text = "\n".join(_imports(body)) + "\n" + body
+    result = observe(text)
+    if result.foreign:
+        return None
+    return Program(name, mode, text, result, draft.state.conditions, draft.state.used)
+
+
+def _unguided(random: Random, name: str) -> Program | None:
+    draft = _taste(random)
+    _prologue(draft)
+    target = random.randint(8, 30)
+    while len(draft.state.lines) < target:
+        before = draft.state
+        draft.statement()
+        if draft.chance(0.8):
+            draft.use(before)
+    program = _finished(draft, name, "unguided")
+    if program is None or program.observation.fault is None:
+        return program
+    return None if random.random() > DULL.get(program.observation.fault.kind, 1.0) else program
+
+
+def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
+    draft = _taste(random)
+    if uncertain:
+        draft.state = State(statements=UNCERTAIN)
+    _prologue(draft)
+    target = int(random.triangular(8, LONGEST - 8, 18))
+    wants_fault = random.random() < 0.55
+    earliest = random.randint(4, target)
+    known: State | None = State()
+    session, done = _replayed(draft)
+    if session is None:
+        return None
+    for _ in range(3 * target):
+        late = len(draft.state.lines) >= target
+        if len(draft.state.lines) >= target + 16 * wants_fault:
+            break
+        before = draft.state
+        if known is not None and draft.chance(0.8):
+            draft.use(known)
+            known = None
+        elif late and draft.chance(0.7):
+            draft.statement(PROVOKING)
+        else:
+            draft.statement()
+        piece = "\n".join(draft.state.lines[done:])
+        result = session.run(piece, done + 1)
+        if result.clean:
+            done = len(draft.state.lines)
+            if len(draft.state.calls) > len(before.calls) or len(draft.state.statements) > len(before.statements):
+                known = before
+            continue
+        fault = result.fault
+        if fault and wants_fault and done >= earliest and random.random() < RELISH.get(fault.kind, 1.0):
+            for _ in range(random.choice((0, 0, 1, 2, 4))):
+                draft.statement()
+            break
+        draft.state = before
+        session, done = _replayed(draft)
+        if session is None:
+            return None
+    return _finished(draft, name, "uncertain" if uncertain else "guided")
+
+
+def _replayed(draft: Draft) -> tuple[Session | None, int]:
+    """A session in which the draft has run, and how many lines that were; None where it does not run clean."""
+    session = Session()
+    session.run("\n".join(["import numpy as np", *(f"import {name}" for name in EXTRA_IMPORTS), *BASE_IMPORTS]))
+    result = session.run(draft.text)
+    return (session if result.clean else None), len(draft.state.lines)
+
+
+UNCERTAIN: tuple[Template, ...] = ()

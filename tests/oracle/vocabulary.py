@@ -1,0 +1,48 @@
+"""All tables together."""
+
+from __future__ import annotations
+
+from oracle.blocks import COMPOUND
+from oracle.classes import CLASSES
+from oracle.definitions import DEFINITIONS
+from oracle.draft import Vocabulary
+from oracle.expressions import BRIDGES, EXPRESSIONS, FALLBACK, LITERALS, NAMES
+from oracle.simple import SIMPLE
+from oracle.training import TRAINING
+
+VOCABULARY = Vocabulary(
+    expressions=EXPRESSIONS,
+    statements=(*SIMPLE, *COMPOUND, *DEFINITIONS, *CLASSES, *TRAINING),
+    literals=LITERALS,
+    names=NAMES,
+    fallback=FALLBACK,
+    bridges=BRIDGES,
+)
+
+SHARES: dict[str, float] = {
+    "create": 5,
+    "assign": 24,
+    "inplace": 13,
+    "setitem": 5,
+    "hidden": 3,
+    "number": 1.5,
+    "backward": 26,
+    "gradient": 4,
+    "update": 1.5,
+    "world": 0.7,
+    "mode": 4,
+    "branch": 4,
+    "loop": 5,
+    "flow": 1.5,
+    "handler": 1.5,
+    "container": 5,
+    "slip": 2.5,
+    "define": 3.5,
+    "custom": 0.7,
+    "class": 1.5,
+    "netclass": 2.5,
+    "model": 2.5,
+    "optimizer": 6,
+    "idiom": 9,
+}
+"""The share of each family among the statements of an average program, in parts of their sum."""

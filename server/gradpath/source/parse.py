@@ -3,50 +3,132 @@
 from __future__ import annotations
 
 import ast
-import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from gradpath.diagnostic import Position, Range
+from gradpath.source.depth import prune
 from gradpath.source.document import Document
+from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
+from gradpath.source.logical import Lines, LogicalLine, Swallower, indentation_of, logical_lines
+from gradpath.source.recovery import Recovery
+from gradpath.source.reuse import unchanged
 
-
-@dataclass(frozen=True, slots=True)
-class SyntaxProblem:
-    """A stretch of text that could not be parsed and is missing from the tree."""
-
-    range: Range
-    message: str
+__all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse"]
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A document with its tree, whose locations match the text exactly, and what the tree lacks."""
+    """A document with its tree, whose locations match the text exactly, and what could not be read.
+
+    Trees may share nodes with those of earlier parses: nobody may change them. `complete` is true where the parser took
+    the text as it is; otherwise `base` is the last complete parse of the document, if there was one. In a recovered
+    tree the name `UNPARSED` stands for expressions that could not be read.
+    """
 
     document: Document
     tree: ast.Module
     problems: tuple[SyntaxProblem, ...]
+    complete: bool = True
+    base: Parsed | None = field(default=None, repr=False, compare=False)
 
 
 def parse(document: Document, last: Parsed | None = None) -> Parsed:
-    """Parse a document; never raises. `last` is an earlier parse of the same document and speeds up recovery."""
-    text = document.text
+    """Parse a document; never raises. `last` is an earlier parse of the same document: it makes recovery better."""
+    text = for_parser(document.text)
+    problems: list[SyntaxProblem]
+    try:
+        tree = parse_text(text)
+    except Unparsable as error:
+        base = last.base if last is not None and not last.complete else last
+        tree, problems = _recover(document, text, error, base)
+        problems += prune(tree, document)
+        return Parsed(document, tree, _in_order(problems), complete=False, base=base)
+    return Parsed(document, tree, tuple(prune(tree, document)))
+
+
+def _recover(
+    document: Document, text: str, error: Unparsable, base: Parsed | None
+) -> tuple[ast.Module, list[SyntaxProblem]]:
+    lines = Lines(text)
+    before: Sequence[ast.stmt] = ()
+    after: Sequence[ast.stmt] = ()
     problems: list[SyntaxProblem] = []
-    for _ in range(20):
+    found: list[LogicalLine] | None = None
+    if base is not None:
+        old = Lines(for_parser(base.document.text))
+        more_before = more_after = 0
+        while True:
+            same = unchanged(old, base.tree.body, lines, more_before, more_after)
+            found = logical_lines(lines, same.first, same.last, same.starts)
+            # The edit may have gone on with the statement before it, or have put a decorator on the one behind it.
+            if found and same.before and (found[0].indent or found[0].word in ("elif", "else", "except", "finally")):
+                more_before += 1
+            elif found and same.after and found[-1].word == "@":
+                more_after += 1
+            else:
+                break
+        before, after = same.before, same.after
+        problems += _kept_problems(base, same.first, same.last, same.moved)
+        if after and same.moved:
+            try:
+                after = parse_text("\n" * same.last + lines.between(same.last + 1, lines.count)).body
+            except Unparsable:
+                before, after, found = (), (), None
+                problems = []
+    if found is None:
+        found = logical_lines(lines, blame=lambda swallowers: _blame(lines, swallowers))
+    recovery = Recovery(document, lines, found)
+    statements = recovery.block(0, len(found), suspect_line=error.line)
+    if not recovery.problems:
+        recovery.problems.append(_problem_at(document, error))
+    return ast.Module(body=[*before, *statements, *after], type_ignores=[]), [*problems, *recovery.problems]
+
+
+def _blame(lines: Lines, swallowers: Sequence[Swallower]) -> Swallower:
+    """The string that lost its end: the last one up to which the text is good."""
+    candidates = [swallower for swallower in swallowers if swallower.surely] or swallowers
+    low, high = 0, len(candidates) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        line = candidates[middle].line
+        above = lines.between(1, line - 1)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return Parsed(document, ast.parse(text), tuple(problems))
-        except SyntaxError as error:
-            number = min(max(error.lineno or 1, 1), document.line_count)
-            line = document.line(number)
-            place = Range(Position(number, 1), Position(number, len(line) + 1))
-            problems.append(SyntaxProblem(place, error.msg or "invalid syntax"))
-            indent = line[: len(line) - len(line.lstrip())]
-            start = document.offset(place.start)
-            blank = (indent + "pass").ljust(len(line)) if len(line.strip()) >= 4 else " " * len(line)
-            text = text[:start] + blank + text[start + len(line) :]
-        except (ValueError, RecursionError, MemoryError) as error:
-            whole = Range(Position(1, 1), document.position(len(document.text)))
-            problems.append(SyntaxProblem(whole, str(error) or type(error).__name__))
-            break
-    return Parsed(document, ast.Module(body=[], type_ignores=[]), tuple(problems))
+            parse_text(f"{above}{indentation_of(lines.between(line, line))}pass\n")
+        except Unparsable as error:
+            if not error.message.startswith("expected 'except'"):
+                high = middle - 1
+                continue
+        low = middle
+    return candidates[low]
+
+
+def _problem_at(document: Document, error: Unparsable) -> SyntaxProblem:
+    number = min(max(error.line or 1, 1), document.line_count)
+    line = document.line(number)
+    return SyntaxProblem(Range(Position(number, 1), Position(number, len(line) + 1)), error.message)
+
+
+def _kept_problems(base: Parsed, first: int, last: int, moved: int) -> list[SyntaxProblem]:
+    kept = []
+    for problem in base.problems:
+        start, end = problem.range.start, problem.range.end
+        if end.line < first:
+            kept.append(problem)
+        elif start.line + moved > last:
+            place = Range(Position(start.line + moved, start.column), Position(end.line + moved, end.column))
+            kept.append(replace(problem, range=place))
+    return kept
+
+
+def _in_order(problems: Sequence[SyntaxProblem]) -> tuple[SyntaxProblem, ...]:
+    """Sorted, with one problem for several of the same kind in lines that follow each other."""
+    merged: list[SyntaxProblem] = []
+    for problem in sorted(set(problems), key=lambda problem: (problem.range, problem.message)):
+        if merged and merged[-1].message == problem.message:
+            previous = merged[-1].range
+            if problem.range.start.line <= previous.end.line + 1:
+                merged[-1] = replace(problem, range=Range(previous.start, max(previous.end, problem.range.end)))
+                continue
+        merged.append(problem)
+    return tuple(merged)

@@ -1,4 +1,4 @@
-"""Lines as editors and Python's parser count them, and columns in code points.
+r"""Lines as editors and Python's parser count them, and columns in code points.
 
 Only `\n`, `\r\n` and a lone `\r` end a line. `str.splitlines` also splits on form feeds, U+2028 and others, which
 neither the Language Server Protocol nor Python's tokenizer does.

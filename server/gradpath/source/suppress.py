@@ -9,9 +9,7 @@ from gradpath.source.document import Document
 from gradpath.source.parse import Parsed
 
 
-def apply_suppressions(
-    document: Document, parsed: Parsed, diagnostics: Sequence[Diagnostic]
-) -> tuple[Diagnostic, ...]:
+def apply_suppressions(document: Document, parsed: Parsed, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Drop the diagnostics that comments suppress, and append a hint for each suppression without effect."""
     return tuple(diagnostics)
 

@@ -1,0 +1,86 @@
+"""CPython's own parser: quiet, with one kind of failure, and fed with any text an editor can hold."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import threading
+import warnings
+from dataclasses import dataclass
+
+from gradpath.diagnostic import Range
+from gradpath.source.logical import Lines, logical_lines
+
+UNPARSED = "__unparsed__"
+"""The name that stands in a recovered tree for an expression that could not be read: its value is unknown."""
+
+_QUIET = threading.Lock()
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DEEPENING = re.compile(r"[-+*/%@|&^~<>=.\[({]|\b(?:not|if|lambda|await|elif)\b")
+_DEEPEST_IN_3_10 = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """A stretch of text that could not be read: the tree has a stand-in for it, or nothing."""
+
+    range: Range
+    message: str
+
+
+class Unparsable(Exception):
+    """The parser's refusal: `line` counts from 1 within the parsed text and is None where the parser names none."""
+
+    def __init__(self, line: int | None, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+
+
+def for_parser(text: str) -> str:
+    """The text with what the parser cannot take (NUL, lone surrogates, a byte order mark) replaced.
+
+    Lines end in plain newlines, and each keeps its length in UTF-8 bytes, so that the tree's columns hold for the text
+    itself.
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    if not text.isascii():
+        text = _SURROGATE.sub("\ufffd", text)
+        if text.startswith("\ufeff"):
+            # Three bytes as well, and the form feed sets the indentation back to zero.
+            text = "  \f" + text[1:]
+    return text
+
+
+def parse_text(text: str) -> ast.Module:
+    """Parse what `for_parser` returned; raises `Unparsable` and nothing else, and prints no warnings."""
+    if sys.version_info < (3, 11) and _overflows_the_stack(text):
+        raise Unparsable(None, "nested too deeply")
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise Unparsable(error.lineno, error.msg or "invalid syntax") from None
+    except (RecursionError, MemoryError):
+        raise Unparsable(None, "nested too deeply") from None
+    except ValueError as error:
+        raise Unparsable(None, str(error)) from None
+
+
+def _overflows_the_stack(text: str) -> bool:
+    """Whether Python 3.10, whose tree builder recurses without a limit, could crash on the text."""
+    if len(text) < _DEEPEST_IN_3_10:
+        return False
+    if text.count("elif") > _DEEPEST_IN_3_10:
+        return True
+    lines = Lines(text)
+    for statement in logical_lines(lines):
+        code = lines.between(statement.first, statement.last)
+        if len(code) > _DEEPEST_IN_3_10 and len(_DEEPENING.findall(code)) > _DEEPEST_IN_3_10:
+            return True
+    return False

@@ -1,0 +1,340 @@
+"""The logical lines of a text, found without a parser and whatever state the text is in.
+
+A bracket or a quote that is never closed would swallow the rest of the file. So a logical line also ends where a
+statement surely begins: at a line that the caller knows to begin one, or, inside brackets, at a keyword that no
+bracket can hold.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gradpath.source.positions import line_starts
+
+
+class Lines:
+    """A text whose lines end in plain newlines, with its line index.
+
+    Lines count from 1, offsets and columns from 0.
+    """
+
+    __slots__ = ("count", "starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = line_starts(text)
+        self.count = len(self.starts)
+
+    def number_at(self, offset: int) -> int:
+        """The number of the line that holds an offset."""
+        return bisect_right(self.starts, offset)
+
+    def start_of(self, number: int) -> int:
+        """Where a line begins; the end of the text for a line behind the last."""
+        return self.starts[number - 1] if number <= self.count else len(self.text)
+
+    def between(self, first: int, last: int) -> str:
+        """The lines `first` to `last` with their endings."""
+        return self.text[self.start_of(first) : self.start_of(last + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalLine:
+    """A statement without block, or the header of one: the lines `first` to `last`.
+
+    `indent` is the width of its indentation. `word` is its first word (`async def` has `def`), or its first character
+    where that is none (a decorator has `@`). The code, without a comment behind it, ends before column `code_end` of
+    the last line. `closers` are the closing brackets it lacks; `torn` is true where its text can be no statement.
+    """
+
+    first: int
+    last: int
+    indent: int
+    word: str
+    code_end: int
+    closers: str = ""
+    torn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Swallower:
+    """A string over several lines that holds what looks like a definition: perhaps its end is missing.
+
+    `line` is the first line of its statement, `definition` that of the definition. `surely` is true where the
+    definition stands further left than the statement, which text in a string seldom does.
+    """
+
+    line: int
+    definition: int
+    surely: bool
+
+
+Blame = Callable[[Sequence[Swallower]], Swallower]
+
+HEADERS = frozenset(
+    {"if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class", "match", "case", "@"}
+)
+"""The first words of logical lines that open a block; `match` and `case` may be names as well."""
+
+_BLANK = re.compile(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
+_START = re.compile(r"[ \t\f]*((?:async[ \t]+)?([^\W\d]\w*)?)")
+# A logical line on one line, with one level of brackets: most of them, and quickly told.
+_PLAIN = r"""[^"'#()\[\]{}\\\n]*"""
+_STRING = r"""(?:"[^"\\\n]*"(?!")|'[^'\\\n]*'(?!'))"""
+_ONE_LINE = re.compile(
+    rf"""([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)
+    ({_PLAIN}(?:(?:{_STRING}|\({_PLAIN}(?:{_STRING}{_PLAIN})*\)|\[{_PLAIN}(?:{_STRING}{_PLAIN})*\]){_PLAIN})*)
+    (?:\#[^\n]*)?\n""",
+    re.VERBOSE,
+)
+_TOKEN = re.compile(
+    r"""[^"'#()\[\]{}\\\n]*(?:
+      (?P<newline>\n)
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<string>(?!\"{3})"(?:[^"\\\n]|\\.)*" | (?!'{3})'(?:[^'\\\n]|\\.)*')
+    | (?P<comment>\#[^\n]*\n?)
+    | (?P<long>\"{3}[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"{3} | '{3}[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'{3})
+    | (?P<continued>\\\n)
+    | (?P<endless>\"{3}|'{3})
+    | (?P<torn>["'][^\n]*|\\)
+    | (?P<end>\Z)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+# Keywords that no bracket can hold, each at the beginning of a line.
+_STATEMENT = re.compile(
+    r"""[ \t\f]*(?:
+      (?:async[ \t]+)?def[ \t]+\w | class[ \t]+\w
+    | (?:return|import|with|while|raise|pass|del|assert|global|nonlocal|break|continue|except|elif|try|finally)\b
+    | from[ \t]+[\w.]+[ \t]+import\b
+    | else[ \t]*:
+    | @[\w.]+(?:\([^\n]*\))?[ \t]*\n[ \t]*(?:@|(?:async|def|class)\b)
+    )""",
+    re.VERBOSE,
+)
+_PERHAPS_STATEMENT = re.compile(r"([ \t\f]*)(?!(?:and|or|in|is|else)\b)[^\W\d]")
+_OPERATORS = frozenset(
+    {"and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "yield", "from", "as"}
+)
+_LAST_WORD = re.compile(r"\w+\Z")
+_NEXT_WORD = re.compile(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
+_HEADER_END = re.compile(r"[ \t\f]*[)\]}].*:\Z")
+_DEFINITION = re.compile(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
+_CLOSER = {"(": ")", "[": "]", "{": "}"}
+_MOST_RETURNS = 20
+
+
+def width(indentation: str) -> int:
+    """How wide Python takes leading white space to be: tabs go to multiples of 8, a form feed back to zero."""
+    return len(indentation.rpartition("\f")[2].expandtabs(8))
+
+
+def indentation_of(line: str) -> str:
+    """The white space in front of a line's first other character."""
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
+
+
+def blame_the_first(swallowers: Sequence[Swallower]) -> Swallower:
+    """The first string that surely swallowed a definition, else the first of all."""
+    return next((s for s in swallowers if s.surely), swallowers[0])
+
+
+def logical_lines(
+    lines: Lines,
+    first: int = 1,
+    last: int | None = None,
+    starts: Sequence[int] = (),
+    blame: Blame = blame_the_first,
+) -> list[LogicalLine]:
+    """Split the lines `first` to `last`, the first of which begins a statement.
+
+    `starts` are the numbers of lines, in rising order, at which a statement is known to begin. Where a long string
+    never ends, `blame` chooses the string that lost its end.
+    """
+    offset = lines.start_of(first)
+    end = len(lines.text) if last is None else lines.start_of(last + 1)
+    found: list[LogicalLine] = []
+    strings: list[tuple[int, int, int]] = []  # index in `found`, start, end
+    returns = 0
+    while (offset := _match_end(_BLANK, lines.text, offset, end)) < end:
+        if (plain := _ONE_LINE.match(lines.text, offset, end)) is not None:
+            number = lines.number_at(offset)
+            code_end = plain.end(3) if plain.end(3) + 1 == plain.end() else plain.start(3) + len(plain[3].rstrip())
+            found.append(LogicalLine(number, number, width(plain[1]), plain[2], code_end - offset))
+            offset = plain.end()
+            continue
+        reader = _Reader(lines, offset, end, starts, hasty=returns >= _MOST_RETURNS)
+        statement, offset = reader.read()
+        strings += [(len(found), *string) for string in reader.strings]
+        found.append(statement)
+        returns += reader.returned
+        if reader.endless is None:
+            continue
+        strings.append((len(found) - 1, reader.endless, end))
+        swallowers = _swallowers(lines, found, strings) if returns < _MOST_RETURNS else []
+        if swallowers:
+            returns += 1
+            blamed = blame(swallowers)
+            del found[next(i for i, line in enumerate(found) if line.first == blamed.line) + 1 :]
+            offset = lines.start_of(blamed.definition)
+            found[-1] = _torn_before(lines, found[-1], offset)
+            strings = [string for string in strings if string[0] < len(found) - 1]
+    return found
+
+
+class _Reader:
+    """Reads one logical line.
+
+    Afterwards `strings` are the spans of its long strings, `returned` tells whether it went back behind an earlier line
+    because a bracket was never closed, and `endless` is where a string begins that never ends.
+    """
+
+    def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], hasty: bool) -> None:
+        match = _START.match(lines.text, offset, end)
+        assert match is not None
+        self.lines, self.text = lines, lines.text
+        self.offset, self.end = offset, end
+        self.starts = starts
+        self.hasty = hasty
+        self.indent = width(lines.text[offset : match.start(1)])
+        self.word = match[2] or lines.text[match.end() : match.end() + 1]
+        self.strings: list[tuple[int, int]] = []
+        self.returned = False
+        self.endless: int | None = None
+
+    def read(self) -> tuple[LogicalLine, int]:
+        """The logical line, and where the next one can begin."""
+        text = self.text
+        position = line_start = code_start = code_end = self.offset
+        code = ""
+        stack: list[str] = []
+        torn = False
+        way_out: tuple[int, int, str] | None = None
+        while True:
+            token = _TOKEN.match(text, position, self.end)
+            assert token is not None, "every text has a next token"
+            assert token.lastgroup is not None
+            kind = token.lastgroup
+            begin, position = token.span(kind)
+            match kind:
+                case "open":
+                    stack.append(_CLOSER[text[begin]])
+                case "close":
+                    torn = torn or not stack or stack[-1] != text[begin]
+                    if text[begin] in stack:
+                        while stack.pop() != text[begin]:
+                            pass
+                case "torn":
+                    torn = True
+                case "long" | "string" if "\n" not in token[kind]:
+                    pass
+                case "long" | "string" | "continued":
+                    known = self.known_start(begin, position)
+                    if known is not None:
+                        return _torn_before(self.lines, self.line(begin, "", True), known), known
+                    if kind == "long":
+                        self.strings.append((begin, position))
+                    line_start = text.rfind("\n", begin, position) + 1
+                case "endless":
+                    self.endless = begin
+                    known = self.known_start(begin, self.end)
+                    if known is not None:
+                        self.endless = None
+                        return _torn_before(self.lines, self.line(begin, "", True), known), known
+                    return _torn_before(self.lines, self.line(begin, "", True), self.end), self.end
+                case _:
+                    if line := text[line_start:begin].rstrip():
+                        code, code_start, code_end = line, line_start, begin
+                    closers = "".join(reversed(stack))
+                    if not stack:
+                        return self.line(code_end, closers, torn), position
+                    if way_out is None and self.may_end_before(position, code, code_start):
+                        way_out = position, code_end, closers
+                    if (
+                        position >= self.end
+                        or (self.hasty and way_out is not None)
+                        or self.known_start(begin, position) is not None
+                        or _STATEMENT.match(text, position, self.end)
+                        or _operands_meet(code, text, position, self.end)
+                    ):
+                        self.returned = way_out is not None
+                        position, code_end, closers = way_out or (position, code_end, closers)
+                        return self.line(code_end, closers, True), position
+                    line_start = position
+
+    def line(self, code_end: int, closers: str, torn: bool) -> LogicalLine:
+        code_end = self.offset + len(self.text[self.offset : code_end].rstrip())
+        last = self.lines.number_at(code_end)
+        return LogicalLine(
+            self.lines.number_at(self.offset),
+            last,
+            self.indent,
+            self.word,
+            code_end - self.lines.start_of(last),
+            closers,
+            torn,
+        )
+
+    def known_start(self, begin: int, end: int) -> int | None:
+        """Where the first known start of a statement lies in the lines behind that of `begin` up to that of `end`."""
+        if not self.starts:
+            return None
+        index = bisect_right(self.starts, self.lines.number_at(begin))
+        if index < len(self.starts) and self.starts[index] <= self.lines.number_at(end):
+            return self.lines.start_of(self.starts[index])
+        return None
+
+    def may_end_before(self, next_line: int, code: str, code_start: int) -> bool:
+        """Whether the statement would end with `code`, before `next_line`, had its open bracket been closed."""
+        match = _PERHAPS_STATEMENT.match(self.text, next_line, self.end)
+        if match is not None and width(match[1]) <= self.indent:
+            return True
+        if self.word not in HEADERS or not code.endswith(":"):
+            return False
+        return code_start == self.offset or _HEADER_END.match(code) is not None
+
+
+def _operands_meet(code: str, text: str, next_line: int, end: int) -> bool:
+    """Whether an operand ends `code` and another begins the next line: no bracket can hold the two."""
+    following = _NEXT_WORD.match(text, next_line, end)
+    if following is None or not code:
+        return False
+    if following[1] is not None and following[1] in _OPERATORS and following[1] != "lambda":
+        return False
+    if code[-1] in ")]}":
+        return True
+    if code[-1] in "\"'":
+        return following[1] is not None
+    word = _LAST_WORD.search(code)
+    return word is not None and word[0] not in _OPERATORS
+
+
+def _torn_before(lines: Lines, line: LogicalLine, offset: int) -> LogicalLine:
+    start = lines.start_of(line.first)
+    code_end = start + len(lines.text[start:offset].rstrip())
+    last = lines.number_at(code_end)
+    return LogicalLine(line.first, last, line.indent, line.word, code_end - lines.start_of(last), torn=True)
+
+
+def _swallowers(lines: Lines, found: Sequence[LogicalLine], strings: Sequence[tuple[int, int, int]]) -> list[Swallower]:
+    swallowers: list[Swallower] = []
+    for index, start, end in strings:
+        statement = found[index]
+        if swallowers and swallowers[-1].line == statement.first:
+            continue
+        for definition in _DEFINITION.finditer(lines.text, start, end):
+            column = width(definition[1])
+            if column < statement.indent or column == statement.indent == 0:
+                number = lines.number_at(definition.start() + 1)
+                swallowers.append(Swallower(statement.first, number, column < statement.indent))
+                break
+    return swallowers
+
+
+def _match_end(pattern: re.Pattern[str], text: str, offset: int, end: int) -> int:
+    match = pattern.match(text, offset, end)
+    return offset if match is None else match.end()

@@ -1,0 +1,132 @@
+"""What a broken statement may have been meant to be: texts to try instead, best first.
+
+No text moves the code behind it: what is added stands at the end of the statement's last line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gradpath.source.grammar import UNPARSED
+from gradpath.source.logical import HEADERS, LogicalLine
+
+# Syntax that an older Python than the user's cannot read; blanks in its place keep the columns.
+_TYPE_PARAMETERS = re.compile(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])")
+_TYPE_ALIAS = re.compile(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
+_EXCEPT_STAR = re.compile(r"(\s*except)(\*)")
+
+_TARGET = re.compile(r"\s*([^=(){}#'\"]*?(?:\[[^=\[\]{}#'\"]*\])?)\s*(?::[^=]*)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
+_FOR_TARGET = re.compile(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
+_NAME = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
+
+
+def _blanked(match: re.Match[str], *groups: int) -> str:
+    text = match.string
+    for group in groups:
+        if match[group] is not None:
+            start, end = match.span(group)
+            text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
+
+
+def _older(code: str) -> str | None:
+    """The code without syntax of newer Pythons that means nothing to the analysis, or None where there is none."""
+    if (match := _TYPE_PARAMETERS.match(code)) is not None:
+        return _blanked(match, 2)
+    if (match := _TYPE_ALIAS.match(code)) is not None:
+        return _blanked(match, 2, 4)
+    if (match := _EXCEPT_STAR.match(code)) is not None:
+        return _blanked(match, 2)
+    return None
+
+
+def is_header(line: LogicalLine, code: str) -> bool:
+    """Whether a logical line opens a block, or was meant to."""
+    return line.word in HEADERS and (line.word not in ("match", "case") or code.endswith(":"))
+
+
+def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
+    """What to try instead of a simple statement; `pass` is the last."""
+    indent = code[: len(code) - len(code.lstrip())]
+    older = _older(code)
+    if older is not None:
+        yield older
+    if line.closers:
+        yield code + line.closers
+    if line.word in ("return", "raise"):
+        yield f"{indent}{line.word} {UNPARSED}"
+    match = _TARGET.match(code)
+    if match is not None and match[1]:
+        yield f"{indent}{match[1]} = {UNPARSED}"
+    yield f"{indent}pass"
+
+
+def headers_instead(line: LogicalLine, code: str) -> Iterator[str]:
+    """What to try instead of a header, its colon included; the last is always a header of the same kind."""
+    older = _older(code)
+    if older is not None:
+        yield older
+    if not code.endswith(":"):
+        if line.word != "@":
+            yield code + line.closers + ":"
+        elif line.closers:
+            yield code + line.closers
+    elif line.closers:
+        yield code[:-1] + line.closers + ":"
+    yield _plainest(line, code)
+
+
+def _plainest(line: LogicalLine, code: str) -> str:
+    indent = code[: len(code) - len(code.lstrip())]
+    name = _NAME.match(code)
+    called = name[1] if name is not None else UNPARSED
+    prefix = "async " if code.lstrip().startswith("async") else ""
+    match line.word:
+        case "def":
+            return f"{indent}{prefix}def {called}(*args, **kwargs):"
+        case "class":
+            return f"{indent}class {called}:"
+        case "@":
+            return f"{indent}@{UNPARSED}"
+        case "for":
+            target = _FOR_TARGET.match(code)
+            return f"{indent}{prefix}for {target[1] if target is not None else UNPARSED} in {UNPARSED}:"
+        case "with":
+            return f"{indent}{prefix}with {UNPARSED}:"
+        case "if" | "elif" | "while" | "match":
+            return f"{indent}{line.word} {UNPARSED}:"
+        case "else" | "try" | "finally":
+            return f"{indent}{line.word}:"
+        case "except":
+            return f"{indent}except {UNPARSED}:"
+        case "case":
+            return f"{indent}case _ if {UNPARSED}:"
+        case _:
+            return f"{indent}if {UNPARSED}:"
+
+
+def header_trial(line: LogicalLine, header: str) -> str:
+    """A whole program that parses exactly if the header does."""
+    header = header.lstrip()
+    match line.word:
+        case "@":
+            return f"{header}\ndef f(): pass\n"
+        case "elif" | "else":
+            return f"if 1: pass\n{header} pass\n"
+        case "except" | "finally":
+            return f"try: pass\n{header} pass\n"
+        case "try":
+            return f"{header} pass\nfinally: pass\n"
+        case "case":
+            return f"match 1:\n {header} pass\n"
+        case "match":
+            return f"{header}\n case _: pass\n"
+        case _:
+            return f"{header} pass\n"
+
+
+def orphan_header(line: LogicalLine, code: str) -> str:
+    """A header that stands alone in place of one that cannot, such as an `else` without its `if`."""
+    indent = code[: len(code) - len(code.lstrip())]
+    return f"{indent}if 1:" if line.word in ("try", "finally") else f"{indent}if {UNPARSED}:"

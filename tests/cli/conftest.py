@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cli import made_up
 
 import gradpath.check
 from gradpath.cli import main
+from tests.cli import made_up
 
 
 @dataclass(frozen=True)

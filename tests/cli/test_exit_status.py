@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR, HINT, WARNING
 

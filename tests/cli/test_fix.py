@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run, Write
-from tests.cli.made_up import ERROR, WARNING
 
 from gradpath.cli import fix
+from tests.cli.conftest import Run, Write
+from tests.cli.made_up import ERROR, WARNING
 
 
 def test_fix_applies_safe_fixes_and_reports_the_rest(gradpath_main: Run, write: Write) -> None:

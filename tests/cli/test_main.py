@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run, Write
 
 import gradpath
 from gradpath.cli import main
+from tests.cli.conftest import Run, Write
 
 SERVER = Path(__file__).parents[2] / "server"
 PROGRAM = [sys.executable, "-m", "gradpath"]

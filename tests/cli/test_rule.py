@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.conftest import Run
 
 from gradpath.rules import RULES
+from tests.cli.conftest import Run
 
 
 def test_without_an_id_the_table_has_every_rule(gradpath_main: Run) -> None:

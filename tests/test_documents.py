@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+
 from tests.documents.judgement import gradpath_complaints, pytorch_complaints, unproved
 from tests.documents.pages import Block, Broken, documents, read_document
 from tests.documents.pytorch import OutOfTime, outcome_of

@@ -6,12 +6,11 @@ import ast
 import difflib
 from collections.abc import Sequence
 
-from tests.documents.grammar import PRELUDE
-from tests.documents.pages import Block
-
 from gradpath.check import check
 from gradpath.diagnostic import Diagnostic, Edit, Fix
 from gradpath.source.document import Document
+from tests.documents.grammar import PRELUDE
+from tests.documents.pages import Block
 
 
 class UnfitFix(Exception):

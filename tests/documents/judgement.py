@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradpath.check import check
+from gradpath.diagnostic import Diagnostic, Level
+from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints
 from tests.documents.grammar import Report, Source
 from tests.documents.pages import Block
 from tests.documents.pytorch import Outcome, Raised
-
-from gradpath.check import check
-from gradpath.diagnostic import Diagnostic, Level
-from gradpath.source.document import Document
 
 
 def unproved(block: Block) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import io
 import json
 import linecache
@@ -135,13 +136,21 @@ def _untouched_process(folder: str) -> Iterator[None]:
         sys.argv, sys.path[:] = argv, path
         sys.modules["__main__"] = main
         for name in set(sys.modules) - known:
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder + os.sep):
+            if _stands_in(folder, sys.modules[name]):
                 del sys.modules[name]
+        importlib.invalidate_caches()
         for filename in [name for name in linecache.cache if name.startswith(folder + os.sep)]:
             del linecache.cache[filename]
         random.setstate(random_state)
         os.environ.clear()
         os.environ.update(environment)
+
+
+def _stands_in(folder: str, module: types.ModuleType) -> bool:
+    """Whether a module or package, with or without an `__init__.py`, was imported from the folder."""
+    # Not by getattr: some modules of PyTorch answer to every name.
+    places = [vars(module).get("__file__") or "", *vars(module).get("__path__", ())]
+    return any(place.startswith(folder + os.sep) for place in places)
 
 
 @contextlib.contextmanager

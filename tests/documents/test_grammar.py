@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.documents.grammar import PRELUDE, Fact, Malformed, Note, Raise, Report, read_source
 
 from gradpath.diagnostic import Level
+from tests.documents.grammar import PRELUDE, Fact, Malformed, Note, Raise, Report, read_source
 
 
 def test_claims_are_read_and_taken_out() -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.documents import fixes, judgement
-from tests.documents.judgement import gradpath_complaints, pytorch_complaints, unproved
-from tests.documents.pages import Block, read_document
-from tests.documents.pytorch import Outcome, Raised
 
 from gradpath.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
+from tests.documents import fixes, judgement
+from tests.documents.judgement import gradpath_complaints, pytorch_complaints, unproved
+from tests.documents.pages import Block, read_document
+from tests.documents.pytorch import Outcome, Raised
 
 PATH = "tests/cases/page.md"
 

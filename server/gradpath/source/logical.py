@@ -63,11 +63,12 @@ class LogicalLine:
 class Swallower:
     """A string over several lines that holds what looks like a definition: perhaps its end is missing.
 
-    `line` is the first line of its statement, `definition` that of the definition. `surely` is true where the
+    `first` and `last` are the lines of its statement, `definition` that of the definition. `surely` is true where the
     definition stands further left than the statement, which text in a string seldom does.
     """
 
-    line: int
+    first: int
+    last: int
     definition: int
     surely: bool
 
@@ -179,7 +180,7 @@ def logical_lines(
         if swallowers:
             returns += 1
             blamed = blame(swallowers)
-            del found[next(i for i, line in enumerate(found) if line.first == blamed.line) + 1 :]
+            del found[next(i for i, line in enumerate(found) if line.first == blamed.first) + 1 :]
             offset = lines.start_of(blamed.definition)
             found[-1] = _torn_before(lines, found[-1], offset)
             strings = [string for string in strings if string[0] < len(found) - 1]
@@ -324,13 +325,13 @@ def _swallowers(lines: Lines, found: Sequence[LogicalLine], strings: Sequence[tu
     swallowers: list[Swallower] = []
     for index, start, end in strings:
         statement = found[index]
-        if swallowers and swallowers[-1].line == statement.first:
+        if swallowers and swallowers[-1].first == statement.first:
             continue
         for definition in _DEFINITION.finditer(lines.text, start, end):
             column = width(definition[1])
             if column < statement.indent or column == statement.indent == 0:
                 number = lines.number_at(definition.start() + 1)
-                swallowers.append(Swallower(statement.first, number, column < statement.indent))
+                swallowers.append(Swallower(statement.first, statement.last, number, column < statement.indent))
                 break
     return swallowers
 

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Position, Range
 from gradpath.source.depth import prune
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
-from gradpath.source.logical import Lines, LogicalLine, Swallower, indentation_of, logical_lines
+from gradpath.source.logical import Lines, LogicalLine, Swallower, logical_lines
 from gradpath.source.recovery import Recovery
 from gradpath.source.reuse import unchanged
 
@@ -86,20 +86,18 @@ def _recover(
 
 
 def _blame(lines: Lines, swallowers: Sequence[Swallower]) -> Swallower:
-    """The string that lost its end: the last one up to which the text is good."""
+    """The string that lost its end, or took another's: the first up to the end of which the text does not parse."""
     candidates = [swallower for swallower in swallowers if swallower.surely] or swallowers
     low, high = 0, len(candidates) - 1
     while low < high:
-        middle = (low + high + 1) // 2
-        line = candidates[middle].line
-        above = lines.between(1, line - 1)
+        middle = (low + high) // 2
         try:
-            parse_text(f"{above}{indentation_of(lines.between(line, line))}pass\n")
+            parse_text(lines.between(1, candidates[middle].last))
         except Unparsable as error:
             if not error.message.startswith("expected 'except'"):
-                high = middle - 1
+                high = middle
                 continue
-        low = middle
+        low = middle + 1
     return candidates[low]
 
 

@@ -58,19 +58,21 @@ def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int
         low -= 1
     while 0 < high < len(body) and first_line(body[high]) <= last_line(body[high - 1]):
         high += 1
-    starts = []
-    for line in sorted({first_line(statement) for statement in _statements(body[low:high])}):
-        if line <= same_above:
-            starts.append(line)
-        elif line > old.count - same_below:
-            starts.append(line + moved)
+    starts = set()
+    for statement in _statements(body[low:high]):
+        line = first_line(statement)
+        if not old.text[(start := old.start_of(line)) : start + statement.col_offset].strip():
+            if line <= same_above:
+                starts.add(line)
+            elif line > old.count - same_below:
+                starts.add(line + moved)
     return Unchanged(
         before=body[:low],
         after=body[high:],
         first=last_line(body[low - 1]) + 1 if low else 1,
         last=first_line(body[high]) - 1 + moved if high < len(body) else new.count,
         moved=moved,
-        starts=starts,
+        starts=sorted(starts),
     )
 
 

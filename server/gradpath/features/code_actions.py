@@ -1,0 +1,110 @@
+"""What an editor offers to do about the diagnostics at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from gradpath.check import Analysis
+from gradpath.diagnostic import Diagnostic, Edit, Range
+from gradpath.features.edits import apply_edits, compatible_safe_fixes, first_safe, with_newlines_of
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+from gradpath.source.suppress import ignore_edit
+
+NEVER_IGNORED = frozenset({"unused-ignore"})
+"""Rules about the suppression comments themselves: another comment is no way out of them."""
+
+
+class Kind(str, Enum):
+    """The sort of an action; the values are those of the protocol."""
+
+    QUICK_FIX = "quickfix"
+    REWRITE = "refactor.rewrite"
+    FIX_ALL = "source.fixAll.gradpath"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Edits under a title, with the diagnostics they are about."""
+
+    title: str
+    kind: Kind
+    edits: tuple[Edit, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    preferred: bool = False
+
+
+def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
+    """All actions for a range, the most useful first; the one for the whole file comes last."""
+    here = [diagnostic for diagnostic in analysis.diagnostics if _touch(diagnostic.range, range)]
+    actions = [*_fixes(here), *_ignores(analysis, here), *fix_all(analysis)]
+    return tuple(replace(action, edits=_in_style(analysis, action.edits)) for action in actions)
+
+
+def fix_all(analysis: Analysis) -> tuple[Action, ...]:
+    """One action that applies every safe fix that fits beside the others; none where there is nothing to fix.
+
+    Fixes that would leave a file that parsed unparsable are left out.
+    """
+    chosen = compatible_safe_fixes(analysis.diagnostics)
+    if not _still_parses(analysis, [edit for _, fix in chosen for edit in fix.edits]):
+        chosen = tuple(pair for pair in chosen if _still_parses(analysis, pair[1].edits))
+    edits = tuple(edit for _, fix in chosen for edit in fix.edits)
+    if not edits:
+        return ()
+    diagnostics = tuple(diagnostic for diagnostic, _ in chosen)
+    return (Action("Apply all safe gradpath fixes", Kind.FIX_ALL, edits, diagnostics),)
+
+
+def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
+    """An action for each fix; fixes that several diagnostics share stand only once."""
+    actions: dict[tuple[str, tuple[Edit, ...]], Action] = {}
+    for diagnostic in diagnostics:
+        best = first_safe(diagnostic)
+        for fix in diagnostic.fixes:
+            if not fix.edits:
+                continue
+            key = (fix.title, fix.edits)
+            if known := actions.get(key):
+                actions[key] = replace(known, diagnostics=(*known.diagnostics, diagnostic))
+                continue
+            kind = Kind.REWRITE if fix.rewrite else Kind.QUICK_FIX
+            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix is best)
+    return sorted(actions.values(), key=lambda action: not action.preferred)
+
+
+def _ignores(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Action]:
+    """An action for each rule and line that adds a suppression comment."""
+    actions: dict[tuple[int, str], Action] = {}
+    for diagnostic in diagnostics:
+        if diagnostic.rule in NEVER_IGNORED:
+            continue
+        key = (diagnostic.range.start.line, diagnostic.rule)
+        if known := actions.get(key):
+            actions[key] = replace(known, diagnostics=(*known.diagnostics, diagnostic))
+            continue
+        edit = ignore_edit(analysis.document, diagnostic.range.start.line, (diagnostic.rule,))
+        title = f"Ignore {diagnostic.rule} on this line"
+        actions[key] = Action(title, Kind.QUICK_FIX, (edit,), (diagnostic,))
+    return list(actions.values())
+
+
+def _touch(one: Range, other: Range) -> bool:
+    """Whether two ranges share a place; the end counts, so that a cursor behind the last character still matches."""
+    return one.start <= other.end and other.start <= one.end
+
+
+def _in_style(analysis: Analysis, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    document = analysis.document
+    return tuple(with_newlines_of(document, edit) if edit.path == document.path else edit for edit in edits)
+
+
+def _still_parses(analysis: Analysis, edits: Sequence[Edit]) -> bool:
+    """Whether the document parses after the edits, if it did before."""
+    path = analysis.document.path
+    if analysis.parsed.problems or not edits:
+        return True
+    text = apply_edits(analysis.document, [edit for edit in edits if edit.path == path])
+    return not parse(Document(path, text)).problems

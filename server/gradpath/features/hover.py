@@ -1,0 +1,99 @@
+"""What a value has been through, for the pointer that rests on it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gradpath.check import Analysis, Story
+from gradpath.diagnostic import Diagnostic, Position, Range
+
+_CODE_OR_MARKUP = re.compile(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A title, the steps that led there in execution order, and remarks; each is one line."""
+
+    title: str
+    steps: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """What is known at a place, and the stretch of text that it is about."""
+
+    range: Range
+    sections: tuple[Section, ...]
+
+
+def hover_at(analysis: Analysis, position: Position) -> Hover | None:
+    """The diagnostics and the story at a position, or None where there is nothing to tell.
+
+    Of the stories that cover the position the one with the shortest range is told.
+    """
+    diagnostics = [diagnostic for diagnostic in analysis.diagnostics if _holds(diagnostic.range, position)]
+    stories = sorted((story for story in analysis.stories if _holds(story.range, position)), key=_story_extent)
+    sections = [*map(_of_diagnostic, diagnostics), *map(_of_story, stories[:1])]
+    if not sections:
+        return None
+    ranges = [*(diagnostic.range for diagnostic in diagnostics), *(story.range for story in stories[:1])]
+    return Hover(min(ranges, key=_extent), tuple(sections))
+
+
+def as_markdown(hover: Hover) -> str:
+    """The hover as Markdown; text between backticks stays code, all other markup is escaped."""
+    blocks = []
+    for section in hover.sections:
+        steps = [f"{number}. {_escaped(step)}" for number, step in enumerate(section.steps, 1)]
+        remarks = [f"- {_escaped(remark)}" for remark in section.remarks]
+        parts = [f"**{_escaped(section.title)}**", "\n".join(steps), "\n".join(remarks)]
+        blocks.append("\n\n".join(part for part in parts if part))
+    return "\n\n---\n\n".join(blocks)
+
+
+def as_text(hover: Hover) -> str:
+    """The hover as plain text."""
+    blocks = []
+    for section in hover.sections:
+        steps = [f"{number}. {step}" for number, step in enumerate(section.steps, 1)]
+        blocks.append("\n".join([section.title, *steps, *section.remarks]))
+    return "\n\n".join(blocks)
+
+
+def _of_diagnostic(diagnostic: Diagnostic) -> Section:
+    """The headline with the labels as steps; what PyTorch says and the ways out as remarks."""
+    steps = []
+    for label in diagnostic.labels:
+        line = f"line {label.range.start.line}"
+        place = line if label.path == diagnostic.path else f"{label.path}, {line}"
+        steps.append(f"{place}: {label.message}")
+    remarks = []
+    if diagnostic.pytorch is not None:
+        remarks.append(f"PyTorch: {' '.join(diagnostic.pytorch.split())}")
+    if diagnostic.help:
+        remarks.append(f"help: {diagnostic.help}")
+    remarks.extend(f"or: {alternative}" for alternative in diagnostic.alternatives)
+    return Section(f"{diagnostic.message} ({diagnostic.rule})", tuple(steps), tuple(remarks))
+
+
+def _of_story(story: Story) -> Section:
+    return Section(story.title, (), story.lines)
+
+
+def _holds(range: Range, position: Position) -> bool:
+    return range.start <= position <= range.end
+
+
+def _extent(range: Range) -> tuple[int, int]:
+    """Lines, then columns, that a range spans: enough to order ranges that all hold one position."""
+    return range.end.line - range.start.line, range.end.column - range.start.column
+
+
+def _story_extent(story: Story) -> tuple[int, int]:
+    return _extent(story.range)
+
+
+def _escaped(text: str) -> str:
+    return _CODE_OR_MARKUP.sub(lambda match: match[1] or "\\" + match[2], text)

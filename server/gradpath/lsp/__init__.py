@@ -1,0 +1,1 @@
+"""The language server: the only part of gradpath that knows the protocol."""

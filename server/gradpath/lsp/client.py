@@ -1,0 +1,65 @@
+"""What the connected client can do, read once from its capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from gradpath.lsp.convert import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The abilities of a client that change what the server sends; the default is a client without any."""
+
+    encoding: Encoding = Encoding.UTF16
+    related_information: bool = False
+    unnecessary_tag: bool = False
+    document_changes: bool = False
+    markdown: bool = False
+    pulls_diagnostics: bool = False
+    """The client asks for diagnostics and does not take pushed ones."""
+    refreshes_diagnostics: bool = False
+    """The client asks again for diagnostics when it is told to."""
+    pulls_settings: bool = False
+    watches_settings: bool = False
+    """The client accepts the registration of `workspace/didChangeConfiguration`."""
+    watches_files: bool = False
+    """The client accepts the registration of `workspace/didChangeWatchedFiles`."""
+
+
+def client_of(capabilities: types.ClientCapabilities) -> Client:
+    """Read the capabilities of an `initialize` request; what is not declared is not used."""
+    pushed = get_capability(capabilities, "text_document.publish_diagnostics")
+    pulled = get_capability(capabilities, "text_document.diagnostic")
+    shown = pushed or pulled
+    tags = shown.tag_support if shown is not None else None
+    hover_formats = get_capability(capabilities, "text_document.hover.content_format", ())
+    return Client(
+        encoding=_encoding(capabilities),
+        related_information=shown is not None and bool(shown.related_information),
+        unnecessary_tag=tags is not None and types.DiagnosticTag.Unnecessary in tags.value_set,
+        document_changes=bool(get_capability(capabilities, "workspace.workspace_edit.document_changes", False)),
+        markdown=types.MarkupKind.Markdown in hover_formats,
+        pulls_diagnostics=pushed is None and pulled is not None,
+        refreshes_diagnostics=bool(get_capability(capabilities, "workspace.diagnostics.refresh_support", False)),
+        pulls_settings=bool(get_capability(capabilities, "workspace.configuration", False)),
+        watches_settings=bool(
+            get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration", False)
+        ),
+        watches_files=bool(
+            get_capability(capabilities, "workspace.did_change_watched_files.dynamic_registration", False)
+        ),
+    )
+
+
+def _encoding(capabilities: types.ClientCapabilities) -> Encoding:
+    """The first of the client's encodings that gradpath knows: all of them, so in practice its favourite."""
+    for name in get_capability(capabilities, "general.position_encodings", ()):
+        try:
+            return Encoding(name)
+        except ValueError:
+            continue
+    return Encoding.UTF16

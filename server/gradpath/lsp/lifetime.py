@@ -1,0 +1,57 @@
+"""Whether the client's process still lives: a server whose editor has crashed must not stay behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+INTERVAL = 2.0
+"""Seconds between two looks at the process."""
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of that id exists, whoever owns it."""
+    if process <= 0:
+        return False
+    if sys.platform == "win32":
+        return _is_alive_on_windows(process)
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # It belongs to somebody else, so it exists.
+    return True
+
+
+def watch(process: int, gone: Callable[[], None], interval: float = INTERVAL) -> None:
+    """Call `gone` from a daemon thread once the process has ended.
+
+    A process that cannot be seen from the start is not watched: its id is that of another machine or container.
+    """
+    if not is_alive(process):
+        return
+    pause = threading.Event()
+
+    def look() -> None:
+        while is_alive(process):
+            pause.wait(interval)
+        gone()
+
+    threading.Thread(target=look, name="gradpath-client-watch", daemon=True).start()
+
+
+def _is_alive_on_windows(process: int) -> bool:
+    import ctypes
+
+    synchronize, still_waiting = 0x00100000, 0x102
+    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009 (mypy knows `windll` on Windows alone)
+    handle = kernel.OpenProcess(synchronize, False, process)
+    if not handle:
+        return False
+    try:
+        return bool(kernel.WaitForSingleObject(handle, 0) == still_waiting)
+    finally:
+        kernel.CloseHandle(handle)

@@ -1,0 +1,110 @@
+"""pygls' protocol with a text store of our own and an answer to every message, however malformed."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import RPCMessage
+
+if TYPE_CHECKING:
+    from gradpath.lsp.session import Server
+
+logger = logging.getLogger(__name__)
+
+
+class Protocol(LanguageServerProtocol):
+    """Differs from pygls in what it does with documents, with errors, and at the end."""
+
+    _server: Server
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether the client has asked for the shutdown."""
+        return self._shutdown
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message as it came from the client; never raises, whatever it holds."""
+        try:
+            data = json.loads(body)
+        except (ValueError, RecursionError):
+            logger.warning("Ignored a message that is not JSON")
+            return
+        if not isinstance(data, dict) or data.get("jsonrpc") != self.VERSION:
+            logger.warning("Ignored a message that is not JSON-RPC %s", self.VERSION)
+            return
+        if data.get("method") == types.INITIALIZED:
+            data.setdefault("params", {})  # Some clients leave them out, which lsprotocol refuses.
+        if "method" in data and not self._is_known(data["method"]):
+            self._refuse(data, JsonRpcMethodNotFound.of(str(data["method"])))
+            return
+        try:
+            self.handle_message(self.structure_message(data))
+        except JsonRpcException as error:
+            self._refuse(data, error)
+        except Exception as error:
+            logger.exception("Failed to handle a message")
+            self._refuse(data, JsonRpcInternalError(str(error)))
+
+    def handle_message(self, message: RPCMessage) -> None:
+        """Handle a message; a request outside of the session's life gets an error instead of silence."""
+        method = getattr(message, "method", None)
+        if method is not None and method != types.EXIT:
+            if self._shutdown:
+                raise JsonRpcInvalidRequest("The server is shutting down")
+            if self._workspace is None and method != types.INITIALIZE:
+                raise JsonRpcServerNotInitialized("The server has not been initialized")
+            if self._workspace is not None and method == types.INITIALIZE:
+                raise JsonRpcInvalidRequest("The server has been initialized already")
+        super().handle_message(message)
+
+    def _is_known(self, method: object) -> bool:
+        known = (self.fm.builtin_features, self.fm.features, (types.CANCEL_REQUEST,))
+        return isinstance(method, str) and any(method in names for names in known)
+
+    def _refuse(self, data: dict[str, Any], error: JsonRpcException) -> None:
+        if "method" not in data:
+            logger.warning("Ignored a response that cannot be read")
+        elif isinstance(data.get("id"), (int, str)):
+            self._send_response(data["id"], error=error.to_response_error())
+        elif isinstance(error, JsonRpcInvalidParams):
+            logger.warning("Ignored %s, whose parameters cannot be read", data["method"])
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take up a document."""
+        self._server.did_open(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Change a document."""
+        self._server.did_change(params)
+
+    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget a document."""
+        self._server.did_close(params)
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *_: object) -> None:  # type: ignore[override]  # A generator is pygls' own way, not a duty.
+        """Stop all work; what is still asked is answered as cancelled, before this request is."""
+        self._server.did_shutdown()
+        for future in list(self._request_futures.values()):
+            future.cancel()
+        self._shutdown = True
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: object) -> None:  # type: ignore[override]  # As above.
+        """End the process: with status 1 where the client did not ask for a shutdown first."""
+        self._server.finish(0 if self._shutdown else 1)

@@ -1,0 +1,245 @@
+"""One session with one client, from `initialize` to `exit`: what is done at each message."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from gradpath import __version__
+from gradpath.lsp.client import Client, client_of
+from gradpath.lsp.documents import Documents, OpenDocument
+from gradpath.lsp.frames import Frames
+from gradpath.lsp.lifetime import watch
+from gradpath.lsp.log import log_to_client
+from gradpath.lsp.outgoing import Outgoing
+from gradpath.lsp.protocol import Protocol
+from gradpath.lsp.settings import Configurations, section_of
+from gradpath.lsp.worker import Cancelled, Job, Worker
+
+if TYPE_CHECKING:
+    from gradpath.check import Analysis
+
+logger = logging.getLogger(__name__)
+
+WATCHED = ("**/*.py", "**/pyproject.toml", "**/gradpath.toml")
+"""Files whose change on disk can change what is found in an open document."""
+
+
+class Server(LanguageServer):
+    """The state of a session. Only `_check` runs on the worker's thread, all else on that of the event loop."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("gradpath", __version__, protocol_cls=Protocol, converter_factory=default_converter)
+        self.client = Client()
+        self.documents = Documents()
+        self.configurations = Configurations(logger.warning)
+        self._worker = Worker(self._check, _import_analysis)
+        self._frames = Frames()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._finished: asyncio.Future[int] | None = None
+
+    # The connection
+
+    def begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Tie the session to its event loop; from here on log records go to the client."""
+        self._loop = loop
+        self._finished = loop.create_future()
+        log_to_client(lambda params: self.from_thread(lambda: self.window_log_message(params)))
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes from the client and handle the messages that they complete."""
+        for body in self._frames.feed(data):
+            self.protocol.receive(body)
+
+    def finish(self, status: int) -> None:
+        """End the session with an exit status; the first call counts."""
+        self._worker.stop()
+        if self._finished is not None and not self._finished.done():
+            self._finished.set_result(status)
+
+    def lost(self) -> None:
+        """End the session because the client has closed the connection."""
+        self.finish(0 if self.protocol.is_shut_down else 1)
+
+    async def finished(self) -> int:
+        """Wait for the end of the session; its exit status."""
+        if self._finished is None:
+            raise RuntimeError("the session has not begun")
+        return await self._finished
+
+    def from_thread(self, call: Callable[[], None]) -> None:
+        """Have something done on the event loop, from any thread; nothing happens once the loop has ended."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # The loop is closed.
+                self._loop.call_soon_threadsafe(call)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Log an error instead of showing it; requests have been answered with theirs already."""
+        if source is not FeatureRequestError:
+            logger.error("%s", error)
+
+    # The life of the session
+
+    def did_initialize(self, params: types.InitializeParams) -> None:
+        """Learn what the client can do, and watch its process."""
+        self.client = client_of(params.capabilities)
+        self.configurations.set(section_of(params.initialization_options), {})
+        if params.process_id is not None:
+            watch(params.process_id, lambda: os._exit(1))
+
+    def did_start(self) -> None:
+        """Begin to work, now that the client has its answer: load the analysis, ask for settings and for events."""
+        self._worker.start()
+        self.ask_for_settings()
+        registrations = []
+        if self.client.watches_settings:
+            registrations.append(
+                types.Registration(
+                    "gradpath-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"section": "gradpath"}
+                )
+            )
+        if self.client.watches_files:
+            watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
+            options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registrations.append(
+                types.Registration("gradpath-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            )
+        if registrations:
+            self.client_register_capability(types.RegistrationParams(registrations))
+
+    def did_shutdown(self) -> None:
+        """Stop all work."""
+        self._worker.stop()
+
+    # Documents
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """Take up a document and check it."""
+        self.schedule(self.documents.open(params.text_document))
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """Change a document and check it anew; changes of a document that is not open are ignored."""
+        document = self.documents.change(params.text_document, params.content_changes, self.client.encoding)
+        if document is not None:
+            self.schedule(document)
+
+    def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
+        """Check everything anew, the saved document first: others may depend on it, or it on a changed file."""
+        self.configurations.forget()
+        document = self.documents.get(params.text_document.uri)
+        self.recheck(first=document)
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """Forget a document and clear what was published for it."""
+        uri = params.text_document.uri
+        self._worker.drop(uri)
+        if self.documents.close(uri) is not None and not self.client.pulls_diagnostics:
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
+        """Check everything anew after a change on disk; an open document counts as the client has it."""
+        if any(self.documents.get(change.uri) is None for change in params.changes):
+            self.configurations.forget()
+            self.recheck()
+
+    # Settings
+
+    def did_change_settings(self, settings: object) -> None:
+        """Take the settings from the notification, or ask for them where the client wants that."""
+        if self.client.pulls_settings:
+            self.ask_for_settings()
+        elif self.configurations.set(section_of(settings), {}):
+            self.recheck()
+
+    def ask_for_settings(self) -> None:
+        """Ask for the settings, as such and those of each workspace folder."""
+        if not self.client.pulls_settings:
+            return
+        folders = [folder.uri for folder in self.workspace.folders.values()]
+        scopes: list[str | None] = [None, *folders]
+        items = [types.ConfigurationItem(scope_uri=scope, section="gradpath") for scope in scopes]
+
+        def arrived(future: Future[Any]) -> None:
+            if future.cancelled() or future.exception() is not None:
+                return
+            everywhere, *rest = [section_of(answer) for answer in future.result()] or [{}]
+            if self.configurations.set(everywhere, dict(zip(folders, rest, strict=False))):
+                self.recheck()
+
+        self.workspace_configuration(types.ConfigurationParams(items)).add_done_callback(arrived)
+
+    # Checking
+
+    def schedule(self, document: OpenDocument, *, urgent: bool = True) -> None:
+        """Check a document; whatever is being done for an earlier state of it is dropped."""
+        if not document.is_python:
+            return
+        job = Job(document.uri, document.path, document.text(), document.generation, document.last)
+        self._worker.start()
+        self._worker.submit(job, urgent=urgent)
+
+    def recheck(self, first: OpenDocument | None = None) -> None:
+        """Check all open documents anew, `first` before all others."""
+        for document in self.documents:
+            self.documents.renew(document)
+            self.schedule(document, urgent=document is first)
+
+    def outgoing(self, document: OpenDocument) -> Outgoing:
+        """What turns findings about a document into protocol values."""
+        return Outgoing(document, self.documents, self.client)
+
+    def _check(self, job: Job, cancelled: Cancelled) -> bool:
+        """The work of the worker's thread: check a document and hand the result over, unless it is out of date."""
+        import gradpath.check as facade
+        from gradpath.source.document import Document
+
+        analysis: Analysis | None = None
+        try:
+            document = Document(job.path, job.text)
+            analysis = facade.check(document, self.configurations.of(job.path), last=job.last, cancelled=cancelled)
+        except Exception:
+            logger.exception("The check of %s has failed", job.path)
+        if cancelled():
+            return False
+        self.from_thread(lambda: self._deliver(job, analysis))
+        return True
+
+    def _deliver(self, job: Job, analysis: Analysis | None) -> None:
+        document = self.documents.answer(job.uri, job.generation, analysis)
+        if document is None:
+            return
+        if not self.client.pulls_diagnostics:
+            self.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(document.uri, self.diagnostics(document), document.version)
+            )
+        elif self.client.refreshes_diagnostics:
+            self.workspace_diagnostic_refresh(None)
+
+    def diagnostics(self, document: OpenDocument) -> list[types.Diagnostic]:
+        """The diagnostics of a document whose check has ended; none where it failed."""
+        if document.analysis is None:
+            return []
+        outgoing = self.outgoing(document)
+        return [outgoing.diagnostic(diagnostic) for diagnostic in document.analysis.diagnostics]
+
+
+def _import_analysis() -> None:
+    """Load what the first check needs, while the client is still busy with its own start."""
+    try:
+        import gradpath.check
+        import gradpath.features.code_actions
+        import gradpath.features.hover  # noqa: F401
+    except Exception:
+        logger.exception("The analysis cannot be loaded")

@@ -1,0 +1,225 @@
+"""An editor for the tests: it keeps its own texts, records what the server publishes, and applies edits itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient as PlainClient
+from pygls.protocol import default_converter
+from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
+from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
+
+from gradpath.lsp.convert import Encoding
+
+HERE = Path(__file__).parent
+PATIENCE = 20.0
+"""Seconds after which an answer that does not come fails a test."""
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "server")}
+REAL = (sys.executable, "-m", "gradpath", "server")
+SCRIPTED = (sys.executable, str(HERE / "scripted_server.py"))
+
+_WIDTH = {Encoding.UTF8: ("utf-8", 1), Encoding.UTF16: ("utf-16-le", 2), Encoding.UTF32: ("utf-32-le", 4)}
+
+
+def offset_in(text: str, line: int, character: int, encoding: Encoding) -> int:
+    """Where a protocol position lies in a text, by the letter of the specification and nothing clever."""
+    codec, width = _WIDTH[encoding]
+    start = 0
+    for _ in range(line):
+        ending = re.compile(r"\r\n|\n|\r").search(text, start)
+        if ending is None:
+            return len(text)
+        start = ending.end()
+    end = next((index for index in range(start, len(text)) if text[index] in "\r\n"), len(text))
+    fitting = (at for at in range(end, start, -1) if len(text[start:at].encode(codec)) // width <= character)
+    return next(fitting, start)
+
+
+class Editor(LanguageClient):
+    """A client that behaves like an editor with a few open files."""
+
+    def __init__(self) -> None:
+        super().__init__(converter_factory=default_converter)
+        self.texts: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.published: list[types.PublishDiagnosticsParams] = []
+        self.registered: list[str] = []
+        self.stderr = b""
+        self.encoding = Encoding.UTF16
+        self._news = asyncio.Event()
+        self._reader: asyncio.Task[None] | None = None
+        register_lsp_features(
+            self,
+            {
+                **DEFAULT_CLIENT_FEATURES,
+                types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: _record,
+                types.WINDOW_LOG_MESSAGE: _record_log,
+                types.CLIENT_REGISTER_CAPABILITY: _record_registrations,
+            },
+        )
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """The server's process."""
+        assert self._server is not None
+        return self._server
+
+    async def start_io(self, cmd: str, *args: str, **kwargs: Any) -> None:
+        """Start the server; what it writes on standard error is kept."""
+        await PlainClient.start_io(self, cmd, *args, **kwargs)
+        self._reader = asyncio.create_task(self._read_stderr())
+
+    async def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        self.stderr = await self.process.stderr.read()
+
+    async def errors(self) -> str:
+        """What the server has written on standard error by the time it has ended."""
+        assert self._reader is not None
+        await asyncio.wait_for(self._reader, PATIENCE)
+        return self.stderr.decode()
+
+    async def begin(self, profile: str | types.ClientCapabilities, **params: Any) -> types.InitializeResult:
+        """Begin a session with the capabilities of a known client, or with given ones."""
+        capabilities = client_capabilities(profile) if isinstance(profile, str) else profile
+        answer = await self.initialize_session(types.InitializeParams(capabilities=capabilities, **params))
+        self.encoding = Encoding(answer.capabilities.position_encoding or "utf-16")
+        return answer
+
+    def open(self, uri: str, text: str, version: int = 1, language: str = "python") -> None:
+        """Open a document."""
+        self.texts[uri], self.versions[uri] = text, version
+        item = types.TextDocumentItem(uri, language, version, text)
+        self.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    def replace(self, uri: str, old: str, new: str) -> None:
+        """Type `new` over the first `old`, as an incremental change."""
+        text = self.texts[uri]
+        start = text.index(old)
+        self.edit(uri, [(start, start + len(old), new)])
+
+    def edit(self, uri: str, changes: list[tuple[int, int, str]]) -> None:
+        """Change a document: (start, end, text) each, one after the other, in code points."""
+        events: list[types.TextDocumentContentChangeEvent] = []
+        for start, end, new in changes:
+            text = self.texts[uri]
+            span = types.Range(self.position(uri, start), self.position(uri, end))
+            events.append(types.TextDocumentContentChangePartial(range=span, text=new))
+            self.texts[uri] = text[:start] + new + text[end:]
+        self.versions[uri] += 1
+        identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
+        self.text_document_did_change(types.DidChangeTextDocumentParams(identifier, events))
+
+    def close(self, uri: str) -> None:
+        """Close a document."""
+        self.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def position(self, uri: str, offset: int) -> types.Position:
+        """The protocol position of an offset in code points."""
+        codec, width = _WIDTH[self.encoding]
+        before = self.texts[uri][:offset]
+        lines = re.split(r"\r\n|\n|\r", before)
+        return types.Position(len(lines) - 1, len(lines[-1].encode(codec)) // width)
+
+    def covered(self, uri: str, span: types.Range) -> str:
+        """The text that a range covers."""
+        text = self.texts[uri]
+        start = offset_in(text, span.start.line, span.start.character, self.encoding)
+        return text[start : offset_in(text, span.end.line, span.end.character, self.encoding)]
+
+    async def diagnostics_of(self, uri: str) -> list[types.Diagnostic]:
+        """The diagnostics for the newest version of a document, awaited."""
+        version = self.versions[uri]
+        return await self.publication(lambda params: params.uri == uri and params.version == version)
+
+    async def publication(self, matches: Any) -> list[types.Diagnostic]:
+        """The newest publication that matches, awaited."""
+
+        async def wait() -> list[types.Diagnostic]:
+            while True:
+                self._news.clear()
+                for params in reversed(self.published):
+                    if matches(params):
+                        return list(params.diagnostics)
+                await self._news.wait()
+
+        return await asyncio.wait_for(wait(), PATIENCE)
+
+    async def log_line(self, part: str) -> types.LogMessageParams:
+        """A log line that contains `part`, awaited."""
+
+        async def wait() -> types.LogMessageParams:
+            while True:
+                self._news.clear()
+                for params in self.log_messages:
+                    if part in params.message:
+                        return params
+                await self._news.wait()
+
+        return await asyncio.wait_for(wait(), PATIENCE)
+
+    async def actions(
+        self, uri: str, at: str, only: list[str] | None = None, echoed: list[types.Diagnostic] | None = None
+    ) -> list[types.CodeAction]:
+        """The code actions where the text `at` stands."""
+        start = self.texts[uri].index(at)
+        span = types.Range(self.position(uri, start), self.position(uri, start + len(at)))
+        context = types.CodeActionContext(diagnostics=echoed or [], only=only)
+        request = types.CodeActionParams(types.TextDocumentIdentifier(uri), span, context)
+        answer = await asyncio.wait_for(self.text_document_code_action_async(request), PATIENCE)
+        return [action for action in answer or () if isinstance(action, types.CodeAction)]
+
+    async def hover(self, uri: str, at: str) -> types.Hover | None:
+        """The hover where the text `at` begins."""
+        place = self.position(uri, self.texts[uri].index(at))
+        request = types.HoverParams(types.TextDocumentIdentifier(uri), place)
+        return await asyncio.wait_for(self.text_document_hover_async(request), PATIENCE)
+
+    def after(self, uri: str, edit: types.WorkspaceEdit | None) -> str:
+        """The text of a document after an edit, which must be for its current version."""
+        assert edit is not None
+        edits = list((edit.changes or {}).get(uri, ()))
+        for change in edit.document_changes or ():
+            assert isinstance(change, types.TextDocumentEdit)
+            if change.text_document.uri == uri:
+                assert change.text_document.version == self.versions[uri]
+                edits += [each for each in change.edits if isinstance(each, types.TextEdit)]
+        text = self.texts[uri]
+        spans = [
+            (
+                offset_in(text, each.range.start.line, each.range.start.character, self.encoding),
+                offset_in(text, each.range.end.line, each.range.end.character, self.encoding),
+                each.new_text,
+            )
+            for each in edits
+        ]
+        for start, end, new in reversed(sorted(spans, key=lambda span: span[:2])):  # noqa: C413 (keeps equals in order)
+            text = text[:start] + new + text[end:]
+        return text
+
+
+def _record(client: Editor, params: types.PublishDiagnosticsParams) -> None:
+    client.diagnostics[params.uri] = params.diagnostics
+    client.published.append(params)
+    client._news.set()
+
+
+def _record_log(client: Editor, params: types.LogMessageParams) -> None:
+    client.log_messages.append(params)
+    client._news.set()
+
+
+def _record_registrations(client: Editor, params: types.RegistrationParams) -> None:
+    client.registered += [registration.method for registration in params.registrations]
+
+
+def server(command: tuple[str, ...]) -> ClientServerConfig:
+    """The configuration of a pytest-lsp fixture."""
+    return ClientServerConfig(server_command=list(command), client_factory=Editor, server_env=ENVIRONMENT)

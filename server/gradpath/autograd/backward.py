@@ -1,0 +1,256 @@
+"""Running the graph backwards: which nodes execute, what they find freed or changed, what they leave behind.
+
+Follows `torch/csrc/autograd/engine.cpp`: ready nodes run in descending order of their sequence number, AccumulateGrad
+first; with `inputs=` only nodes on a path to them run.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.graph import Autograd
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+
+_LINEAR = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
+"""Operations that may hold a number only: their gradient does not depend on what was saved."""
+
+
+def backward(
+    autograd: Autograd,
+    roots: Sequence[Tensor],
+    *,
+    retain: bool | None = None,
+    create_graph: bool = False,
+    inputs: Sequence[Tensor] | None = None,
+    seeded: bool = False,
+    seeds: Sequence[Tensor] = (),
+) -> None:
+    """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone."""
+    call = _begin(autograd, roots, retain, create_graph, seeded, accumulates=True)
+    targets = None if inputs is None else [_target(autograd, tensor) for tensor in inputs]
+    flows = _run(autograd, call, targets, seeds)
+    for tensor, target in zip(inputs or (), targets or (), strict=True):
+        if target in flows and target.accumulates is None:
+            _accumulate(autograd, tensor, flows[target], create_graph)
+
+
+def gradients(
+    autograd: Autograd,
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    *,
+    retain: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    seeded: bool = False,
+    seeds: Sequence[Tensor] = (),
+) -> list[Tensor | None]:
+    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one."""
+    call = _begin(autograd, outputs, retain, create_graph, seeded, accumulates=False)
+    targets = [_target(autograd, tensor) for tensor in inputs]
+    flows = _run(autograd, call, targets, seeds)
+    results: list[Tensor | None] = []
+    for tensor, target in zip(inputs, targets, strict=True):
+        if target in flows:
+            results.append(_gradient(autograd, tensor, flows[target], create_graph))
+        elif allow_unused:
+            results.append(None)
+        else:
+            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, certain=tensor.certain)
+    return results
+
+
+def _begin(
+    autograd: Autograd,
+    roots: Sequence[Tensor],
+    retain: bool | None,
+    create_graph: bool,
+    seeded: bool,
+    *,
+    accumulates: bool,
+) -> BackwardCall:
+    autograd.calls += 1
+    keep = create_graph if retain is None else retain
+    call = BackwardCall(
+        autograd.calls, autograd.recorder.site(), tuple(roots), keep, create_graph, accumulates=accumulates
+    )
+    for root in roots:
+        if root.requires_grad and not seeded and root.one_element is False:
+            raise AutogradError(FaultKind.NOT_SCALAR, tensor=root, call=call)
+        if not root.requires_grad:
+            raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
+    return call
+
+
+def _target(autograd: Autograd, tensor: Tensor) -> Node:
+    if not tensor.requires_grad:
+        raise AutogradError(FaultKind.INPUT_NO_GRAD, tensor=tensor)
+    edge = autograd.edge(tensor)
+    return edge if edge is not None else Node("no edge", (), tensor.origin)
+
+
+def _run(
+    autograd: Autograd, call: BackwardCall, targets: Sequence[Node] | None, seeds: Sequence[Tensor]
+) -> dict[Node, tuple[Node, ...]]:
+    """Execute; the nodes that a gradient reached, with the graph that this gradient itself has (second order)."""
+    starts = [edge for edge in map(autograd.edge, call.roots) if edge is not None]
+    seed_graph = tuple(e for e in map(autograd.edge, seeds) if e is not None) if call.create_graph else ()
+    needed = None if targets is None else _leading_to(starts, targets)
+    waiting = _dependencies(starts, needed)
+    flows: dict[Node, tuple[Node, ...]] = {start: seed_graph for start in starts}
+    ready = [_ticket(node) for node in dict.fromkeys(starts) if waiting.get(node, 0) == 0]
+    heapq.heapify(ready)
+    executed: list[Node] = []
+    while ready:
+        node = heapq.heappop(ready)[1].node
+        if node.accumulates is not None:
+            if call.accumulates and (targets is None or node in targets):
+                _accumulate(autograd, node.accumulates, flows.get(node, ()), call.create_graph)
+            continue
+        if targets is not None and node in targets and not _below(node, needed):
+            continue
+        onward = _execute(autograd, node, call, flows.get(node, ()))
+        executed.append(node)
+        for output in node.outputs:
+            if output.retains_grad and call.accumulates:
+                _accumulate(autograd, output, flows.get(node, ()), call.create_graph)
+        for edge in node.edges:
+            if needed is not None and edge not in needed:
+                continue
+            flows[edge] = tuple(dict.fromkeys(flows.get(edge, ()) + onward))
+            waiting[edge] -= 1
+            if waiting[edge] == 0:
+                heapq.heappush(ready, _ticket(edge))
+    autograd.recorder.ran_backward(call, executed)
+    return flows
+
+
+class _Entry:
+    """A node in the queue; entries never compare, the tuple's number decides."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __lt__(self, other: _Entry) -> bool:
+        return self.node.number < other.node.number
+
+
+def _ticket(node: Node) -> tuple[float, _Entry]:
+    return (float("-inf") if node.accumulates is not None else -node.number, _Entry(node))
+
+
+def _leading_to(starts: Sequence[Node], targets: Sequence[Node]) -> set[Node]:
+    """The nodes from which a target can be reached, the targets included."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(start, False) for start in starts]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((edge, False) for edge in node.edges)
+    needed: set[Node] = set()
+    for node in order:
+        if node in targets or any(edge in needed for edge in node.edges):
+            needed.add(node)
+    return needed
+
+
+def _below(node: Node, needed: set[Node] | None) -> bool:
+    return needed is not None and any(edge in needed for edge in node.edges)
+
+
+def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node, int]:
+    """How many gradients each node waits for."""
+    counts: dict[Node, int] = {}
+    seen: set[Node] = set()
+    todo = list(dict.fromkeys(starts))
+    while todo:
+        node = todo.pop()
+        if node in seen or (needed is not None and node not in needed):
+            continue
+        seen.add(node)
+        for edge in node.edges:
+            if needed is None or edge in needed:
+                counts[edge] = counts.get(edge, 0) + 1
+                todo.append(edge)
+    return counts
+
+
+def _execute(
+    autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]
+) -> tuple[Node, ...]:
+    """Run one node; raises if what it saved is freed or changed. Gives the graph of the gradients that it passes on."""
+    run_custom: Callable[[BackwardCall], None] | None = node.custom if callable(node.custom) else None
+    if node.custom is FaultKind.NOT_IMPLEMENTED:
+        raise AutogradError(FaultKind.NOT_IMPLEMENTED, node=node, call=call)
+    if run_custom is not None:
+        run_custom(call)
+    elif node.freed_by is not None and node.holds:
+        raise AutogradError(
+            FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0], certain=node.certain
+        )
+    if node.freed_by is None and run_custom is None:
+        check_saved(node, call)
+    onward = _second_order(autograd, node, incoming) if call.create_graph else ()
+    if not call.retain and node.freed_by is None:
+        node.freed_by = call
+    return onward
+
+
+def check_saved(node: Node, call: BackwardCall) -> None:
+    """Raise where a tensor that `node` saved was written or detached in place since."""
+    for saved in node.saved:
+        if saved.storage.version != saved.version:
+            write = next((write for write in saved.storage.writes if write.version > saved.version), None)
+            raise AutogradError(FaultKind.MODIFIED, node=node, saved=saved, write=write, call=call)
+        if saved.had_grad_fn and saved.tensor.node is None:
+            raise AutogradError(FaultKind.SAVED_DETACHED, node=node, saved=saved, call=call)
+
+
+def _second_order(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The graph of the gradient that `node` computes: it hangs on the incoming one and on what was saved."""
+    edges = list(incoming)
+    for saved in node.saved:
+        edge = node if saved.role.startswith("out") else autograd.edge(saved.tensor) if saved.tensor.requires_grad else None
+        if edge is not None:
+            edges.append(edge)
+    hidden = node.holds and not node.saved and node.name not in _LINEAR
+    if hidden:
+        edges.extend(node.edges)
+    if not edges:
+        return ()
+    certain = not hidden and any(edge.certain for edge in edges)
+    holds = node.holds and not hidden
+    graph = Node(f"gradient of {node.name}", tuple(dict.fromkeys(edges)), autograd.recorder.site(), holds=holds)
+    graph.certain = certain
+    return (graph,)
+
+
+def _gradient(autograd: Autograd, of: Tensor, graph: tuple[Node, ...], create_graph: bool) -> Tensor:
+    result = Tensor(shape=of.shape, dtype=of.dtype, inference=autograd.inference)
+    result.origin = autograd.recorder.site()
+    result.operation = "gradient"
+    if create_graph and graph:
+        result.node = graph[0] if len(graph) == 1 else Node("sum of gradients", graph, result.origin)
+        result.certain = any(node.certain for node in graph)
+    return result
+
+
+def _accumulate(autograd: Autograd, leaf: Tensor, graph: tuple[Node, ...], create_graph: bool) -> None:
+    """`AccumulateGrad`: in place unless the gradient's own graph is wanted (`accumulate_grad.h`)."""
+    if leaf.grad is None or create_graph:
+        before = leaf.grad
+        leaf.grad = _gradient(autograd, leaf, graph, create_graph)
+        if before is not None and before.requires_grad and leaf.grad.node is None:
+            edge = autograd.edge(before)
+            leaf.grad.node = Node("sum of gradients", () if edge is None else (edge,), leaf.grad.origin)
+    else:
+        leaf.grad.storage.write("accumulation", autograd.recorder.site(), leaf.grad)

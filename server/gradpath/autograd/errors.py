@@ -1,0 +1,96 @@
+"""What PyTorch raises, with what the shadow knows of the cause."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor, Write
+
+
+class FaultKind(str, Enum):
+    """The errors that the shadow can raise; the values serve tests that compare with PyTorch."""
+
+    TWICE = "TWICE"
+    NO_GRAD = "NOGRAD"
+    NOT_SCALAR = "NOT_SCALAR"
+    MODIFIED = "MODIFIED"
+    SAVED_DETACHED = "SAVED_DETACHED"
+    LEAF_INPLACE = "LEAF_INPLACE"
+    VIEW_OF_LEAF = "VIEW_OF_LEAF"
+    MULTIPLE_VIEWS = "MULTIVIEW"
+    VIEW_NO_GRAD = "VIEW_NOGRAD"
+    VIEW_INFERENCE = "VIEW_INFERENCE"
+    CUSTOM_VIEW = "CUSTOM_MULTI"
+    INFERENCE_SAVED = "INF_SAVED"
+    INFERENCE_INPLACE = "INF_INPLACE"
+    INFERENCE_REQUIRES_GRAD = "INF_RG"
+    EXPANDED_INPLACE = "EXPAND_INPLACE"
+    NUMPY = "NUMPY_GRAD"
+    UNUSED = "UNUSED"
+    INPUT_NO_GRAD = "INPUT_NO_RG"
+    NON_LEAF_FLAG = "RG_NONLEAF"
+    DTYPE_FLAG = "RG_DTYPE"
+    OPTIMIZER_NON_LEAF = "OPT_NONLEAF"
+    OPTIMIZER_EMPTY = "OPT_EMPTY"
+    RETAIN_NO_GRAD = "RETAIN_NO_RG"
+    HOOK_NO_GRAD = "HOOK_NO_RG"
+    DEEPCOPY = "DEEPCOPY"
+    NOT_IMPLEMENTED = "NOT_IMPL"
+    DETACH_VIEW = "DETACH_VIEW"
+    ONCE_DIFFERENTIABLE = "ONCE_DIFF"
+    OUT_ARGUMENT = "OUT_RG"
+    PARAMETER_ASSIGNMENT = "SET_NONE_ASSIGN"
+
+
+MESSAGES: dict[FaultKind, str] = {
+    FaultKind.TWICE: "Trying to backward through the graph a second time (or directly access saved tensors after they "
+    "have already been freed).",
+    FaultKind.NO_GRAD: "element 0 of tensors does not require grad and does not have a grad_fn",
+    FaultKind.NOT_SCALAR: "grad can be implicitly created only for scalar outputs",
+    FaultKind.MODIFIED: "one of the variables needed for gradient computation has been modified by an inplace operation",
+    FaultKind.SAVED_DETACHED: "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().",
+    FaultKind.LEAF_INPLACE: "a leaf Variable that requires grad is being used in an in-place operation.",
+    FaultKind.VIEW_OF_LEAF: "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+    FaultKind.MULTIPLE_VIEWS: "This view is the output of a function that returns multiple views. Such functions do not "
+    "allow the output views to be modified inplace.",
+    FaultKind.VIEW_NO_GRAD: "A view was created in no_grad mode and is being modified inplace with grad mode enabled.",
+    FaultKind.VIEW_INFERENCE: "A view was created in inference mode and is being modified inplace",
+    FaultKind.CUSTOM_VIEW: "This view was created inside a custom Function (or because an input was returned as-is) and "
+    "the autograd logic to handle view+inplace would override the custom backward",
+    FaultKind.INFERENCE_SAVED: "Inference tensors cannot be saved for backward.",
+    FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
+    FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+    "allowed.",
+}
+"""PyTorch's words for the kinds that a rule quotes."""
+
+
+class AutogradError(Exception):
+    """An error that PyTorch raises, with its cause.
+
+    Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
+    (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
+    (the call that raised).
+    """
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        *,
+        tensor: Tensor | None = None,
+        node: Node | None = None,
+        saved: Saved | None = None,
+        write: Write | None = None,
+        earlier: BackwardCall | None = None,
+        call: BackwardCall | None = None,
+        certain: bool = True,
+    ) -> None:
+        super().__init__(MESSAGES.get(kind, kind.value))
+        self.kind = kind
+        self.tensor = tensor
+        self.node = node
+        self.saved = saved
+        self.write = write
+        self.earlier = earlier
+        self.call = call
+        self.certain = certain

@@ -1,0 +1,429 @@
+"""Building the graph: what an operation's result hangs on, what its node saves, and what an in-place write does.
+
+Follows `torch/csrc/autograd/VariableTypeUtils.h` (check_inplace), `variable.cpp` (grad_fn of views, rebase_history)
+and `saved_variable.cpp`, as observed in PyTorch 2.13. What each operation saves is not here: that is `ops.json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from gradpath.autograd import shapes
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import Behaviour, Output
+from gradpath.autograd.tensor import BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Inputs = Mapping[str, Sequence[Tensor]]
+"""The tensors of a call by parameter name; a parameter that takes a list has several."""
+
+
+class Recorder(Protocol):
+    """Who listens to the graph; `site` tells where the program is, in whatever form the listener likes."""
+
+    def site(self) -> object: ...
+    def built(self, node: Node, inputs: Inputs) -> None: ...
+    def mutated(self, tensor: Tensor, write: Write) -> None: ...
+    def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
+    def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None: ...
+
+
+class Autograd:
+    """The state that PyTorch keeps per thread (grad mode, inference mode), and the operations on the graph."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.grad_enabled = True
+        self.inference = False
+        self.saving_unchecked = False
+        self.calls = 0
+
+    @contextmanager
+    def mode(self, *, grad: bool | None = None, inference: bool | None = None) -> Iterator[None]:
+        """Switch grad or inference mode for the duration, as the context managers of the same names do."""
+        before = (self.grad_enabled, self.inference)
+        if inference is not None:
+            self.inference = inference
+            self.grad_enabled = not inference
+        if grad is not None:
+            self.grad_enabled = grad and not self.inference
+        try:
+            yield
+        finally:
+            self.grad_enabled, self.inference = before
+
+    # Making tensors
+
+    def tensor(
+        self, *, requires_grad: bool = False, shape: Shape | None = None, dtype: str | None = "float32"
+    ) -> Tensor:
+        """A new leaf; factories do not look at grad mode."""
+        made = Tensor(requires_grad=requires_grad, shape=shape, dtype=dtype, inference=self.inference)
+        made.origin = self.recorder.site()
+        return made
+
+    def presumed(self, sources: Sequence[Tensor] = (), *, holds: bool = False, name: str = "call") -> Tensor:
+        """A tensor that nothing but a presumption gives a graph: its node hangs on `sources` where they have one."""
+        made = self.tensor(dtype=None)
+        edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)
+        made.node = Node(name, edges, self.recorder.site(), holds=holds, certain=False)
+        made.node.outputs.append(made)
+        made.maker = tuple(sources)
+        made.operation = name
+        made.certain = False
+        self.recorder.built(made.node, {"input": sources})
+        return made
+
+    # The graph of a tensor
+
+    def grad_fn(self, tensor: Tensor) -> Node | None:
+        """The node of `tensor`; that of a view is made anew when its base was written since (`as_strided`)."""
+        base = tensor.base
+        if base is not None and (tensor.node is not None or base.requires_grad):
+            if tensor.seen_version != tensor.storage.version:
+                if base.requires_grad:
+                    self._refuse_view(tensor, None)
+                    edge = self.edge(base)
+                    tensor.node = Node("as_strided", () if edge is None else (edge,), self.recorder.site())
+                    tensor.node.outputs.append(tensor)
+                tensor.seen_version = tensor.storage.version
+        return tensor.node
+
+    def edge(self, tensor: Tensor) -> Node | None:
+        """The node that a gradient for `tensor` goes to: its grad_fn, its AccumulateGrad, or None."""
+        node = self.grad_fn(tensor)
+        if node is not None or not tensor.flag:
+            return node
+        if tensor.accumulator is None:
+            tensor.accumulator = Node(
+                "AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain
+            )
+        return tensor.accumulator
+
+    def is_leaf(self, tensor: Tensor) -> bool:
+        """Whether `tensor` has no grad_fn."""
+        return self.grad_fn(tensor) is None
+
+    # Operations
+
+    def apply(self, name: str, behaviour: Behaviour, inputs: Inputs) -> list[Tensor]:
+        """Run an operation that is not in place; one tensor for each of its outputs.
+
+        Raises AutogradError where the forward itself does (an inference tensor would have to be saved).
+        """
+        site = self.recorder.site()
+        everything = [tensor for tensors in inputs.values() for tensor in tensors]
+        node = self._node(name, behaviour, inputs, site)
+        results: list[Tensor] = []
+        for index, output in enumerate(behaviour.outputs):
+            result = self._output(name, output, inputs, everything, node, site)
+            if node is not None and result.node is node:
+                node.outputs.append(result)
+                self._save(node, f"out{index}", behaviour, inputs, [result])
+            results.append(result)
+        if node is not None and not node.outputs:
+            return results
+        if node is not None:
+            self.recorder.built(node, inputs)
+        return results
+
+    def _output(
+        self,
+        name: str,
+        output: Output,
+        inputs: Inputs,
+        everything: Sequence[Tensor],
+        node: Node | None,
+        site: object,
+    ) -> Tensor:
+        kind, _, parameter = output.alias[0].partition(":")
+        source = next(iter(inputs.get(parameter, ())), None)
+        unsure = len(output.alias) > 1
+        if source is not None and not unsure and kind == "same":
+            return source
+        if source is not None and kind in ("view", "multiview"):
+            result = self.view(source, name, multiple=kind == "multiview")
+            result.aliasing_unsure = result.aliasing_unsure or unsure
+        elif source is not None and kind in ("alias", "storage"):
+            result = self.alias(source, name, shares_version=kind == "alias")
+        else:
+            result = Tensor(inference=self.inference, origin=site)
+            result.aliasing_unsure = unsure and kind != "fresh"
+            result.maker = tuple(everything)
+            result.operation = name
+            self._connect(name, output, inputs, everything, node, result, site)
+        result.shape = self._shape(output, inputs, everything)
+        result.dtype = self._dtype(output, everything)
+        return result
+
+    def _connect(
+        self,
+        name: str,
+        output: Output,
+        inputs: Inputs,
+        everything: Sequence[Tensor],
+        node: Node | None,
+        result: Tensor,
+        site: object,
+    ) -> None:
+        """Give a fresh result its grad_fn, or remember why it has none."""
+        if any(t.requires_grad for parameter in output.grad for t in inputs.get(parameter, ())):
+            if node is not None:
+                result.node = node
+                result.certain = node.certain or all(t.certain for t in everything if t.requires_grad)
+                return
+            how = "inference_mode" if self.inference else "no_grad"
+            self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name))
+        elif not output.grad:
+            source = next((t for t in everything if t.requires_grad), None)
+            if source is not None:
+                self.cut(result, Cut("not differentiable", site, source, name))
+
+    def cut(self, tensor: Tensor, cut: Cut) -> None:
+        """Note that `tensor` has no graph though what it was made from has one."""
+        tensor.cut = cut
+        self.recorder.was_cut(tensor, cut)
+
+    def _requiring(self, behaviour: Behaviour, inputs: Inputs) -> list[str]:
+        differentiable = {name for output in behaviour.outputs for name in output.grad}
+        return [
+            name for name, tensors in inputs.items() if name in differentiable and any(t.requires_grad for t in tensors)
+        ]
+
+    def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, site: object) -> Node | None:
+        if not self.grad_enabled:
+            return None
+        requiring = self._requiring(behaviour, inputs)
+        if not requiring:
+            return None
+        edges: list[Node] = []
+        for parameter in requiring:
+            for tensor in inputs[parameter]:
+                edge = self.edge(tensor) if tensor.requires_grad else None
+                if edge is not None:
+                    edges.append(edge)
+        node = Node(name, tuple(edges), site, certain=any(edge.certain for edge in edges))
+        node.holds = self._holds(behaviour, inputs)
+        if not behaviour.differentiable:
+            node.custom = FaultKind.NOT_IMPLEMENTED
+        for parameter, tensors in inputs.items():
+            if not parameter.startswith("out"):
+                self._save(node, parameter, behaviour, inputs, tensors)
+        return node
+
+    def _holds(self, behaviour: Behaviour, inputs: Inputs) -> bool:
+        """Whether the node surely keeps something: some certain edge says so, or every possible edge does."""
+        with_edge = self._parameters_with_edge(behaviour, inputs)
+        certain = {name for name, sure in with_edge.items() if sure}
+        if certain & behaviour.holds:
+            return True
+        return bool(with_edge) and not certain and set(with_edge) <= behaviour.holds
+
+    def _parameters_with_edge(self, behaviour: Behaviour, inputs: Inputs) -> dict[str, bool]:
+        """The parameters that have a graph edge, with whether that is certain. Saving looks at edges, not at flags."""
+        found: dict[str, bool] = {}
+        for parameter in self._requiring(behaviour, inputs):
+            edges = [self.edge(tensor) for tensor in inputs[parameter] if tensor.requires_grad]
+            present = [edge for edge in edges if edge is not None]
+            if present:
+                found[parameter] = any(edge.certain for edge in present)
+        return found
+
+    def _save(
+        self, node: Node, role: str, behaviour: Behaviour, inputs: Inputs, tensors: Sequence[Tensor]
+    ) -> None:
+        triggers = behaviour.saves.get(role)
+        if not triggers or self.saving_unchecked:
+            return
+        with_edge = self._parameters_with_edge(behaviour, inputs)
+        certain = {name for name, sure in with_edge.items() if sure}
+        if not certain & triggers and not (with_edge and not certain and set(with_edge) <= triggers):
+            return
+        for tensor in tensors:
+            if tensor.inference and not role.startswith("out"):
+                raise AutogradError(FaultKind.INFERENCE_SAVED, tensor=tensor, node=node)
+            if tensor.aliasing_unsure:
+                continue
+            had_grad_fn = tensor.node is not None and not role.startswith("out")
+            node.saved.append(Saved(tensor.storage, tensor.storage.version, tensor, role, had_grad_fn))
+
+    def _shape(self, output: Output, inputs: Inputs, everything: Sequence[Tensor]) -> Shape | None:
+        match output.shape:
+            case "scalar":
+                return ()
+            case "broadcast":
+                return shapes.broadcast([tensor.shape for tensor in everything])
+            case "input":
+                return everything[0].shape if everything else None
+            case "matmul" if len(everything) == 2:
+                return shapes.matmul(everything[0].shape, everything[1].shape)
+            case _:
+                return None
+
+    def _dtype(self, output: Output, everything: Sequence[Tensor]) -> str | None:
+        match output.dtype:
+            case "promote":
+                return shapes.promote(everything)
+            case "input":
+                return everything[0].dtype if everything else None
+            case named:
+                return named
+
+    # Views and aliases
+
+    def view(self, source: Tensor, name: str, *, multiple: bool = False, expanded: bool = False) -> Tensor:
+        """A view of `source`; in inference mode, of an inference tensor, it is a plain alias."""
+        result = Tensor(storage=source.storage, inference=source.inference, dtype=source.dtype)
+        result.origin = self.recorder.site()
+        result.maker = (source,)
+        result.operation = name
+        result.expanded = expanded or source.expanded
+        result.aliasing_unsure = source.aliasing_unsure
+        result.device = source.device
+        result.certain = source.certain
+        result.cut = source.cut
+        if source.inference:
+            return result
+        result.base = source.base if source.base is not None else source
+        inherited = source.creation if source.base is not None else Creation.DEFAULT
+        if self.grad_enabled:
+            result.creation = Creation.MULTIPLE if multiple else inherited
+        else:
+            result.creation = Creation.INFERENCE if self.inference else Creation.NO_GRAD
+        if self.grad_enabled and source.requires_grad:
+            edge = self.edge(source)
+            edges = () if edge is None else (edge,)
+            result.node = Node(name, edges, result.origin, certain=edge.certain if edge is not None else True)
+            result.node.outputs.append(result)
+            self.recorder.built(result.node, {"input": [source]})
+        result.seen_version = result.storage.version
+        return result
+
+    def alias(self, source: Tensor, name: str, *, shares_version: bool) -> Tensor:
+        """The same memory outside the graph: `detach()` (shares the version counter) or `.data` (does not)."""
+        shares = shares_version or source.inference
+        storage = source.storage if shares else Storage()
+        result = Tensor(storage=storage, inference=source.inference, dtype=source.dtype, shape=source.shape)
+        result.origin = self.recorder.site()
+        result.expanded = source.expanded
+        result.maker = (source,)
+        result.operation = name
+        result.aliasing_unsure = source.aliasing_unsure
+        result.device = source.device
+        result.contiguous = source.contiguous
+        if source.requires_grad:
+            self.cut(result, Cut(name, result.origin, source))
+        return result
+
+    # Writing in place
+
+    def write(self, name: str, behaviour: Behaviour, written: str, inputs: Inputs) -> Tensor:
+        """Run an in-place operation on `inputs[written][0]`; gives that tensor back. Raises what PyTorch raises."""
+        tensor = inputs[written][0]
+        site = self.recorder.site()
+        everything = [each for tensors in inputs.values() for each in tensors]
+        tracked = self.grad_enabled and any(each.requires_grad for each in everything)
+        if tracked:
+            self._check_inplace(tensor)
+        node = self._written_node(name, behaviour, written, inputs, site) if tracked else None
+        if tensor.expanded and not name.endswith("detach_"):
+            raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
+        if tensor.inference and not self.inference:
+            raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
+        base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
+        self.bump(tensor, name)
+        if node is None:
+            return tensor
+        others = [self.edge(each) for each in everything if each is not tensor and each.requires_grad]
+        edges = tuple(edge for edge in others if edge is not None)
+        if tensor.base is not None:
+            node.name = "CopySlices"
+            node.holds = True
+            node.edges = ((base_edge,) if base_edge is not None else ()) + edges
+            tensor.base.node = node
+            node.outputs.append(tensor.base)
+            tensor.node = Node("as_strided", (node,), site, certain=node.certain)
+            tensor.node.outputs.append(tensor)
+            tensor.seen_version = tensor.storage.version
+            self._save(node, "out0", behaviour, inputs, [tensor])
+        else:
+            self._save(node, "out0", behaviour, inputs, [tensor])
+            tensor.node = node
+            node.outputs.append(tensor)
+        tensor.certain = tensor.certain or node.certain
+        self.recorder.built(node, inputs)
+        return tensor
+
+    def _written_node(self, name: str, behaviour: Behaviour, written: str, inputs: Inputs, site: object) -> Node:
+        node = Node(name, (), site)
+        edges: list[Node] = []
+        for parameter, tensors in inputs.items():
+            for each in tensors:
+                edge = self.edge(each) if each.requires_grad else None
+                if edge is not None:
+                    edges.append(edge)
+            if parameter != written:
+                self._save(node, parameter, behaviour, inputs, tensors)
+        if inputs[written][0].requires_grad:
+            self._save(node, written, behaviour, inputs, inputs[written])
+        node.edges = tuple(edges)
+        node.certain = any(edge.certain for edge in edges)
+        node.holds = self._holds(behaviour, inputs)
+        return node
+
+    def bump(self, tensor: Tensor, name: str) -> None:
+        """Count a write to `tensor`, where it is settled whose memory it has."""
+        if tensor.aliasing_unsure:
+            return
+        write = tensor.storage.write(name, self.recorder.site(), tensor)
+        self.recorder.mutated(tensor, write)
+
+    def _check_inplace(self, tensor: Tensor) -> None:
+        if tensor.aliasing_unsure or not tensor.certain:
+            return
+        if tensor.base is not None:
+            self._refuse_view(tensor, tensor)
+            if tensor.requires_grad and self.is_leaf(tensor.base):
+                raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
+        if tensor.requires_grad and self.is_leaf(tensor):
+            raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
+
+    def _refuse_view(self, tensor: Tensor, written: Tensor | None) -> None:
+        kinds = {
+            Creation.MULTIPLE: FaultKind.MULTIPLE_VIEWS,
+            Creation.NO_GRAD: FaultKind.VIEW_NO_GRAD,
+            Creation.INFERENCE: FaultKind.VIEW_INFERENCE,
+            Creation.CUSTOM: FaultKind.CUSTOM_VIEW,
+        }
+        kind = kinds.get(tensor.creation)
+        if kind is not None:
+            raise AutogradError(kind, tensor=tensor, write=tensor.storage.writes[-1] if written is None else None)
+
+    # Flags
+
+    def set_requires_grad(self, tensor: Tensor, value: bool, *, by_attribute: bool = False) -> None:
+        """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf."""
+        if not self.is_leaf(tensor) and (by_attribute or not value):
+            raise AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
+        if value and tensor.inference and not self.inference:
+            raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=tensor)
+        if value and shapes.is_differentiable(tensor.dtype) is False:
+            raise AutogradError(FaultKind.DTYPE_FLAG, tensor=tensor)
+        if self.is_leaf(tensor):
+            tensor.flag = value
+
+    def detach_in_place(self, tensor: Tensor) -> None:
+        """`detach_()`: forgets the graph of the tensor itself."""
+        if self.inference:
+            return
+        if tensor.base is not None:
+            raise AutogradError(FaultKind.DETACH_VIEW, tensor=tensor)
+        had = tensor.requires_grad
+        tensor.node = None
+        tensor.flag = False
+        if had:
+            self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))

@@ -1,0 +1,232 @@
+"""Tensors without numbers: storage with a version counter, views, leaves, and what a graph node saved.
+
+Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/variable.h` (views, creation_meta) and
+`torch/csrc/autograd/saved_variable.h`, as observed in PyTorch 2.13.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+Shape = tuple["int | None", ...]
+"""Sizes from the outermost dimension; None stands for a size that is not known."""
+
+
+class Creation(Enum):
+    """How a view came to be, where that forbids changing it in place (`creation_meta`)."""
+
+    DEFAULT = "default"
+    MULTIPLE = "multiple outputs"
+    NO_GRAD = "no_grad"
+    INFERENCE = "inference"
+    CUSTOM = "custom Function"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One bump of a version counter: the version after it, the operation's name, and where it happened."""
+
+    version: int
+    operation: str
+    site: object
+    owner: Tensor | None = None
+
+
+class Storage:
+    """Memory that tensors share; `version` counts the in-place writes, `writes` remembers them."""
+
+    __slots__ = ("version", "writes")
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.writes: list[Write] = []
+
+    def write(self, operation: str, site: object, owner: Tensor | None = None) -> Write:
+        """Count an in-place write."""
+        self.version += 1
+        done = Write(self.version, operation, site, owner)
+        self.writes.append(done)
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor that a node keeps for its backward, with the version that it had then.
+
+    `role` is the operation's parameter name, or `out0` for a result. `certain` is false where the source does not
+    settle whether it was saved.
+    """
+
+    storage: Storage
+    version: int
+    tensor: Tensor
+    role: str
+    had_grad_fn: bool = False
+
+
+@dataclass(slots=True)
+class BackwardCall:
+    """One run of the engine: `backward()` or `autograd.grad()`."""
+
+    number: int
+    site: object
+    roots: tuple[Tensor, ...]
+    retain: bool
+    create_graph: bool
+    accumulates: bool = True
+
+
+_numbers = itertools.count(1)
+
+
+class Node:
+    """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
+
+    `certain` is false for a node that only a presumption put there. `accumulates` is the leaf of an AccumulateGrad.
+    """
+
+    __slots__ = (
+        "accumulates",
+        "certain",
+        "custom",
+        "edges",
+        "freed_by",
+        "holds",
+        "name",
+        "number",
+        "outputs",
+        "saved",
+        "site",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        edges: tuple[Node, ...],
+        site: object,
+        *,
+        holds: bool = False,
+        certain: bool = True,
+        accumulates: Tensor | None = None,
+    ) -> None:
+        self.name = name
+        self.edges = edges
+        self.site = site
+        self.holds = holds
+        self.certain = certain
+        self.accumulates = accumulates
+        self.saved: list[Saved] = []
+        self.freed_by: BackwardCall | None = None
+        self.number = next(_numbers)
+        self.outputs: list[Tensor] = []
+        self.custom: object | None = None
+
+
+class Tensor:
+    """A shadow of `torch.Tensor`.
+
+    `shape` and `dtype` are None where they are not known. `certain` is false where only a presumption says that it
+    requires grad. `aliasing_unsure` marks a tensor of which the source does not settle whose storage it has.
+    `origin` is where it was made, `label` the name that the user gave it last.
+    """
+
+    __slots__ = (
+        "accumulator",
+        "aliasing_unsure",
+        "base",
+        "certain",
+        "contiguous",
+        "creation",
+        "cut",
+        "device",
+        "dtype",
+        "expanded",
+        "flag",
+        "grad",
+        "handle",
+        "inference",
+        "is_parameter",
+        "label",
+        "maker",
+        "node",
+        "operation",
+        "origin",
+        "retains_grad",
+        "seen_version",
+        "shape",
+        "storage",
+    )
+
+    def __init__(
+        self,
+        *,
+        requires_grad: bool = False,
+        shape: Shape | None = None,
+        dtype: str | None = "float32",
+        inference: bool = False,
+        storage: Storage | None = None,
+        origin: object = None,
+    ) -> None:
+        self.storage = storage if storage is not None else Storage()
+        self.flag = requires_grad
+        self.node: Node | None = None
+        self.base: Tensor | None = None
+        self.creation = Creation.DEFAULT
+        self.seen_version = 0
+        self.inference = inference
+        self.accumulator: Node | None = None
+        self.grad: Tensor | None = None
+        self.expanded = False
+        self.contiguous: bool | None = True
+        self.is_parameter = False
+        self.retains_grad = False
+        self.shape = shape
+        self.dtype = dtype
+        self.device: str | None = "cpu"
+        self.origin = origin
+        self.operation = ""
+        self.label = ""
+        self.certain = True
+        self.aliasing_unsure = False
+        self.cut: Cut | None = None
+        self.maker: tuple[Tensor, ...] = ()
+        self.handle: object | None = None
+
+    @property
+    def requires_grad(self) -> bool:
+        """As `Tensor.requires_grad`: a view made under no_grad answers for its base (observed: rg/no_grad_to_...)."""
+        return self.flag or self.node is not None or (self.base is not None and self.base.requires_grad)
+
+    @property
+    def one_element(self) -> bool | None:
+        """Whether it has exactly one element; None where the shape does not tell."""
+        if self.shape is None:
+            return None
+        if any(size not in (1, None) for size in self.shape):
+            return False
+        return None if None in self.shape else True
+
+    def ancestors(self) -> Iterator[Tensor]:
+        """The tensors that it was computed from, graph or no graph, nearest first, each once."""
+        seen: set[int] = {id(self)}
+        todo = list(self.maker)
+        while todo:
+            tensor = todo.pop(0)
+            if id(tensor) in seen:
+                continue
+            seen.add(id(tensor))
+            yield tensor
+            todo.extend(tensor.maker)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Why a tensor has no graph though it was computed from one: how (`detach`, `no_grad`, ...), where, from what."""
+
+    how: str
+    site: object
+    source: Tensor | None
+    detail: str = ""

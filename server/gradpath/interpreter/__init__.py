@@ -1,0 +1,1 @@
+"""Abstract interpretation of Python: it runs the source in the mind, and knows no torch name."""

@@ -1,0 +1,458 @@
+"""Python's builtin functions and classes."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable, Iterator
+
+from gradpath.interpreter.classes import make_super
+from gradpath.interpreter.containers import Dict, Iteration, List, Set, iterate, sample, update
+from gradpath.interpreter.expressions import Slice, add, decide
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    Class,
+    Descriptor,
+    Function,
+    Instance,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+    identity,
+)
+
+
+class TypeClass(Class):
+    """A builtin type such as `list`: calling it converts; `holds` tells which values are its instances."""
+
+    __slots__ = ("convert", "holds")
+
+    def __init__(
+        self,
+        name: str,
+        convert: Callable[[Machine, Arguments], Value],
+        holds: Callable[[Value], bool],
+    ) -> None:
+        super().__init__(name)
+        self.convert = convert
+        self.holds = holds
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return self.convert(machine, arguments)
+
+
+def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
+    """`isinstance(value, kind)`; None where that is not known."""
+    if isinstance(kind, tuple):
+        answers = [is_instance(machine, value, each) for each in kind]
+        return True if True in answers else (None if None in answers else False)
+    if isinstance(value, Unknown) or not isinstance(kind, Class):
+        return None
+    if isinstance(kind, TypeClass):
+        return kind.holds(value)
+    test = getattr(kind, "holds", None)
+    if test is not None:
+        answer: bool | None = test(value)
+        return answer
+    if isinstance(value, Instance):
+        if value.cls.is_subclass(kind):
+            return True
+        return None if value.cls.open else False
+    return False if isinstance(value, (*CONSTANTS, tuple, List, Dict, Set)) else None
+
+
+def _isinstance(machine: Machine, arguments: Arguments) -> Value:
+    value, kind = arguments.get(0, "obj", None), arguments.get(1, "cls", None)
+    answer = is_instance(machine, value, kind)
+    if answer is None:
+        return machine.unknown("isinstance", ("isinstance", identity(value), identity(kind)), (value,))
+    return answer
+
+
+def _issubclass(machine: Machine, arguments: Arguments) -> Value:
+    left, right = arguments.get(0, "cls", None), arguments.get(1, "info", None)
+    if isinstance(left, Class) and isinstance(right, Class):
+        return left.is_subclass(right)
+    return machine.unknown("issubclass", None, ())
+
+
+def _len(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "obj", None)
+    if isinstance(value, (str, bytes, tuple, range)):
+        return len(value)
+    if isinstance(value, Object):
+        size = value.length(machine)
+        if size is not None:
+            return size
+    return machine.unknown("length", ("len", identity(value)), (value,))
+
+
+def _range(machine: Machine, arguments: Arguments) -> Value:
+    bounds = arguments.positional
+    if bounds and all(isinstance(bound, int) for bound in bounds) and len(bounds) <= 3:
+        try:
+            return range(*bounds)  # type: ignore[arg-type]
+        except ValueError:
+            return range(0)
+    start: Value = bounds[0] if len(bounds) > 1 else 0
+    step: Value = bounds[2] if len(bounds) > 2 else 1
+    if isinstance(start, int) and isinstance(step, int) and step:
+        return Iteration(itertools.count(start, step), endless=True)
+    return Iteration(_unknowns(machine, "number of a range"), endless=True)
+
+
+def _unknowns(machine: Machine, cause: str) -> Iterator[Value]:
+    while True:
+        yield machine.unknown(cause)
+
+
+def _enumerate(machine: Machine, arguments: Arguments) -> Value:
+    source = arguments.get(0, "iterable", ())
+    host, endless = iterate(machine, source)
+    start = arguments.get(1, "start", 0)
+    if not isinstance(start, int):
+        return Iteration(((machine.unknown("number"), item) for item in host), endless=endless)
+    pairs = ((index, item) for index, item in enumerate(host, start))
+    return Iteration(pairs, endless=endless, counted=_counted(source))
+
+
+def _counted(value: Value) -> int | None:
+    if isinstance(value, range):
+        return len(value)
+    return value.counted if isinstance(value, Iteration) else None
+
+
+def _zip(machine: Machine, arguments: Arguments) -> Value:
+    pairs = [iterate(machine, value) for value in arguments.positional]
+    counts = [count for count in map(_counted, arguments.positional) if count is not None]
+    hosts = [host for host, _ in pairs]
+    endless = bool(pairs) and all(endless for _, endless in pairs)
+    return Iteration(zip(*hosts, strict=False), endless=endless, counted=min(counts) if counts else None)
+
+
+def _map(machine: Machine, arguments: Arguments) -> Value:
+    function, *rest = arguments.positional or [None]
+    pairs = [iterate(machine, value) for value in rest]
+    items = (machine.call(function, Arguments(list(each))) for each in zip(*(host for host, _ in pairs), strict=False))
+    return Iteration(items, endless=bool(pairs) and all(endless for _, endless in pairs))
+
+
+def _filter(machine: Machine, arguments: Arguments) -> Value:
+    test, source = arguments.get(0, "function", None), arguments.get(1, "iterable", ())
+    host, endless = iterate(machine, source)
+
+    def kept() -> Iterator[Value]:
+        for item in host:
+            answer = item if test is None else machine.call(test, Arguments([item]))
+            if decide(machine, answer, machine.node):
+                yield item
+
+    return Iteration(kept(), endless=endless)
+
+
+def _reversed(machine: Machine, arguments: Arguments) -> Value:
+    items, open = sample(machine, arguments.get(0, "sequence", ()))
+    return List(items[::-1], open=open)
+
+
+def _sorted(machine: Machine, arguments: Arguments) -> Value:
+    items, open = sample(machine, arguments.get(0, "iterable", ()))
+    if all(isinstance(item, (int, float)) for item in items) or all(isinstance(item, str) for item in items):
+        if "key" not in arguments.keywords:
+            items = sorted(items, reverse=arguments.keywords.get("reverse") is True)  # type: ignore[type-var]
+    return List(items, open=open)
+
+
+def _sum(machine: Machine, arguments: Arguments) -> Value:
+    total = arguments.get(1, "start", 0)
+    items, open = sample(machine, arguments.get(0, "iterable", ()))
+    for item in items:
+        total = add(machine, total, item)
+    if open and isinstance(total, (int, float)):
+        return machine.unknown("sum of numbers")
+    return total
+
+
+def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
+    function = max if name == "max" else min
+
+    def extreme(machine: Machine, arguments: Arguments) -> Value:
+        values = arguments.positional
+        if len(values) == 1:
+            values, open = sample(machine, values[0])
+            if open or "key" in arguments.keywords:
+                return machine.unknown(name, None, tuple(values))
+        if values and all(isinstance(value, (int, float)) for value in values):
+            return function(values)  # type: ignore[type-var]
+        if values and len(values) == 1:
+            return values[0]
+        how = "gt" if name == "max" else "lt"
+        if len(values) > 1 and not all(isinstance(value, (*CONSTANTS, Unknown)) for value in values):
+            best = values[0]
+            for other in values[1:]:
+                better: Value = NotImplemented
+                if isinstance(other, Object):
+                    better = other.compare(machine, how, best, False)
+                elif isinstance(best, Object):
+                    better = best.compare(machine, "lt" if how == "gt" else "gt", other, True)
+                if better is NotImplemented:
+                    return machine.unknown(name, None, tuple(values))
+                best = other if decide(machine, better, machine.node) else best
+            return best
+        return machine.unknown(name, (name, *map(identity, values)), tuple(values))
+
+    return extreme
+
+
+def _all(machine: Machine, arguments: Arguments) -> Value:
+    items, open = sample(machine, arguments.get(0, "iterable", ()))
+    answers = [machine.truth(item) for item in items]
+    if False in answers:
+        return False
+    return machine.unknown("all", ("all", *map(identity, items))) if None in answers or open else True
+
+
+def _any(machine: Machine, arguments: Arguments) -> Value:
+    items, open = sample(machine, arguments.get(0, "iterable", ()))
+    answers = [machine.truth(item) for item in items]
+    if True in answers:
+        return True
+    return machine.unknown("any", ("any", *map(identity, items))) if None in answers or open else False
+
+
+def _getattr(machine: Machine, arguments: Arguments) -> Value:
+    value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
+    if not isinstance(name, str):
+        return machine.unknown("getattr", ("getattr", identity(value), identity(name)), (value,))
+    default = arguments.get(2, "default")
+    if default is not UNDEFINED and has_attribute(machine, value, name) is False:
+        return default
+    found = machine.attribute(value, name)
+    if isinstance(found, Unknown) and isinstance(default, CONSTANTS):
+        found.hint = default
+    return found
+
+
+def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
+    """`hasattr(value, name)`; None where that is not known."""
+    if isinstance(value, Instance):
+        if name in value.attributes or value.cls.find(name) is not UNDEFINED:
+            return True
+        if value.native_attribute(machine, name) is not UNDEFINED:
+            return True
+        return None if value.cls.open else False
+    if isinstance(value, Function):
+        return name in value.attributes
+    if isinstance(value, Object):
+        return None
+    return hasattr(value, name)
+
+
+def _hasattr(machine: Machine, arguments: Arguments) -> Value:
+    value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
+    answer = has_attribute(machine, value, name) if isinstance(name, str) else None
+    if answer is None:
+        return machine.unknown("hasattr", ("hasattr", identity(value), identity(name)), (value,))
+    return answer
+
+
+def _setattr(machine: Machine, arguments: Arguments) -> Value:
+    value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
+    if isinstance(value, Object) and isinstance(name, str):
+        value.set_attribute(machine, name, arguments.get(2, "value", None))
+    return None
+
+
+def _delattr(machine: Machine, arguments: Arguments) -> Value:
+    value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
+    if isinstance(value, Object) and isinstance(name, str):
+        value.delete_attribute(machine, name)
+    return None
+
+
+def _iter(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "iterable", ())
+    if isinstance(value, Iteration):
+        return value
+    host, endless = iterate(machine, value)
+    return Iteration(host, endless=endless, counted=_counted(value))
+
+
+def _next(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "iterator", ())
+    if isinstance(value, Iteration):
+        return value.advance(machine, default=arguments.get(1, "default"))
+    if isinstance(value, Instance) and value.cls.find("__next__") is not UNDEFINED:
+        return machine.special(value, "__next__", Arguments())
+    if isinstance(value, Unknown):
+        return machine.library.unknown_item(machine, value, None)
+    return machine.unknown("next", None, (value,))
+
+
+def _type(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "object", None)
+    if isinstance(value, Instance):
+        return value.cls
+    if not isinstance(value, Object):
+        found = machine.builtins.get(type(value).__name__)
+        if found is not None:
+            return found
+    return machine.unknown("type", ("type", identity(value)), (value,))
+
+
+def _number(name: str) -> Callable[[Machine, Arguments], Value]:
+    function: Callable[..., object] = {"int": int, "float": float, "bool": bool, "round": round, "abs": abs}[name]
+
+    def convert(machine: Machine, arguments: Arguments) -> Value:
+        value = arguments.get(0, "x", 0)
+        if isinstance(value, Object):
+            special = getattr(value, "to_number", None)
+            if special is not None:
+                result: Value = special(machine, name)
+                return result
+            if name == "bool":
+                settled = value.truth(machine)
+                return machine.unknown("bool", ("bool", identity(value)), (value,)) if settled is None else settled
+            if name == "abs":
+                found = value.unary(machine, "abs")
+                if found is not NotImplemented:
+                    return found
+            return machine.unknown(name, (name, identity(value)), (value,))
+        try:
+            return function(*(each for each in arguments.positional if isinstance(each, CONSTANTS)))
+        except (TypeError, ValueError, OverflowError):
+            return machine.unknown(name)
+
+    return convert
+
+
+def _text(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "object", "")
+    return str(value) if isinstance(value, (str, int, bool, float)) else machine.unknown("text")
+
+
+def _list(machine: Machine, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return List([])
+    items, open = sample(machine, arguments.positional[0])
+    return List(items, open=open)
+
+
+def _tuple(machine: Machine, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return ()
+    items, open = sample(machine, arguments.positional[0])
+    return List(items, open=True) if open else tuple(items)
+
+
+def _set(machine: Machine, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Set([])
+    items, open = sample(machine, arguments.positional[0])
+    return Set(items, open=open)
+
+
+def _dict(machine: Machine, arguments: Arguments) -> Value:
+    result = Dict(open=arguments.open)
+    update(machine, result, arguments)
+    return result
+
+
+def _property(machine: Machine, arguments: Arguments) -> Value:
+    return Descriptor("property", arguments.get(0, "fget", None), arguments.get(1, "fset", None))
+
+
+def _callable(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "obj", None)
+    if isinstance(value, (Function, NativeFunction, Class)):
+        return True
+    if not isinstance(value, Object):
+        return False
+    return machine.unknown("callable", ("callable", identity(value)), (value,))
+
+
+def _nothing(machine: Machine, arguments: Arguments) -> Value:
+    return None
+
+
+_FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
+    "isinstance": _isinstance,
+    "issubclass": _issubclass,
+    "len": _len,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": _filter,
+    "reversed": _reversed,
+    "sorted": _sorted,
+    "sum": _sum,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "all": _all,
+    "any": _any,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "delattr": _delattr,
+    "iter": _iter,
+    "next": _next,
+    "abs": _number("abs"),
+    "round": _number("round"),
+    "callable": _callable,
+    "print": _nothing,
+    "super": make_super,
+    "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),
+    "slice": lambda machine, arguments: Slice(),
+}
+
+_TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value], bool]]] = {
+    "int": (_number("int"), lambda value: isinstance(value, int)),
+    "float": (_number("float"), lambda value: isinstance(value, float)),
+    "bool": (_number("bool"), lambda value: isinstance(value, bool)),
+    "str": (_text, lambda value: isinstance(value, str)),
+    "bytes": (_text, lambda value: isinstance(value, bytes)),
+    "complex": (_text, lambda value: isinstance(value, complex)),
+    "list": (_list, lambda value: isinstance(value, List)),
+    "tuple": (_tuple, lambda value: isinstance(value, tuple)),
+    "set": (_set, lambda value: isinstance(value, Set)),
+    "frozenset": (_set, lambda value: isinstance(value, Set)),
+    "dict": (_dict, lambda value: isinstance(value, Dict)),
+    "range": (_range, lambda value: isinstance(value, range)),
+    "type": (_type, lambda value: isinstance(value, Class)),
+}
+
+
+def make_builtins() -> dict[str, Value]:
+    """A fresh namespace of builtins; exception classes mirror the host's."""
+    names: dict[str, Value] = {
+        name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()
+    }
+    for name, (convert, holds) in _TYPES.items():
+        names[name] = TypeClass(name, convert, holds)
+    names["object"] = Class("object")
+    for kind in ("staticmethod", "classmethod"):
+        names[kind] = NativeFunction(kind, lambda m, a, kind=kind: Descriptor(kind, a.get(0, "f", None)))  # type: ignore[misc]
+    names["property"] = NativeFunction("property", _property)
+    names["__name__"] = "__main__"
+    names["__file__"] = "main.py"
+    names["NotImplemented"] = Class("NotImplementedType")
+    for name in dir(builtins):
+        host = getattr(builtins, name)
+        if isinstance(host, type) and issubclass(host, BaseException):
+            _exception(names, host)
+    return names
+
+
+def _exception(names: dict[str, Value], host: type[BaseException]) -> Class:
+    known = names.get(host.__name__)
+    if isinstance(known, Class):
+        return known
+    bases = [_exception(names, base) for base in host.__bases__ if issubclass(base, BaseException)]
+    names[host.__name__] = made = Class(host.__name__, bases)
+    return made
+
+

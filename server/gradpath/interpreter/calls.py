@@ -1,0 +1,169 @@
+"""Calling the program's own functions: binding arguments, running the body, generators."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.containers import Dict, Iteration, List
+from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.machine import Machine, Returned, Signal
+from gradpath.interpreter.scope import Frame, Scope
+from gradpath.interpreter.statements import as_raised, run_block
+from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value
+
+DEPTH = 40
+"""How deep calls of the program's functions nest before they count as unknown."""
+
+RECURSION = 6
+"""How often one function may stand in a chain of calls."""
+
+
+def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
+    """Call a function of the program; a generator function gives an `Iteration` and runs nothing yet."""
+    if machine.frame.depth >= DEPTH or _depth_of(machine, function) >= RECURSION:
+        return machine.library.recursion(machine, function, arguments)
+    machine.called.add(function.node)
+    scope = Scope(function.scope)
+    bind_arguments(machine, function, arguments, scope)
+    frame = _frame(machine, function, scope)
+    if function.is_generator:
+        return _generator(machine, function, frame)
+    if isinstance(function.node, ast.Lambda):
+        return _in_frame(machine, frame, function.node.body)
+    return _run(machine, frame, function.node)
+
+
+def _depth_of(machine: Machine, function: Function) -> int:
+    count = 0
+    frame: Frame | None = machine.frame
+    while frame is not None:
+        if frame.function is not None and frame.function.node is function.node:
+            count += 1
+        frame = frame.parent
+    return count
+
+
+def _frame(machine: Machine, function: Function, scope: Scope) -> Frame:
+    site = machine.site()
+    before = machine.frame
+    frame = Frame(function.path or before.path, scope, function, site)
+    frame.parent = before
+    frame.outer_loops = site.loops
+    frame.depth = before.depth + 1
+    frame.is_generator = function.is_generator
+    frame.owner = function.owner
+    positional = [*function.node.args.posonlyargs, *function.node.args.args]
+    if positional:
+        frame.first_argument = scope.variables.get(positional[0].arg, UNDEFINED)
+    return frame
+
+
+def _in_frame(machine: Machine, frame: Frame, body: ast.expr) -> Value:
+    before, node = machine.frame, machine.node
+    machine.frame = frame
+    try:
+        return evaluate(machine, body)
+    except AutogradError as error:
+        raise as_raised(machine, error) from None
+    finally:
+        machine.frame, machine.node = before, node
+
+
+def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+    before, caller = machine.frame, machine.node
+    machine.frame = frame
+    steps = run_block(machine, node.body)
+    try:
+        while True:
+            next(steps)
+    except StopIteration as stop:
+        return _result(stop.value)
+    except AutogradError as error:
+        raise as_raised(machine, error) from None
+    finally:
+        machine.frame, machine.node = before, caller
+
+
+def _result(signal: Signal) -> Value:
+    return signal.value if isinstance(signal, Returned) else None
+
+
+def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
+    assert not isinstance(function.node, ast.Lambda)
+    iteration = Iteration(iter(()))
+    iteration.host = _suspendable(machine, function.node, frame, iteration)
+    return iteration
+
+
+def _suspendable(
+    machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame, iteration: Iteration
+) -> Generator[Value, Value, None]:
+    """Run a generator's body step by step; whoever asks for an item lends it the machine meanwhile."""
+    steps = run_block(machine, node.body)
+    sent: Value = None
+    started = False
+    while True:
+        before, caller = machine.frame, machine.node
+        machine.frame = frame
+        try:
+            item = steps.send(sent) if started else next(steps)
+            started = True
+        except StopIteration as stop:
+            iteration.returned = _result(stop.value)
+            return
+        except AutogradError as error:
+            raise as_raised(machine, error) from None
+        finally:
+            machine.frame, machine.node = before, caller
+        sent = yield item
+
+
+def bind_arguments(machine: Machine, function: Function, arguments: Arguments, scope: Scope) -> None:
+    """Give the parameters their values; what an open call may have passed is unknown."""
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    keywords = dict(arguments.keywords)
+    values = list(arguments.positional)
+    first_default = len(positional) - len(function.defaults)
+    for index, parameter in enumerate(positional):
+        if index < len(values):
+            value = values[index]
+        elif parameter.arg in keywords:
+            value = keywords.pop(parameter.arg)
+        else:
+            default = function.defaults[index - first_default] if index >= first_default else UNDEFINED
+            value = _missing(machine, function, parameter, default, arguments)
+        scope.variables[parameter.arg] = value
+    extra = values[len(positional) :]
+    if spec.vararg is not None:
+        scope.variables[spec.vararg.arg] = List(extra, open=True) if arguments.open else tuple(extra)
+    elif extra:
+        raise machine.error("TypeError", f"{function.name}() takes {len(positional)} positional arguments")
+    for parameter in spec.kwonlyargs:
+        if parameter.arg in keywords:
+            value = keywords.pop(parameter.arg)
+        else:
+            default = function.keyword_defaults.get(parameter.arg, UNDEFINED)
+            value = _missing(machine, function, parameter, default, arguments)
+        scope.variables[parameter.arg] = value
+    if spec.kwarg is not None:
+        rest = Dict(open=arguments.open)
+        for name, each in keywords.items():
+            rest.store(name, each)
+        scope.variables[spec.kwarg.arg] = rest
+    elif keywords:
+        raise machine.error("TypeError", f"{function.name}() got an unexpected keyword argument '{next(iter(keywords))}'")
+
+
+def _missing(
+    machine: Machine, function: Function, parameter: ast.arg, default: Value, arguments: Arguments
+) -> Value:
+    if arguments.open:
+        return machine.library.parameter(machine, function, parameter, default)
+    if default is UNDEFINED:
+        raise machine.error("TypeError", f"{function.name}() missing a required argument: '{parameter.arg}'")
+    return default
+
+

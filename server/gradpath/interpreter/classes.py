@@ -1,0 +1,255 @@
+"""Classes, instances, attributes and context managers of the program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    BoundMethod,
+    Class,
+    Descriptor,
+    Function,
+    Instance,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+)
+
+
+class OpenClass(Class):
+    """A class of which nothing is known: a base that another library defines."""
+
+    __slots__ = ("unknown",)
+
+    def __init__(self, unknown: Value) -> None:
+        super().__init__("unknown")
+        self.unknown = unknown
+        self.open = True
+
+
+class Context(Object):
+    """A context manager of a library: what to do on entry and on exit.
+
+    `leave` gets the exception that ends the block, or None, and says whether it swallows it.
+    """
+
+    __slots__ = ()
+
+    def enter(self, machine: Machine) -> Value:
+        return self
+
+    def leave(self, machine: Machine, raised: Raised | None) -> bool:
+        return False
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "__enter__":
+            return NativeFunction(name, lambda m, a: self.enter(m))
+        if name == "__exit__":
+            return NativeFunction(name, lambda m, a: self.leave(m, None))
+        return super().attribute(machine, name)
+
+
+def define(machine: Machine, node: ast.ClassDef) -> Class:
+    """Execute a class body and make the class."""
+    bases: list[Class] = []
+    for each in node.bases:
+        value = evaluate(machine, each)
+        if isinstance(value, Class):
+            bases.append(value)
+        elif isinstance(value, Unknown):
+            bases.append(OpenClass(value))
+    before = machine.frame.scope
+    machine.frame.scope = Scope(before, transparent=True)
+    try:
+        for _ in machine.run_block(node.body):
+            pass
+        members = machine.frame.scope.variables
+    finally:
+        machine.frame.scope = before
+    made = Class(node.name, bases, members)
+    made.node = node
+    for member in members.values():
+        function = member.function if isinstance(member, Descriptor) else member
+        if isinstance(function, Function) and function.owner is None:
+            function.owner = made
+    for base in made.mro[1:]:
+        if "__init_subclass__" in base.members:
+            break
+    return made
+
+
+def note_field(machine: Machine, name: str) -> None:
+    """Remember an annotated name without a value in a class body, which `dataclass` asks for."""
+    scope = machine.frame.scope
+    if scope.transparent:
+        fields = scope.variables.setdefault("__fields__", List([]))
+        if isinstance(fields, List):
+            fields.items.append(name)
+
+
+def instantiate(machine: Machine, cls: Class, arguments: Arguments) -> Value:
+    """Call a class."""
+    maker = cls.find("__new__")
+    if isinstance(maker, (Function, Descriptor)):
+        function = maker.function if isinstance(maker, Descriptor) else maker
+        made = machine.call(function, arguments.shifted(cls))
+        if not isinstance(made, Instance):
+            return made
+        instance = made
+    else:
+        instance = cls.create(machine)
+    initialiser = cls.find("__init__")
+    if initialiser is not UNDEFINED:
+        machine.call(initialiser, arguments.shifted(instance))
+    elif isinstance(instance, Instance) and not arguments.open:
+        instance.attributes.setdefault("args", tuple(arguments.positional))
+    return instance
+
+
+def attribute(machine: Machine, value: Value, name: str) -> Value:
+    """`value.name`."""
+    if isinstance(value, Object):
+        return value.attribute(machine, name)
+    if isinstance(value, (str, bytes, int, float, complex, tuple, range)):
+        return _constant_attribute(machine, value, name)
+    kind = "NoneType" if value is None else type(value).__name__
+    raise machine.error("AttributeError", f"'{kind}' object has no attribute '{name}'", value)
+
+
+def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
+    if not hasattr(value, name):
+        raise machine.error("AttributeError", f"'{type(value).__name__}' object has no attribute '{name}'", value)
+    member = getattr(value, name)
+    if not callable(member):
+        return member if isinstance(member, CONSTANTS) else machine.unknown("attribute of a constant")
+
+    def method(machine: Machine, arguments: Arguments) -> Value:
+        plain = [*arguments.positional, *arguments.keywords.values()]
+        if not all(isinstance(each, CONSTANTS) for each in plain) or name in ("format", "join", "ljust", "zfill"):
+            return machine.unknown("text", None, tuple(plain))
+        try:
+            result = member(*arguments.positional, **arguments.keywords)
+        except Exception as error:  # The interpreted program's own mistake, raised in its own terms.
+            return machine.unknown(f"method that raises {type(error).__name__}")
+        if isinstance(result, list):
+            return List(list(result))
+        if isinstance(result, CONSTANTS) or isinstance(result, tuple):
+            return result
+        return machine.unknown("method of a constant")
+
+    return NativeFunction(f"{type(value).__name__}.{name}", method)
+
+
+def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value:
+    """`instance.name`: properties, then the instance, then the class, then `__getattr__`."""
+    found = instance.cls.find(name)
+    if isinstance(found, Descriptor) and found.kind == "property":
+        return machine.call(found.function, Arguments([instance]))
+    if name in instance.attributes:
+        return instance.attributes[name]
+    native = instance.native_attribute(machine, name)
+    if native is not UNDEFINED:
+        return native
+    if found is not UNDEFINED:
+        return _bound(found, instance)
+    if name == "__class__":
+        return instance.cls
+    if name == "__dict__":
+        return machine.unknown("__dict__", ("dict", id(instance)), (instance,))
+    getter = instance.cls.find("__getattr__")
+    if isinstance(getter, Function):
+        return machine.call(getter, Arguments([instance, name]))
+    if instance.cls.open:
+        return machine.unknown("attribute of an unknown base", ("attr", id(instance), name), (instance,))
+    return machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+
+
+def _bound(member: Value, instance: Instance) -> Value:
+    match member:
+        case Descriptor(kind="staticmethod"):
+            return member.function
+        case Descriptor(kind="classmethod"):
+            return BoundMethod(member.function, instance.cls)
+        case Function() | NativeFunction():
+            return BoundMethod(member, instance)
+        case _:
+            return member
+
+
+class Super(Object):
+    """`super()`: attributes are looked up behind `owner` in the method resolution order of the receiver."""
+
+    __slots__ = ("owner", "receiver")
+
+    def __init__(self, owner: Class, receiver: Value) -> None:
+        self.owner = owner
+        self.receiver = receiver
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        cls = self.receiver.cls if isinstance(self.receiver, Instance) else self.receiver
+        if not isinstance(cls, Class):
+            return machine.unknown("super of unknown", None, (self.receiver,))
+        order = cls.mro
+        start = order.index(self.owner) + 1 if self.owner in order else 1
+        for each in order[start:]:
+            member = each.members.get(name, UNDEFINED)
+            if member is UNDEFINED:
+                member = each.native_member(name)
+            if member is not UNDEFINED:
+                if isinstance(self.receiver, Instance):
+                    if isinstance(member, Descriptor) and member.kind == "property":
+                        return machine.call(member.function, Arguments([self.receiver]))
+                    return _bound(member, self.receiver)
+                return member.function if isinstance(member, Descriptor) else member
+        if isinstance(self.receiver, Instance):
+            native = self.receiver.native_attribute(machine, name)
+            if native is not UNDEFINED:
+                return native
+        if name in ("__init__", "__setattr__", "__init_subclass__", "__post_init__"):
+            return NativeFunction(name, lambda m, a: None)
+        return machine.unknown(f"super().{name}", None, (self.receiver,))
+
+
+def make_super(machine: Machine, arguments: Arguments) -> Value:
+    """`super()` or `super(C, self)`."""
+    if len(arguments.positional) == 2 and isinstance(arguments.positional[0], Class):
+        return Super(arguments.positional[0], arguments.positional[1])
+    frame = machine.frame
+    if frame.owner is None or frame.first_argument is UNDEFINED:
+        return machine.unknown("super outside a method")
+    return Super(frame.owner, frame.first_argument)
+
+
+def context(machine: Machine, manager: Value) -> tuple[Callable[[], Value], Callable[[Raised | None], bool]]:
+    """How to enter and leave a `with` block: two functions."""
+    if isinstance(manager, Context):
+        return lambda: manager.enter(machine), lambda raised: manager.leave(machine, raised)
+    if isinstance(manager, Instance) and manager.cls.find("__enter__") is not UNDEFINED:
+        return (
+            lambda: machine.special(manager, "__enter__", Arguments()),
+            lambda raised: _leave_instance(machine, manager, raised),
+        )
+    if isinstance(manager, Iteration):
+        return lambda: manager.advance(machine), lambda raised: _leave_generator(machine, manager)
+    return lambda: manager, lambda raised: False
+
+
+def _leave_instance(machine: Machine, manager: Instance, raised: Raised | None) -> bool:
+    value = None if raised is None else raised.value
+    kind = value.cls if isinstance(value, Instance) else None
+    swallowed = machine.special(manager, "__exit__", Arguments([kind, value, None]))
+    return raised is not None and machine.truth(swallowed) is True
+
+
+def _leave_generator(machine: Machine, manager: Iteration) -> bool:
+    manager.advance(machine, default=None)
+    return False

@@ -1,0 +1,491 @@
+"""Lists, dicts, sets and iterators. An `open` container holds more than what is seen: its length is not known."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+    identity,
+)
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.machine import Machine
+
+
+class List(Object):
+    """A list (or deque)."""
+
+    __slots__ = ("items", "open")
+
+    def __init__(self, items: list[Value], *, open: bool = False) -> None:
+        self.items = items
+        self.open = open
+
+    def type_name(self) -> str:
+        return "list"
+
+    def parts(self) -> Sequence[Value]:
+        return self.items
+
+    def truth(self, machine: Machine) -> bool | None:
+        return True if self.items else (None if self.open else False)
+
+    def length(self, machine: Machine) -> int | None:
+        return None if self.open else len(self.items)
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return iter(self.items)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        if isinstance(key, slice):
+            return List(self.items[key], open=self.open)
+        if isinstance(key, int) and (key < 0 or not self.open) and -len(self.items) <= key < len(self.items):
+            return self.items[key]
+        if isinstance(key, int) and 0 <= key < len(self.items):
+            return self.items[key]
+        if isinstance(key, int) and not self.open:
+            raise machine.error("IndexError", "list index out of range")
+        return any_of(machine, self.items, "item of a list")
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        if isinstance(key, slice):
+            new = sequence(machine, value)
+            if new is None:
+                self.open = True
+            else:
+                self.items[key] = new
+        elif isinstance(key, int) and -len(self.items) <= key < len(self.items):
+            self.items[key] = value
+        elif self.items:
+            self.items[-1] = value
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        if isinstance(key, (int, slice)) and (isinstance(key, slice) or -len(self.items) <= key < len(self.items)):
+            del self.items[key]
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return contains(machine, self.items, item, self.open)
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if operator == "add" and isinstance(other, List):
+            left, right = (other, self) if reflected else (self, other)
+            return List(left.items + right.items, open=left.open or right.open)
+        if operator == "mul" and isinstance(other, int) and len(self.items) * other <= 4096:
+            return List(self.items * other, open=self.open)
+        if operator == "mul" and isinstance(other, Unknown):
+            return List(self.items * 2, open=True)
+        return NotImplemented
+
+    def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
+        if operator == "add":
+            extend(machine, self, other)
+            return self
+        return NotImplemented
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if operator in ("eq", "ne") and isinstance(other, List):
+            settled = same_constants(self.items, other.items)
+            if settled is not None and not self.open and not other.open:
+                return settled if operator == "eq" else not settled
+        return machine.unknown("comparison of lists", None, (self, other))
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        method = _LIST_METHODS.get(name)
+        if method is None:
+            return super().attribute(machine, name)
+        return NativeFunction(f"list.{name}", lambda m, a: method(m, self, a))
+
+
+def extend(machine: Machine, target: List, value: Value) -> None:
+    """Append all items of `value`; an unknown iterable leaves the list open."""
+    items = sequence(machine, value)
+    if items is None:
+        target.items.append(machine.unknown("item of unknown", None, (value,)))
+        target.open = True
+    else:
+        target.items.extend(items)
+        target.open = target.open or bool(getattr(value, "open", False))
+
+
+def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
+    target.items.append(arguments.get(0, "object", None))
+
+
+def _pop(machine: Machine, target: List, arguments: Arguments) -> Value:
+    index = arguments.get(0, "index", -1)
+    if target.items and isinstance(index, int) and -len(target.items) <= index < len(target.items):
+        return target.items.pop(index)
+    if not target.open and not target.items:
+        raise machine.error("IndexError", "pop from empty list")
+    return any_of(machine, target.items, "item of a list")
+
+
+def _insert(machine: Machine, target: List, arguments: Arguments) -> Value:
+    index = arguments.get(0, "index", 0)
+    target.items.insert(index if isinstance(index, int) else 0, arguments.get(1, "object", None))
+
+
+def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
+    wanted = identity(arguments.get(0, "value", None))
+    for index, item in enumerate(target.items):
+        if identity(item) == wanted:
+            del target.items[index]
+            return None
+    return None
+
+
+def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
+    target.items.clear()
+    target.open = False
+
+
+def _sort(machine: Machine, target: List, arguments: Arguments) -> Value:
+    if all(isinstance(item, (int, float)) for item in target.items):
+        target.items.sort(key=lambda item: item, reverse=arguments.get(-1, "reverse", False) is True)  # type: ignore[arg-type, return-value]
+
+
+def _index(machine: Machine, target: List, arguments: Arguments) -> Value:
+    wanted = identity(arguments.get(0, "value", None))
+    for index, item in enumerate(target.items):
+        if identity(item) == wanted:
+            return index
+    return machine.unknown("index of an item", None, (target,))
+
+
+_LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
+    "append": _append,
+    "appendleft": lambda m, t, a: t.items.insert(0, a.get(0, "object", None)),
+    "extend": lambda m, t, a: extend(m, t, a.get(0, "iterable", ())),
+    "insert": _insert,
+    "pop": _pop,
+    "popleft": lambda m, t, a: _pop(m, t, Arguments([0])),
+    "remove": _remove,
+    "clear": _clear,
+    "copy": lambda m, t, a: List(list(t.items), open=t.open),
+    "reverse": lambda m, t, a: t.items.reverse(),
+    "sort": _sort,
+    "index": _index,
+    "count": lambda m, t, a: m.unknown("count in a list", None, (t,)),
+}
+
+
+class Dict(Object):
+    """A dict; keys are compared by value where they are constants, by identity otherwise."""
+
+    __slots__ = ("default", "entries", "open")
+
+    def __init__(self, entries: dict[object, tuple[Value, Value]] | None = None, *, open: bool = False) -> None:
+        self.entries: dict[object, tuple[Value, Value]] = {} if entries is None else entries
+        self.open = open
+        self.default: Value = UNDEFINED
+
+    def type_name(self) -> str:
+        return "dict"
+
+    def parts(self) -> Sequence[Value]:
+        return [value for _, value in self.entries.values()]
+
+    def truth(self, machine: Machine) -> bool | None:
+        return True if self.entries else (None if self.open else False)
+
+    def length(self, machine: Machine) -> int | None:
+        return None if self.open else len(self.entries)
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return iter([key for key, _ in self.entries.values()])
+
+    def look_up(self, key: Value) -> Value:
+        entry = self.entries.get(identity(key))
+        return UNDEFINED if entry is None else entry[1]
+
+    def store(self, key: Value, value: Value) -> None:
+        self.entries[identity(key)] = (key, value)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        found = self.look_up(key)
+        if found is not UNDEFINED:
+            return found
+        if self.default is not UNDEFINED:
+            made = machine.call(self.default, Arguments())
+            self.store(key, made)
+            return made
+        if isinstance(key, CONSTANTS) and not self.open and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values()):
+            raise machine.error("KeyError", str(key))
+        made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
+        self.store(key, made)
+        return made
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        self.store(key, value)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        self.entries.pop(identity(key), None)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return contains(machine, [key for key, _ in self.entries.values()], item, self.open)
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if operator == "or" and isinstance(other, Dict):
+            left, right = (other, self) if reflected else (self, other)
+            return Dict({**left.entries, **right.entries}, open=left.open or right.open)
+        return NotImplemented
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return machine.unknown("comparison of dicts", None, (self, other))
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        method = _DICT_METHODS.get(name)
+        if method is None:
+            return super().attribute(machine, name)
+        return NativeFunction(f"dict.{name}", lambda m, a: method(m, self, a))
+
+
+def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
+    key = arguments.get(0, "key", None)
+    found = target.look_up(key)
+    if found is not UNDEFINED:
+        return found
+    default = arguments.get(1, "default", None)
+    if target.open or not isinstance(key, CONSTANTS):
+        unknown = machine.unknown("item of a dict", ("item", id(target), identity(key)), (target,))
+        if isinstance(unknown, Unknown) and isinstance(default, CONSTANTS):
+            unknown.hint = default
+        return unknown
+    return default
+
+
+def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:
+    key = arguments.get(0, "key", None)
+    found = target.look_up(key)
+    if found is not UNDEFINED:
+        return found
+    default = arguments.get(1, "default", None)
+    target.store(key, default)
+    return default
+
+
+def _dict_pop(machine: Machine, target: Dict, arguments: Arguments) -> Value:
+    entry = target.entries.pop(identity(arguments.get(0, "key", None)), None)
+    if entry is not None:
+        return entry[1]
+    default = arguments.get(1, "default")
+    return machine.unknown("item of a dict", None, (target,)) if default is UNDEFINED else default
+
+
+def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
+    """`dict.update` with a dict, pairs, or keywords; something unknown leaves the dict open."""
+    for value in arguments.positional:
+        if isinstance(value, Dict):
+            target.entries.update(value.entries)
+            target.open = target.open or value.open
+            continue
+        pairs = sequence(machine, value)
+        if pairs is None:
+            target.open = True
+        for pair in pairs or ():
+            if isinstance(pair, tuple) and len(pair) == 2:
+                target.store(pair[0], pair[1])
+            else:
+                target.open = True
+    for name, value in arguments.keywords.items():
+        target.store(name, value)
+
+
+def _dict_clear(machine: Machine, target: Dict, arguments: Arguments) -> Value:
+    target.entries.clear()
+    target.open = False
+
+
+_DICT_METHODS: dict[str, Callable[[Machine, Dict, Arguments], Value]] = {
+    "get": _get,
+    "items": lambda m, t, a: List([(k, v) for k, v in t.entries.values()], open=t.open),
+    "keys": lambda m, t, a: List([k for k, _ in t.entries.values()], open=t.open),
+    "values": lambda m, t, a: List([v for _, v in t.entries.values()], open=t.open),
+    "pop": _dict_pop,
+    "update": update,
+    "setdefault": _setdefault,
+    "clear": _dict_clear,
+    "copy": lambda m, t, a: Dict(dict(t.entries), open=t.open),
+}
+
+
+class Set(Object):
+    """A set; items are compared as dict keys are."""
+
+    __slots__ = ("members", "open")
+
+    def __init__(self, items: Sequence[Value], *, open: bool = False) -> None:
+        self.members = {identity(item): item for item in items}
+        self.open = open
+
+    def type_name(self) -> str:
+        return "set"
+
+    def parts(self) -> Sequence[Value]:
+        return tuple(self.members.values())
+
+    def truth(self, machine: Machine) -> bool | None:
+        return True if self.members else (None if self.open else False)
+
+    def length(self, machine: Machine) -> int | None:
+        return None if self.open else len(self.members)
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return iter(list(self.members.values()))
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return contains(machine, list(self.members.values()), item, self.open)
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "add":
+            return NativeFunction("set.add", lambda m, a: self.members.update({identity(a.get(0, "x")): a.get(0, "x")}))
+        if name in ("discard", "remove"):
+            return NativeFunction(f"set.{name}", lambda m, a: self.members.pop(identity(a.get(0, "x")), None) and None)
+        if name == "update":
+            return NativeFunction("set.update", self._update)
+        return super().attribute(machine, name)
+
+    def _update(self, machine: Machine, arguments: Arguments) -> Value:
+        for value in arguments.positional:
+            items = sequence(machine, value)
+            self.open = self.open or items is None
+            self.members.update({identity(item): item for item in items or ()})
+
+
+class Iteration(Object):
+    """An iterator in progress.
+
+    `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
+    behind it.
+    """
+
+    __slots__ = ("counted", "endless", "host", "returned")
+
+    def __init__(self, host: Iterator[Value], *, endless: bool = False, counted: int | None = None) -> None:
+        self.host = host
+        self.endless = endless
+        self.counted = counted
+        self.returned: Value = None
+
+    def type_name(self) -> str:
+        return "generator"
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return self.host
+
+    def truth(self, machine: Machine) -> bool | None:
+        return True
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "__next__":
+            return NativeFunction("next", lambda m, a: self.advance(m))
+        if name == "__iter__":
+            return NativeFunction("iter", lambda m, a: self)
+        if name == "send" and isinstance(self.host, Generator):
+            return NativeFunction("send", lambda m, a: self.advance(m, a.get(0, "value", None)))
+        if name == "close":
+            return NativeFunction("close", lambda m, a: None)
+        return super().attribute(machine, name)
+
+    def advance(self, machine: Machine, sent: Value = None, default: Value = UNDEFINED) -> Value:
+        """The next item; raises StopIteration in the interpreted program, or gives `default`."""
+        try:
+            if isinstance(self.host, Generator) and sent is not None:
+                item: Value = self.host.send(sent)
+                return item
+            return next(self.host)
+        except StopIteration:
+            if default is not UNDEFINED:
+                return default
+            raise machine.error("StopIteration", "") from None
+
+
+def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
+    """The items of any value, and whether their number is unknown (then the iterator does not end by itself)."""
+    match value:
+        case Iteration():
+            return value.host, value.endless
+        case List() | Dict() | Set():
+            items = list(value.iterate(machine) or ())
+            if value.open:
+                return itertools.chain(items, _endless(machine, value, items)), True
+            return iter(items), False
+        case tuple() | range() | str() | bytes():
+            return iter(value), False
+        case Object():
+            found = value.iterate(machine)
+            if found is not None:
+                return found, False
+            return _endless(machine, value, ()), True
+        case _:
+            raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
+
+
+def _endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
+    """Items of an unknown iterable, without end; each is a new unknown."""
+    while True:
+        if isinstance(source, Unknown):
+            yield machine.library.unknown_item(machine, source, None)
+        else:
+            yield any_of(machine, seen, "item of an iterable")
+
+
+SOME = 2
+"""How many items of an unknown iterable stand for all of them in a list, a comprehension or a sum."""
+
+
+def sequence(machine: Machine, value: Value, limit: int = 4096) -> list[Value] | None:
+    """All items of `value`; None where their number is not known."""
+    if isinstance(value, Unknown):
+        return None
+    if not isinstance(value, (Object, tuple, range, str, bytes)):
+        raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
+    host, endless = iterate(machine, value)
+    if endless:
+        return None
+    items = list(itertools.islice(host, limit + 1))
+    return None if len(items) > limit else items
+
+
+def sample(machine: Machine, value: Value, limit: int = 4096) -> tuple[list[Value], bool]:
+    """The items of `value`, or some of them: (items, whether there may be more)."""
+    host, endless = iterate(machine, value)
+    if not endless:
+        items = list(itertools.islice(host, limit))
+        return items, len(items) == limit
+    known = value.items if isinstance(value, List) else ()
+    count = max(SOME, len(known))
+    return list(itertools.islice(host, count)), True
+
+
+def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:
+    """An item of which it is not known which one it is: the only candidate, else an unknown that comes from all."""
+    if len(items) == 1:
+        return items[0]
+    return machine.unknown(cause, None, tuple(items))
+
+
+def contains(machine: Machine, items: Sequence[Value], wanted: Value, open: bool) -> Value:
+    """`wanted in items`, where that is settled by constants or identity."""
+    mine = identity(wanted)
+    if any(identity(item) == mine for item in items):
+        return True
+    if not open and isinstance(wanted, CONSTANTS) and all(isinstance(item, CONSTANTS) for item in items):
+        return wanted in items
+    return machine.unknown("membership", ("in", mine, tuple(identity(item) for item in items)), (wanted,))
+
+
+def same_constants(left: Sequence[Value], right: Sequence[Value]) -> bool | None:
+    """Whether two sequences of constants are equal; None where one holds something else."""
+    if all(isinstance(item, CONSTANTS) for item in (*left, *right)):
+        return list(left) == list(right)
+    return None

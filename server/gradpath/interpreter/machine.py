@@ -1,0 +1,277 @@
+"""The one object that is handed down: it ties statements, expressions and calls, and holds a path's state."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.graph import Autograd, Inputs
+from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.paths import Path
+from gradpath.interpreter.scope import Frame, Loop, Scope
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Built,
+    CutOff,
+    Event,
+    Failed,
+    Mutated,
+    Site,
+    Trace,
+)
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    Class,
+    Function,
+    Instance,
+    Object,
+    Unknown,
+    Value,
+)
+
+
+class Exhausted(Exception):
+    """The path used up its budget of steps; what follows is not known."""
+
+
+class Cancelled(Exception):
+    """Nobody wants the result any more."""
+
+
+class Raised(Exception):
+    """An exception of the interpreted program: an instance, where it was raised, and autograd's error behind it."""
+
+    def __init__(self, value: Value, site: Site, error: AutogradError | None = None, subject: object = None) -> None:
+        super().__init__()
+        self.value = value
+        self.site = site
+        self.error = error
+        self.subject = subject
+
+
+class Library(Protocol):
+    """What names of libraries mean, and what is presumed of unknown things; the overlays implement it."""
+
+    def module(self, machine: Machine, name: str) -> Value: ...
+    def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value: ...
+    def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value: ...
+    def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value: ...
+    def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value: ...
+    def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value: ...
+    def bound(self, machine: Machine, name: str, value: Value) -> object: ...
+    def native_exception(self, error: AutogradError) -> str: ...
+
+
+Signal = object
+"""How a statement ended: None, `BREAK`, `CONTINUE`, or a `Returned`."""
+
+BREAK = "break"
+CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The signal of a `return`."""
+
+    value: Value
+
+
+Steps = Generator[Value, Value, Signal]
+"""A running body: it yields where the interpreted program yields, and ends with a signal."""
+
+
+class Machine:
+    """The state of one path, and the functions that interpret."""
+
+    def __init__(self, library: Library, path: Path, trace: Trace, file: str, budget: int) -> None:
+        self.library = library
+        self.path = path
+        self.trace = trace
+        self.autograd = Autograd(self)
+        self.globals = Scope()
+        self.frame = Frame(file, self.globals)
+        self.node: ast.AST = trace.entry
+        self.steps = budget
+        self.remembered: dict[object, Value] = {}
+        self.unknowns: dict[object, Unknown] = {}
+        self.unknown_count = 0
+        self.loop_count = 0
+        self.called: set[ast.AST] = set()
+        self.modules: dict[str, Value] = {}
+        self.stopped: Callable[[], bool] = lambda: False
+        self.listeners: list[Callable[[Event], None]] = []
+        # Tied by `interpreter.run`, which alone knows all parts.
+        self.evaluate: Callable[[ast.expr], Value]
+        self.run_block: Callable[[Sequence[ast.stmt]], Steps]
+        self.assign: Callable[[ast.expr, Value], None]
+        self.invoke: Callable[[Function, Arguments], Value]
+        self.instantiate: Callable[[Class, Arguments], Value]
+        self.attribute: Callable[[Value, str], Value]
+        self.instance_attribute: Callable[[Instance, str], Value]
+        self.builtins: dict[str, Value]
+
+    # Places and events
+
+    def site(self) -> Site:
+        """Where the program is."""
+        frame = self.frame
+        loops = frame.outer_loops
+        if frame.loops:
+            loops = (*loops, *((loop.number, loop.iteration) for loop in frame.loops))
+        return Site(frame.path, self.node, frame.caller, loops)
+
+    def emit(self, event: Event) -> None:
+        self.trace.events.append(event)
+        for listener in self.listeners:
+            listener(event)
+
+    def built(self, node: Node, inputs: Inputs) -> None:
+        site = node.site if isinstance(node.site, Site) else self.site()
+        self.emit(Built(node, {name: tuple(tensors) for name, tensors in inputs.items()}, site))
+
+    def mutated(self, tensor: Tensor, write: Write) -> None:
+        self.emit(Mutated(tensor, write, self.site()))
+
+    def was_cut(self, tensor: Tensor, cut: Cut) -> None:
+        self.emit(CutOff(tensor, cut, self.site()))
+
+    def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None:
+        self.emit(BackwardRan(call, tuple(executed), self.site()))
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign a variable of the running body."""
+        self.frame.scope.set(name, value)
+        if not isinstance(value, CONSTANTS):
+            noted = self.library.bound(self, name, value)
+            if noted is not None:
+                self.emit(Bound(name, noted, self.site()))
+
+    def note_binding(self, name: str, noted: object) -> None:
+        """Tell the trace that an attribute now stands for a value that holds tensors."""
+        self.emit(Bound(name, noted, self.site()))
+
+    # Unknowns
+
+    def unknown(self, cause: str, key: tuple[object, ...] | None = None, sources: tuple[Value, ...] = ()) -> Value:
+        """An unknown value; the same one for the same `key`, or what the program stored under it."""
+        if key is not None:
+            if key in self.remembered:
+                return self.remembered[key]
+            known = self.unknowns.get(key)
+            if known is not None:
+                return known
+        self.unknown_count += 1
+        made = Unknown(self.unknown_count, cause, key, sources)
+        made.origin = self.site()
+        self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
+        if key is not None:
+            self.unknowns[key] = made
+        return made
+
+    def remember(self, key: tuple[object, ...], value: Value) -> None:
+        """What the program stored in an attribute or item of an unknown."""
+        self.remembered[key] = value
+
+    # Branches
+
+    def decide(self, value: Value, node: ast.AST | None = None, *, likely: bool = True, early_exit: bool = False) -> bool:
+        """The truth of `value`; where the source does not settle it, the path decides."""
+        settled = self.truth(value)
+        if settled is not None:
+            return settled
+        key = _decision_key(value)
+        if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
+            likely = bool(value.hint)
+        return self.path.decide(key, node if node is not None else self.node, likely, self.site, early_exit)
+
+    def truth(self, value: Value) -> bool | None:
+        """The truth of `value`, or None where it is not settled."""
+        if isinstance(value, Object):
+            return value.truth(self)
+        return bool(value)
+
+    # Calls
+
+    def call(self, function: Value, arguments: Arguments) -> Value:
+        """Call any value."""
+        if isinstance(function, Object):
+            return function.call(self, arguments)
+        raise self.error("TypeError", f"'{type(function).__name__}' object is not callable", function)
+
+    def special(
+        self, instance: Instance, name: str, arguments: Arguments, missing: Value = UNDEFINED
+    ) -> Value:
+        """Call a special method of an instance; `missing` (or an unknown) where its class has none."""
+        found = instance.cls.find(name)
+        if found is UNDEFINED:
+            if missing is not UNDEFINED and not instance.cls.open:
+                return missing
+            return self.unknown(f"{name} of {instance.cls.name}", None, (instance, *arguments.all()))
+        return self.call(found, arguments.shifted(instance))
+
+    def iterate_instance(self, instance: Instance) -> Iterator[Value] | None:
+        """The items of an instance that defines `__iter__` (or `__getitem__`), else None."""
+        if instance.cls.find("__iter__") is UNDEFINED:
+            return None
+        iterator = self.special(instance, "__iter__", Arguments())
+        if isinstance(iterator, Instance):
+            return None
+        return iterator.iterate(self) if isinstance(iterator, Object) else None
+
+    # Errors of the interpreted program
+
+    def error(self, name: str, message: str, subject: object = None) -> Raised:
+        """An exception of a builtin class, to be raised by the caller."""
+        cls = self.builtins[name]
+        assert isinstance(cls, Class)
+        instance = Instance(cls)
+        instance.attributes["args"] = (message,)
+        return Raised(instance, self.site(), None, subject)
+
+    def translated(self, error: AutogradError) -> Raised:
+        """Autograd's error as an exception of the interpreted program."""
+        raised = self.error(self.library.native_exception(error), str(error))
+        raised.error = error
+        return raised
+
+    def failed(self, raised: Raised, *, caught: bool) -> None:
+        """Note an exception that ended the path, or that a handler caught."""
+        name = raised.value.cls.name if isinstance(raised.value, Instance) else "Exception"
+        message = ""
+        if isinstance(raised.value, Instance):
+            arguments = raised.value.attributes.get("args", ())
+            if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
+                message = arguments[0]
+        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught))
+
+    # Budget
+
+    def step(self, statement: ast.stmt) -> None:
+        """Count a statement; ends the path where the budget is used up."""
+        self.steps -= 1
+        visits = self.trace.visits
+        visits[statement] = visits.get(statement, 0) + 1
+        if self.steps <= 0:
+            raise Exhausted
+        if self.steps % 256 == 0 and self.stopped():
+            raise Cancelled
+
+    def enter_loop(self, node: ast.AST, *, settled: bool) -> Loop:
+        self.loop_count += 1
+        loop = Loop(self.loop_count, node, 0, settled)
+        self.trace.loops[loop.number] = node
+        self.frame.loops.append(loop)
+        return loop
+
+
+def _decision_key(value: Value) -> object:
+    if isinstance(value, Unknown):
+        return ("?", value.number)
+    key = getattr(value, "decision_key", None)
+    return key() if key is not None else ("object", id(value))

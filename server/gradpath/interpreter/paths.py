@@ -1,0 +1,66 @@
+"""Undecided branches: which way a path goes, and which paths are run.
+
+A path is replayed from the start of its entry point with a prefix of decisions; beyond the prefix it takes the likelier
+way. Each decision is then turned around once, so that the number of paths grows with the number of branches, not with
+its power.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from gradpath.interpreter.trace import Decision, Site, Trace
+
+
+@dataclass(slots=True)
+class Path:
+    """The decisions of one run: those that it must take, and those that it took."""
+
+    prefix: tuple[bool, ...] = ()
+    taken: list[Decision] = field(default_factory=list)
+    outcomes: dict[object, bool] = field(default_factory=dict)
+
+    def decide(self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], early_exit: bool) -> bool:
+        """The outcome for `key`: as before on this path, else as the prefix says, else the likelier."""
+        known = self.outcomes.get(key)
+        if known is not None:
+            return known
+        index = len(self.taken)
+        outcome = self.prefix[index] if index < len(self.prefix) else likely
+        self.taken.append(Decision(key, node, outcome, site(), early_exit))
+        self.outcomes[key] = outcome
+        return outcome
+
+
+def turned(trace: Trace, index: int) -> tuple[bool, ...]:
+    """The prefix that repeats `trace` up to its decision `index` and then goes the other way."""
+    return (*(decision.outcome for decision in trace.decisions[:index]), not trace.decisions[index].outcome)
+
+
+def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int) -> Iterator[Trace]:
+    """Run the likeliest path, then each with one more decision turned around, at most `limit` in all.
+
+    A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is entered.
+    """
+    queue: deque[tuple[bool, ...]] = deque([()])
+    planned: set[tuple[bool, ...]] = {()}
+    seen: dict[tuple[int, bool], int] = {}
+    count = 0
+    while queue and count < limit:
+        prefix = queue.popleft()
+        trace = run(prefix)
+        count += 1
+        yield trace
+        for decision in trace.decisions:
+            seen[id(decision.node), decision.outcome] = seen.get((id(decision.node), decision.outcome), 0) + 1
+        for index in range(len(prefix), len(trace.decisions)):
+            decision = trace.decisions[index]
+            other = (id(decision.node), not decision.outcome)
+            candidate = turned(trace, index)
+            if seen.get(other, 0) < 2 and candidate not in planned:
+                seen[other] = seen.get(other, 0) + 1
+                planned.add(candidate)
+                queue.append(candidate)

@@ -1,0 +1,132 @@
+"""Running one path of a document: the module body, or one function with arguments that nobody gave."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import partial
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter import builtins, calls, classes, expressions, statements
+from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
+from gradpath.interpreter.paths import Path
+from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
+
+
+def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
+    """A machine with all parts tied together, at the start of a path."""
+    path = Path(prefix)
+    trace = Trace(entry, decisions=path.taken)
+    machine = Machine(library, path, trace, file, budget)
+    machine.evaluate = partial(expressions.evaluate, machine)
+    machine.run_block = partial(statements.run_block, machine)
+    machine.assign = partial(statements.assign, machine)
+    machine.invoke = partial(calls.invoke, machine)
+    machine.instantiate = partial(classes.instantiate, machine)
+    machine.attribute = partial(classes.attribute, machine)
+    machine.instance_attribute = partial(classes.instance_attribute, machine)
+    machine.builtins = builtins.make_builtins()
+    return machine
+
+
+def run_module(machine: Machine, tree: ast.Module) -> None:
+    """Execute the module as `__main__`; the first exception that nothing catches ends the path."""
+    _guarded(machine, lambda: _drain(machine, tree.body))
+
+
+def run_definitions(machine: Machine, tree: ast.Module) -> None:
+    """Execute what a module defines, loops left out, so that a function of it can be entered.
+
+    A statement that raises is skipped: it is the module body's own fault, reported where that is run.
+    """
+    machine.builtins["__name__"] = "module"
+    for statement in tree.body:
+        if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)):
+            continue
+        try:
+            _drain(machine, [statement])
+        except (Raised, AutogradError):
+            del machine.frame.loops[:]
+
+
+def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None) -> None:
+    """Enter a function (or, with `owner`, a method of that class) with presumed arguments."""
+
+    def enter() -> None:
+        machine.node = function
+        target, receiver = _find(machine, function, owner)
+        if target is None:
+            return
+        arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
+        arguments.open = True
+        spec = function.args
+        if spec.vararg is not None or spec.kwarg is not None:
+            pass
+        result = machine.call(target, arguments)
+        if isinstance(result, expressions.Object):
+            host = result.iterate(machine) if target.is_generator else None
+            for _, _ in zip(range(4), host or (), strict=False):
+                pass
+
+    _guarded(machine, enter)
+
+
+def _find(
+    machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None
+) -> tuple[Function | None, Value]:
+    if owner is None:
+        return _function(machine.globals.variables.get(function.name), function), UNDEFINED
+    cls = machine.globals.variables.get(owner)
+    if not isinstance(cls, Class):
+        return None, UNDEFINED
+    member = cls.members.get(function.name)
+    kind = getattr(member, "kind", None)
+    found = _function(getattr(member, "function", member), function)
+    if found is None or kind == "staticmethod":
+        return found, UNDEFINED
+    if kind == "classmethod" or function.name == "__init__":
+        return found, cls if kind == "classmethod" else cls.create(machine)
+    return found, presumed_instance(machine, cls)
+
+
+def _function(value: Value, node: ast.AST) -> Function | None:
+    """The function whose `def` is `node`, through the wrappers that decorators put around it."""
+    for _ in range(8):
+        if isinstance(value, Function) and value.node is node:
+            return value
+        inner = getattr(value, "function", None)
+        if inner is None or inner is value:
+            return None
+        value = inner
+    return None
+
+
+def presumed_instance(machine: Machine, cls: Class) -> Instance:
+    """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault."""
+    instance = cls.create(machine)
+    initialiser = cls.find("__init__")
+    if isinstance(initialiser, Function):
+        try:
+            machine.call(initialiser, Arguments([instance], open=True))
+        except (Raised, AutogradError):
+            pass
+    return instance
+
+
+def _drain(machine: Machine, body: list[ast.stmt]) -> None:
+    for _ in statements.run_block(machine, body):
+        pass
+
+
+def _guarded(machine: Machine, run: Callable[[], None]) -> None:
+    """Run to the end, to the first uncaught exception, or to the end of the budget."""
+    try:
+        run()
+    except (Raised, AutogradError) as error:
+        machine.failed(statements.as_raised(machine, error), caught=False)
+    except (Exhausted, RecursionError):
+        machine.trace.truncated = True
+    except Cancelled:
+        machine.trace.truncated = True
+        raise

@@ -1,0 +1,90 @@
+"""Names and what they stand for: scopes, and the frames of running bodies."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.trace import Site
+
+
+class Scope:
+    """The variables of a module, function, comprehension or class body, and the scope around it."""
+
+    __slots__ = ("outer", "redirected", "top", "transparent", "variables")
+
+    def __init__(self, outer: Scope | None = None, *, transparent: bool = False) -> None:
+        self.variables: dict[str, Value] = {}
+        self.outer = outer
+        self.transparent = transparent
+        self.top: Scope = self if outer is None else outer.top
+        self.redirected: dict[str, Scope] | None = None
+
+    def get(self, name: str) -> Value:
+        """The value of `name` as code in this scope sees it, else `UNDEFINED`."""
+        if self.redirected is not None and name in self.redirected:
+            return self.redirected[name].variables.get(name, UNDEFINED)
+        value = self.variables.get(name, UNDEFINED)
+        scope = self.outer
+        while value is UNDEFINED and scope is not None:
+            if not scope.transparent:
+                value = scope.variables.get(name, UNDEFINED)
+            scope = scope.outer
+        return value
+
+    def set(self, name: str, value: Value) -> None:
+        """Assign `name`, where `global` and `nonlocal` say so in another scope."""
+        if self.redirected is not None and name in self.redirected:
+            self.redirected[name].variables[name] = value
+        else:
+            self.variables[name] = value
+
+    def declare_global(self, name: str) -> None:
+        self._redirect(name, self.top)
+
+    def declare_nonlocal(self, name: str) -> None:
+        scope = self.outer
+        while scope is not None and (scope.transparent or name not in scope.variables):
+            scope = scope.outer
+        self._redirect(name, scope if scope is not None else self.top)
+
+    def _redirect(self, name: str, scope: Scope) -> None:
+        if self.redirected is None:
+            self.redirected = {}
+        self.redirected[name] = scope
+
+
+@dataclass(slots=True)
+class Loop:
+    """A running loop: `number` is its activation, `iteration` counts from 1.
+
+    `settled` is false where the number of its iterations is not known and it is left after a few.
+    """
+
+    number: int
+    node: ast.AST
+    iteration: int = 0
+    settled: bool = True
+
+
+@dataclass(slots=True)
+class Frame:
+    """A running body: its scope, who called it, and the loops that it is in."""
+
+    path: str
+    scope: Scope
+    function: Function | None = None
+    caller: Site | None = None
+    loops: list[Loop] = field(default_factory=list)
+    outer_loops: tuple[tuple[int, int], ...] = ()
+    depth: int = 0
+    parent: Frame | None = None
+    sent: dict[ast.AST, Value] = field(default_factory=dict)
+    handling: list[Value] = field(default_factory=list)
+    first_argument: Value = UNDEFINED
+    owner: Class | None = None
+    is_generator: bool = False

@@ -1,0 +1,497 @@
+"""Executing statements. A body is a host generator: it yields where the interpreted program yields."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter import classes, loops, matching
+from gradpath.interpreter.containers import Iteration, List, iterate, sample
+from gradpath.interpreter.expressions import binary, decide, evaluate, get_item, make_function
+from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
+from gradpath.interpreter.values import (
+
+    Arguments,
+    Class,
+    Descriptor,
+    Function,
+    Instance,
+    Object,
+    Unknown,
+    Value,
+)
+
+def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
+    """Execute statements until one signals."""
+    for statement in statements:
+        signal = yield from run_statement(machine, statement)
+        if signal is not None:
+            return signal
+    return None
+
+
+def run_statement(machine: Machine, statement: ast.stmt) -> Steps:
+    """Execute one statement."""
+    machine.step(statement)
+    machine.node = statement
+    if machine.frame.is_generator and not isinstance(statement, _BODIES):
+        yield from _suspend(machine, statement)
+    simple = _SIMPLE.get(type(statement))
+    if simple is not None:
+        return simple(machine, statement)
+    compound = _COMPOUND.get(type(statement))
+    if compound is None:
+        return None
+    return (yield from compound(machine, statement))
+
+
+_BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try, ast.While)
+
+
+def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
+    """Hand out what the `yield`s of a statement's own expressions yield, before the statement runs."""
+    for node in _yields(statement):
+        value = None if node.value is None else evaluate(machine, node.value)
+        if isinstance(node, ast.Yield):
+            machine.frame.sent[node] = yield value
+            continue
+        host, _ = iterate(machine, value)
+        for item in host:
+            yield item
+        machine.frame.sent[node] = value.returned if isinstance(value, Iteration) else None
+    return None
+
+
+def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
+    found: list[ast.Yield | ast.YieldFrom] = []
+    todo: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Yield, ast.YieldFrom)):
+            found.append(node)
+        elif not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+            todo.extend(ast.iter_child_nodes(node))
+    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+
+
+# Simple statements
+
+
+def _expression(machine: Machine, node: ast.Expr) -> Signal:
+    evaluate(machine, node.value)
+    return None
+
+
+def _assign(machine: Machine, node: ast.Assign) -> Signal:
+    value = evaluate(machine, node.value)
+    for target in node.targets:
+        machine.node = node
+        assign(machine, target, value)
+    return None
+
+
+def _annotated(machine: Machine, node: ast.AnnAssign) -> Signal:
+    if node.value is not None:
+        value = evaluate(machine, node.value)
+        machine.node = node
+        assign(machine, node.target, value)
+    elif isinstance(node.target, ast.Name):
+        classes.note_field(machine, node.target.id)
+    return None
+
+
+def assign(machine: Machine, target: ast.expr, value: Value) -> None:
+    """Bind `value` to a target: a name, attribute, item, or a pattern of them."""
+    match target:
+        case ast.Name():
+            machine.bind(target.id, value)
+        case ast.Attribute():
+            owner = evaluate(machine, target.value)
+            machine.node = target
+            set_attribute(machine, owner, target.attr, value)
+        case ast.Subscript():
+            owner = evaluate(machine, target.value)
+            key = evaluate(machine, target.slice)
+            machine.node = target
+            set_item(machine, owner, key, value)
+        case ast.Tuple() | ast.List():
+            _unpack(machine, target.elts, value)
+        case ast.Starred():
+            assign(machine, target.value, value)
+
+
+def _unpack(machine: Machine, targets: Sequence[ast.expr], value: Value) -> None:
+    star = next((index for index, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
+    if isinstance(value, Unknown):
+        for index, target in enumerate(targets):
+            if isinstance(target, ast.Starred):
+                rest = machine.library.unknown_item(machine, value, None)
+                assign(machine, target.value, List([rest], open=True))
+            else:
+                assign(machine, target, machine.library.unknown_item(machine, value, index))
+        return
+    items, open = sample(machine, value)
+    needed = len(targets) - (0 if star is None else 1)
+    if not open and (len(items) < needed or (star is None and len(items) > needed)):
+        raise machine.error("ValueError", "not enough values to unpack", value)
+    while len(items) < needed:
+        items.append(items[-1] if items else machine.unknown("item of an iterable"))
+    if star is None:
+        for target, item in zip(targets, items, strict=False):
+            assign(machine, target, item)
+        return
+    after = len(targets) - star - 1
+    middle = items[star : len(items) - after]
+    tail = items[len(items) - after :] if after else []
+    for target, item in zip(targets, [*items[:star], List(middle, open=open), *tail], strict=False):
+        assign(machine, target, item)
+
+
+def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> None:
+    """`owner.name = value`."""
+    if isinstance(owner, Object):
+        owner.set_attribute(machine, name, value)
+        noted = None if not isinstance(value, Object) else machine.library.bound(machine, name, value)
+        if noted is not None:
+            machine.note_binding(name, noted)
+    elif owner is None:
+        raise machine.error("AttributeError", f"'NoneType' object has no attribute '{name}'", owner)
+
+
+def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
+    """`owner[key] = value`."""
+    if isinstance(owner, Object):
+        owner.set_item(machine, key, value)
+    else:
+        message = f"'{type(owner).__name__}' object does not support item assignment"
+        raise machine.error("TypeError", message, owner)
+
+
+def _augmented(machine: Machine, node: ast.AugAssign) -> Signal:
+    target = node.target
+    match target:
+        case ast.Name():
+            before = evaluate(machine, ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            result = _updated(machine, node, before)
+            machine.bind(target.id, result)
+        case ast.Attribute():
+            owner = evaluate(machine, target.value)
+            machine.node = node
+            before = machine.attribute(owner, target.attr)
+            result = _updated(machine, node, before)
+            set_attribute(machine, owner, target.attr, result)
+        case ast.Subscript():
+            owner = evaluate(machine, target.value)
+            key = evaluate(machine, target.slice)
+            machine.node = node
+            before = get_item(machine, owner, key)
+            result = _updated(machine, node, before)
+            set_item(machine, owner, key, result)
+    return None
+
+
+def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
+    value = evaluate(machine, node.value)
+    machine.node = node
+    if isinstance(before, Object):
+        name = {
+            ast.Add: "add",
+            ast.Sub: "sub",
+            ast.Mult: "mul",
+            ast.Div: "truediv",
+            ast.FloorDiv: "floordiv",
+            ast.Mod: "mod",
+            ast.Pow: "pow",
+            ast.MatMult: "matmul",
+            ast.BitAnd: "and",
+            ast.BitOr: "or",
+            ast.BitXor: "xor",
+            ast.LShift: "lshift",
+            ast.RShift: "rshift",
+        }[type(node.op)]
+        result = before.inplace(machine, name, value)
+        if result is not NotImplemented:
+            return result
+    return binary(machine, type(node.op), before, value)
+
+
+def _return(machine: Machine, node: ast.Return) -> Signal:
+    return Returned(None if node.value is None else evaluate(machine, node.value))
+
+
+def _raise(machine: Machine, node: ast.Raise) -> Signal:
+    if node.exc is None:
+        handling = machine.frame.handling
+        current = handling[-1] if handling else None
+        if isinstance(current, Raised):
+            raise current
+        raise machine.error("RuntimeError", "No active exception to reraise")
+    value = evaluate(machine, node.exc)
+    machine.node = node
+    if isinstance(value, Class):
+        value = machine.call(value, Arguments())
+    raise Raised(value, machine.site())
+
+
+def _delete(machine: Machine, node: ast.Delete) -> Signal:
+    for target in node.targets:
+        match target:
+            case ast.Name():
+                machine.frame.scope.variables.pop(target.id, None)
+            case ast.Attribute():
+                owner = evaluate(machine, target.value)
+                if isinstance(owner, Object):
+                    owner.delete_attribute(machine, target.attr)
+            case ast.Subscript():
+                owner = evaluate(machine, target.value)
+                key = evaluate(machine, target.slice)
+                if isinstance(owner, Object):
+                    owner.delete_item(machine, key)
+    return None
+
+
+def _assert(machine: Machine, node: ast.Assert) -> Signal:
+    if machine.truth(evaluate(machine, node.test)) is False:
+        raise machine.error("AssertionError", "")
+    return None
+
+
+def _global(machine: Machine, node: ast.Global) -> Signal:
+    for name in node.names:
+        machine.frame.scope.declare_global(name)
+    return None
+
+
+def _nonlocal(machine: Machine, node: ast.Nonlocal) -> Signal:
+    for name in node.names:
+        machine.frame.scope.declare_nonlocal(name)
+    return None
+
+
+def _import(machine: Machine, node: ast.Import) -> Signal:
+    for alias in node.names:
+        module = machine.library.module(machine, alias.name)
+        if alias.asname is None:
+            module = machine.library.module(machine, alias.name.partition(".")[0])
+        machine.bind(alias.asname or alias.name.partition(".")[0], module)
+    return None
+
+
+def _import_from(machine: Machine, node: ast.ImportFrom) -> Signal:
+    source = "." * node.level + (node.module or "")
+    module = machine.library.module(machine, source)
+    for alias in node.names:
+        if alias.name == "*":
+            star = getattr(module, "star", None)
+            if star is not None:
+                for name, value in star(machine).items():
+                    machine.bind(name, value)
+            continue
+        value = machine.attribute(module, alias.name)
+        machine.bind(alias.asname or alias.name, value)
+    return None
+
+
+def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Signal:
+    function: Value = make_function(machine, node)
+    assert isinstance(function, Function)
+    function.is_generator = is_generator(node)
+    machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, function))
+    return None
+
+
+def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the body of a `def` yields, functions inside it left aside."""
+    todo: list[ast.AST] = list(node.body)
+    while todo:
+        each = todo.pop()
+        if isinstance(each, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(each))
+    return False
+
+
+def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) -> Value:
+    """Apply decorators from the bottom up; an unknown one is presumed to give back what it decorates."""
+    for node in reversed(decorators):
+        decorator = evaluate(machine, node)
+        machine.node = node
+        if isinstance(decorator, Unknown):
+            continue
+        result = machine.call(decorator, Arguments([value]))
+        if not isinstance(result, Unknown):
+            value = result
+        elif isinstance(value, (Function, Class, Descriptor)):
+            continue
+    return value
+
+
+def _pass(machine: Machine, node: ast.stmt) -> Signal:
+    return None
+
+
+# Compound statements
+
+
+def _if(machine: Machine, node: ast.If) -> Steps:
+    exits = leaves(node.body)
+    likely = not exits or leaves(node.orelse)
+    test = evaluate(machine, node.test)
+    if decide(machine, test, node.test, likely=likely, early_exit=exits or leaves(node.orelse)):
+        return (yield from run_block(machine, node.body))
+    return (yield from run_block(machine, node.orelse))
+
+
+def leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends by leaving the iteration, the function or the program."""
+    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
+def _with(machine: Machine, node: ast.With | ast.AsyncWith) -> Steps:
+    return (yield from _with_items(machine, node, 0))
+
+
+def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) -> Steps:
+    if index == len(node.items):
+        return (yield from run_block(machine, node.body))
+    item = node.items[index]
+    if machine.frame.is_generator:
+        yield from _suspend(machine, ast.copy_location(ast.Expr(item.context_expr), node))
+    manager = evaluate(machine, item.context_expr)
+    machine.node = item.context_expr
+    enter, leave = classes.context(machine, manager)
+    value = enter()
+    if item.optional_vars is not None:
+        assign(machine, item.optional_vars, value)
+    try:
+        signal = yield from _with_items(machine, node, index + 1)
+    except (Raised, AutogradError) as error:
+        raised = as_raised(machine, error)
+        if leave(raised):
+            machine.failed(raised, caught=True)
+            return None
+        raise raised from None
+    except BaseException:
+        leave(None)
+        raise
+    machine.node = item.context_expr
+    leave(None)
+    return signal
+
+
+def as_raised(machine: Machine, error: Raised | AutogradError) -> Raised:
+    """The error as the interpreted program sees it; must be asked before the frame that raised it is left."""
+    return error if isinstance(error, Raised) else machine.translated(error)
+
+
+def _try(machine: Machine, node: ast.Try) -> Steps:
+    try:
+        signal = yield from _try_body(machine, node)
+    except (Raised, AutogradError) as error:
+        raised = as_raised(machine, error)
+        override = yield from run_block(machine, node.finalbody)
+        if override is not None:
+            machine.failed(raised, caught=True)
+            return override
+        raise raised from None
+    override = yield from run_block(machine, node.finalbody)
+    return signal if override is None else override
+
+
+def _try_body(machine: Machine, node: ast.Try) -> Steps:
+    depth = len(machine.frame.loops)
+    try:
+        signal = yield from run_block(machine, node.body)
+    except (Raised, AutogradError) as error:
+        raised = as_raised(machine, error)
+        del machine.frame.loops[depth:]
+        handler = next((each for each in node.handlers if _handles(machine, each, raised)), None)
+        if handler is None:
+            raise raised from None
+        machine.frame.handling.append(raised)
+        if handler.name is not None:
+            machine.frame.scope.set(handler.name, raised.value)
+        try:
+            signal = yield from run_block(machine, handler.body)
+        finally:
+            machine.frame.handling.pop()
+        machine.failed(raised, caught=True)
+        return signal
+    if signal is None:
+        signal = yield from run_block(machine, node.orelse)
+    return signal
+
+
+def _handles(machine: Machine, handler: ast.ExceptHandler, raised: Raised) -> bool:
+    if handler.type is None:
+        return True
+    kinds = evaluate(machine, handler.type)
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if not isinstance(kind, Class) or not isinstance(raised.value, Instance):
+            return True
+        if raised.value.cls.is_subclass(kind):
+            return True
+    return False
+
+
+def _class(machine: Machine, node: ast.ClassDef) -> Steps:
+    yield from ()
+    made = classes.define(machine, node)
+    machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, made))
+    return None
+
+
+def _match(machine: Machine, node: ast.Match) -> Steps:
+    subject = evaluate(machine, node.subject)
+    for case in node.cases:
+        if matching.matches(machine, case.pattern, subject, assign) and (
+            case.guard is None or decide(machine, evaluate(machine, case.guard), case.guard)
+        ):
+            return (yield from run_block(machine, case.body))
+    return None
+
+
+def _for(machine: Machine, node: ast.For | ast.AsyncFor) -> Steps:
+    return (yield from loops.run_for(machine, node, assign, run_block))
+
+
+def _while(machine: Machine, node: ast.While) -> Steps:
+    return (yield from loops.run_while(machine, node, run_block))
+
+
+_SIMPLE: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Signal]] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    ast.Raise: _raise,
+    ast.Delete: _delete,
+    ast.Assert: _assert,
+    ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.Pass: _pass,
+    ast.Break: lambda machine, node: BREAK,
+    ast.Continue: lambda machine, node: CONTINUE,
+}  # type: ignore[assignment]
+
+_COMPOUND: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Steps]] = {
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.ClassDef: _class,
+    ast.Match: _match,
+}  # type: ignore[assignment]
+if hasattr(ast, "TryStar"):
+    _COMPOUND[ast.TryStar] = _try  # type: ignore[assignment]
+

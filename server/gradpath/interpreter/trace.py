@@ -1,0 +1,159 @@
+"""What happened along a path of the program: typed events in execution order, each with its place."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where something happened: the syntax node in the file `path`, the call that led there, the loops around.
+
+    `loops` holds (activation, iteration) pairs, outermost first, those of the callers included; iterations count
+    from 1.
+    """
+
+    path: str
+    node: ast.AST
+    caller: Site | None
+    loops: tuple[tuple[int, int], ...]
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the node begins."""
+        return int(getattr(self.node, "lineno", 1))
+
+    def frames(self) -> list[Site]:
+        """This site and the calls that led to it, innermost first."""
+        found: list[Site] = []
+        site: Site | None = self
+        while site is not None:
+            found.append(site)
+            site = site.caller
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A branch that the source does not settle, and how it went on this path. `text` is the condition's source."""
+
+    key: object
+    node: ast.AST
+    outcome: bool
+    site: Site
+    early_exit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A graph node came to be, from `inputs` by parameter name."""
+
+    node: Node
+    inputs: dict[str, tuple[Tensor, ...]]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Mutated:
+    """A tensor was written in place."""
+
+    tensor: Tensor
+    write: Write
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """A tensor was made without a graph from one that has a graph."""
+
+    tensor: Tensor
+    cut: Cut
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardRan:
+    """The engine ran to its end; `executed` are the nodes in the order of their execution."""
+
+    call: BackwardCall
+    executed: tuple[Node, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name was bound to a tensor (or a value that holds tensors)."""
+
+    name: str
+    value: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """An optimizer stepped; `updated` are the parameters that it changed."""
+
+    optimizer: object
+    updated: tuple[Tensor, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """Gradients of `tensors` were cleared."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An exception that nothing caught, or that a handler caught (`caught`).
+
+    `error` is set for autograd's own errors; `exception` names the class; `subject` is the value that was misused
+    (the float of `loss.item().backward()`, for instance).
+    """
+
+    exception: str
+    message: str
+    error: AutogradError | None
+    subject: object
+    site: Site
+    caught: bool
+
+
+Event = Built | Mutated | CutOff | BackwardRan | Bound | Stepped | Cleared | Failed
+
+
+@dataclass(slots=True)
+class Trace:
+    """The events of one path, the decisions that it took, and how often it reached each statement."""
+
+    entry: ast.AST
+    events: list[Event] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    visits: dict[ast.AST, int] = field(default_factory=dict)
+    loops: dict[int, ast.AST] = field(default_factory=dict)
+    unknowns: dict[str, int] = field(default_factory=dict)
+    truncated: bool = False
+
+    def failures(self) -> list[Failed]:
+        """The exceptions that nothing caught."""
+        return [event for event in self.events if isinstance(event, Failed) and not event.caught]
+
+
+def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
+    """The activation number of the innermost loop that both sites share in different iterations, else None."""
+    found: int | None = None
+    for (loop, before), (other, after) in zip(earlier, later, strict=False):
+        if loop != other:
+            break
+        if before != after:
+            found = loop
+            break
+    return found

@@ -1,0 +1,481 @@
+"""The values of the interpreted program.
+
+A constant of Python (None, a bool, a number, a string, bytes, `...`) stands for itself, and so does a tuple of values.
+Everything else is an `Object`. `Unknown` is a value of its own kind: it absorbs what is done with it and remembers
+what it came from.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.machine import Machine
+    from gradpath.interpreter.scope import Scope
+
+Value: TypeAlias = object
+"""A constant, a tuple of values, or an `Object`."""
+
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...), range)
+
+
+class Undefined:
+    """The absence of a value; never visible to the interpreted program."""
+
+
+UNDEFINED = Undefined()
+
+
+@dataclass(slots=True)
+class Arguments:
+    """What a call passes. `open` says that `*args` or `**kwargs` of unknown content were passed as well."""
+
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+
+    def get(self, position: int, name: str, default: Value = UNDEFINED) -> Value:
+        """The argument at `position` or called `name`, else `default`."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return default
+
+    def all(self) -> list[Value]:
+        """All values passed, positional ones first."""
+        return [*self.positional, *self.keywords.values()]
+
+    def shifted(self, first: Value) -> Arguments:
+        """The same call with `first` put in front, as a bound method does."""
+        return Arguments([first, *self.positional], self.keywords, self.open)
+
+
+class Object:
+    """A value that is not a constant. Each method is one protocol of Python's data model.
+
+    `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
+    where it is not settled, `iterate` where neither the number of the items nor the items are known.
+    """
+
+    __slots__ = ()
+
+    def type_name(self) -> str:
+        return type(self).__name__
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        return machine.unknown(f"attribute {name} of {self.type_name()}", ("attr", id(self), name), (self,))
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        return
+
+    def delete_attribute(self, machine: Machine, name: str) -> None:
+        return
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.unknown(f"call of {self.type_name()}", None, (self, *arguments.all()))
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        return machine.unknown(f"item of {self.type_name()}", None, (self,))
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        return
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        return
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return NotImplemented
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return NotImplemented
+
+    def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
+        return NotImplemented
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return NotImplemented
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return machine.unknown("membership", None, (self, item))
+
+    def truth(self, machine: Machine) -> bool | None:
+        return True
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return None
+
+    def length(self, machine: Machine) -> int | None:
+        return None
+
+    def parts(self) -> Sequence[Value]:
+        """The values that it holds, for those who search it for tensors."""
+        return ()
+
+
+class Unknown(Object):
+    """A value of which nothing is known but what it came from.
+
+    `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown.
+    `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
+    `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
+    overlays presume of it, and `tensor` what they made of it, once somebody used it as a tensor.
+    """
+
+    __slots__ = (
+        "cause",
+        "hint",
+        "key",
+        "name",
+        "negates",
+        "number",
+        "origin",
+        "owner",
+        "presumption",
+        "sources",
+        "tensor",
+    )
+
+    def __init__(self, number: int, cause: str, key: tuple[object, ...] | None, sources: tuple[Value, ...]) -> None:
+        self.number = number
+        self.cause = cause
+        self.key = key
+        self.sources = sources
+        self.hint: Value = UNDEFINED
+        self.negates: Unknown | None = None
+        self.origin: object = None
+        self.name = ""
+        self.owner: Unknown | None = None
+        self.presumption = ""
+        self.tensor: Value = None
+
+    def type_name(self) -> str:
+        return "unknown"
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        return machine.library.unknown_attribute(machine, self, name)
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        machine.remember(("attr", self.number, name), value)
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.library.unknown_call(machine, self, arguments)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        return machine.library.unknown_item(machine, self, key)
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        machine.remember(("item", self.number, identity(key)), value)
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return machine.unknown("arithmetic", ("unary", operator, self.number), (self,))
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        key = ("binary", operator, reflected, self.number, identity(other))
+        return machine.unknown("arithmetic", key, (self, other))
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        key = ("compare", operator, reflected, self.number, identity(other))
+        return machine.unknown("comparison", key, (self, other))
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return machine.unknown("membership", ("in", self.number, identity(item)), (self, item))
+
+    def truth(self, machine: Machine) -> bool | None:
+        return None
+
+
+def identity(value: Value) -> object:
+    """What stands for `value` in a key: a constant itself, the number of an unknown, else the object's identity."""
+    if isinstance(value, CONSTANTS):
+        return (type(value).__name__, value)
+    if isinstance(value, Unknown):
+        return ("?", value.number)
+    if isinstance(value, tuple):
+        return tuple(identity(part) for part in value)
+    key = getattr(value, "decision_key", None)
+    return key() if key is not None else id(value)
+
+
+Native: TypeAlias = Callable[["Machine", Arguments], Value]
+
+
+class NativeFunction(Object):
+    """A function that an overlay or a builtin implements."""
+
+    __slots__ = ("function", "name")
+
+    def __init__(self, name: str, function: Native) -> None:
+        self.name = name
+        self.function = function
+
+    def type_name(self) -> str:
+        return "function"
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return self.function(machine, arguments)
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return self.name.rpartition(".")[2]
+        return super().attribute(machine, name)
+
+
+class Function(Object):
+    """A function, lambda or method of the interpreted program, with the scope that it closes over."""
+
+    __slots__ = (
+        "attributes",
+        "defaults",
+        "is_generator",
+        "keyword_defaults",
+        "name",
+        "node",
+        "owner",
+        "path",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        scope: Scope,
+        defaults: list[Value],
+        keyword_defaults: Mapping[str, Value],
+        path: str,
+    ) -> None:
+        self.node = node
+        self.name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+        self.scope = scope
+        self.defaults = defaults
+        self.keyword_defaults = keyword_defaults
+        self.path = path
+        self.owner: Class | None = None
+        self.is_generator = False
+        self.attributes: dict[str, Value] = {}
+
+    def type_name(self) -> str:
+        return "function"
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name in ("__name__", "__qualname__"):
+            return self.name
+        if name in self.attributes:
+            return self.attributes[name]
+        return super().attribute(machine, name)
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        self.attributes[name] = value
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.invoke(self, arguments)
+
+
+class BoundMethod(Object):
+    """A function together with its `self`."""
+
+    __slots__ = ("function", "receiver")
+
+    def __init__(self, function: Value, receiver: Value) -> None:
+        self.function = function
+        self.receiver = receiver
+
+    def type_name(self) -> str:
+        return "method"
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.call(self.function, arguments.shifted(self.receiver))
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "__self__":
+            return self.receiver
+        if name == "__func__":
+            return self.function
+        return machine.attribute(self.function, name)
+
+
+class Descriptor(Object):
+    """`staticmethod`, `classmethod` or `property` around a function."""
+
+    __slots__ = ("function", "kind", "setter")
+
+    def __init__(self, kind: str, function: Value, setter: Value = None) -> None:
+        self.kind = kind
+        self.function = function
+        self.setter = setter
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if self.kind == "property" and name == "setter":
+            return NativeFunction("setter", lambda m, a: Descriptor("property", self.function, a.get(0, "fset")))
+        if self.kind == "property" and name in ("getter", "deleter"):
+            return NativeFunction(name, lambda m, a: self)
+        return super().attribute(machine, name)
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.call(self.function, arguments)
+
+
+class Class(Object):
+    """A class, of the program or (through subclasses in overlays) of a library; `mro` begins with itself."""
+
+    __slots__ = ("bases", "members", "mro", "name", "node", "open")
+
+    def __init__(self, name: str, bases: Sequence[Class] = (), members: dict[str, Value] | None = None) -> None:
+        self.name = name
+        self.bases = tuple(bases)
+        self.members: dict[str, Value] = {} if members is None else members
+        self.mro: tuple[Class, ...] = (self, *_linearise([list(base.mro) for base in bases], list(bases)))
+        self.node: ast.ClassDef | None = None
+        self.open = any(base.open for base in bases)
+
+    def type_name(self) -> str:
+        return "type"
+
+    def find(self, name: str) -> Value:
+        """The member `name` of the class or of its bases, else `UNDEFINED`."""
+        for each in self.mro:
+            if name in each.members:
+                return each.members[name]
+            native = each.native_member(name)
+            if native is not UNDEFINED:
+                return native
+        return UNDEFINED
+
+    def native_member(self, name: str) -> Value:
+        """A member that a library's class has; overlays override it."""
+        return UNDEFINED
+
+    def is_subclass(self, other: Class) -> bool:
+        return other in self.mro
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        found = self.find(name)
+        if name in ("__name__", "__qualname__"):
+            return self.name
+        if found is UNDEFINED:
+            return super().attribute(machine, name)
+        if isinstance(found, Descriptor):
+            if found.kind == "classmethod":
+                return BoundMethod(found.function, self)
+            if found.kind == "staticmethod":
+                return found.function
+        return found
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        self.members[name] = value
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.instantiate(self, arguments)
+
+    def create(self, machine: Machine) -> Instance:
+        """A bare instance, before `__init__`; library classes give their own kind."""
+        for base in self.mro[1:]:
+            made = base.create_for(machine, self)
+            if made is not None:
+                return made
+        return Instance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        """The bare instance of a subclass of a library's class, or None where a plain one will do."""
+        return None
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return machine.unknown("type expression", None, ()) if operator == "or" else NotImplemented
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        return self
+
+
+class Instance(Object):
+    """An instance of a class of the program; `attributes` is its `__dict__`."""
+
+    __slots__ = ("attributes", "cls")
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+        self.attributes: dict[str, Value] = {}
+
+    def type_name(self) -> str:
+        return self.cls.name
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        return machine.instance_attribute(self, name)
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        found = self.cls.find(name)
+        if isinstance(found, Descriptor) and found.kind == "property" and found.setter is not None:
+            machine.call(found.setter, Arguments([self, value]))
+            return
+        self.attributes[name] = value
+
+    def delete_attribute(self, machine: Machine, name: str) -> None:
+        self.attributes.pop(name, None)
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        """An attribute that a library's class computes, else `UNDEFINED`."""
+        return UNDEFINED
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return machine.special(self, "__call__", arguments)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        return machine.special(self, "__getitem__", Arguments([key]))
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        machine.special(self, "__setitem__", Arguments([key, value]))
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        machine.special(self, "__delitem__", Arguments([key]))
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return machine.special(self, f"__{operator}__", Arguments())
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        prefix = "r" if reflected else ""
+        return machine.special(self, f"__{prefix}{operator}__", Arguments([other]), NotImplemented)
+
+    def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
+        return machine.special(self, f"__i{operator}__", Arguments([other]), NotImplemented)
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return machine.special(self, f"__{operator}__", Arguments([other]), NotImplemented)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return machine.special(self, "__contains__", Arguments([item]))
+
+    def truth(self, machine: Machine) -> bool | None:
+        for name in ("__bool__", "__len__"):
+            if self.cls.find(name) is not UNDEFINED:
+                return machine.decide(machine.special(self, name, Arguments()))
+        return None if self.cls.open else True
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return machine.iterate_instance(self)
+
+    def length(self, machine: Machine) -> int | None:
+        found = self.cls.find("__len__")
+        size = machine.special(self, "__len__", Arguments()) if found is not UNDEFINED else None
+        return size if isinstance(size, int) else None
+
+    def parts(self) -> Sequence[Value]:
+        return tuple(self.attributes.values())
+
+
+def _linearise(sequences: list[list[Class]], bases: list[Class]) -> list[Class]:
+    """C3 merge; on an inconsistent hierarchy, which Python refuses, plain order."""
+    todo = [sequence for sequence in [*sequences, bases] if sequence]
+    result: list[Class] = []
+    while todo:
+        for sequence in todo:
+            head = sequence[0]
+            if not any(head in other[1:] for other in todo):
+                break
+        else:
+            head = todo[0][0]
+        result.append(head)
+        todo = [[each for each in sequence if each is not head] for sequence in todo]
+        todo = [sequence for sequence in todo if sequence]
+    return result

@@ -1,0 +1,116 @@
+"""What the names of libraries mean: one file a library. A new file here needs no line elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+from functools import cache
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import find_op
+from gradpath.interpreter.containers import Dict, List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Function, Unknown, Value
+from gradpath.overlays import presumptions
+from gradpath.overlays.layers import layer_class
+from gradpath.overlays.namespace import Namespace, as_value
+from gradpath.overlays.operations import operation
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue
+
+
+@cache
+def _names() -> dict[str, object]:
+    """What all overlays register."""
+    found: dict[str, object] = {}
+    for module in pkgutil.iter_modules(__path__):
+        found.update(getattr(importlib.import_module(f"{__name__}.{module.name}"), "NAMES", {}))
+    return found
+
+
+@cache
+def _prefixes() -> frozenset[str]:
+    """The dotted names of modules that overlays speak of."""
+    prefixes = {"torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.nn.modules", "torch.utils"}
+    for name in _names():
+        parts = name.split(".")
+        prefixes.update(".".join(parts[:count]) for count in range(1, len(parts)))
+    return frozenset(prefixes)
+
+
+class Overlays:
+    """The library of the interpreter (`interpreter.machine.Library`)."""
+
+    def module(self, machine: Machine, name: str) -> Value:
+        """What a dotted name means: an overlay's word, an operation, a built-in module, a namespace, or unknown."""
+        if name in machine.modules:
+            return machine.modules[name]
+        meaning = self._meaning(machine, name)
+        machine.modules[name] = meaning
+        return meaning
+
+    def _meaning(self, machine: Machine, name: str) -> Value:
+        names = _names()
+        if name in names:
+            return as_value(name, names[name])
+        if name.startswith("torch."):
+            layer = layer_class(name)
+            if layer is not None:
+                return layer
+            op = find_op(name)
+            if op is not None:
+                return operation(op, name)
+        if name in _prefixes():
+            return Namespace(name)
+        made = machine.unknown("library" if "." not in name else f"{name.partition('.')[0]} name", ("name", name), ())
+        if isinstance(made, Unknown):
+            made.name = name.rpartition(".")[2]
+        return made
+
+    def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
+        return presumptions.unknown_parameter(machine, argument.arg, default)
+
+    def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
+        return presumptions.unknown_attribute(machine, unknown, name)
+
+    def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
+        return presumptions.unknown_call(machine, unknown, arguments)
+
+    def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
+        return presumptions.unknown_item(machine, unknown, index)
+
+    def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
+        return machine.unknown("recursion", None, tuple(arguments.all()))
+
+    def bound(self, machine: Machine, name: str, value: Value) -> object:
+        """What a binding is worth noting for: a tensor, or a number read out of one."""
+        match value:
+            case TensorValue():
+                value.tensor.label = name
+                return value.tensor
+            case Unknown() if isinstance(value.tensor, TensorValue):
+                value.tensor.tensor.label = name
+                return value.tensor.tensor
+            case tuple() | List() | Dict():
+                parts = value if isinstance(value, tuple) else value.parts()
+                for part in parts:
+                    if isinstance(part, TensorValue) and not part.tensor.label:
+                        part.tensor.label = name
+                return None
+            case TensorNumber():
+                return value
+            case _:
+                return None
+
+    def native_exception(self, error: AutogradError) -> str:
+        match error.kind:
+            case FaultKind.OPTIMIZER_EMPTY | FaultKind.OPTIMIZER_NON_LEAF:
+                return "ValueError"
+            case FaultKind.PARAMETER_ASSIGNMENT:
+                return "TypeError"
+            case FaultKind.NOT_IMPLEMENTED:
+                return "NotImplementedError" if error.node is None else "RuntimeError"
+            case _:
+                return "RuntimeError"
+
+

@@ -1,0 +1,76 @@
+"""Mixed precision: `GradScaler` and `autocast`."""
+
+from __future__ import annotations
+
+from gradpath.autograd.ops import find_op
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.operations import call_operation
+from gradpath.overlays.optim import OptimizerInstance, step
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+
+class Autocast(Context):
+    """`torch.autocast(...)`: for the graph it changes nothing."""
+
+    __slots__ = ()
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return arguments.get(0, "func", None)
+
+
+class GradScaler(Object):
+    """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps unless gradients overflow."""
+
+    __slots__ = ()
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        match name:
+            case "scale":
+                return NativeFunction("scale", lambda m, a: _scale(m, a.get(0, "outputs", None)))
+            case "step":
+                return NativeFunction("step", _step)
+            case "update" | "unscale_" | "load_state_dict":
+                return NativeFunction(name, lambda m, a: None)
+            case "is_enabled":
+                return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", id(self)), ()))
+            case _:
+                return super().attribute(machine, name)
+
+
+def _scale(machine: Machine, value: Value) -> Value:
+    if isinstance(value, (tuple, List)):
+        parts = value if isinstance(value, tuple) else tuple(value.items)
+        return tuple(_scale(machine, part) for part in parts)
+    if not isinstance(value, (TensorValue, Unknown)):
+        return value
+    op = find_op("torch.mul")
+    assert op is not None
+    factor = machine.autograd.tensor(shape=())
+    return call_operation(machine, op, Arguments([value, wrap(factor)]))
+
+
+def _step(machine: Machine, arguments: Arguments) -> Value:
+    optimizer = arguments.get(0, "optimizer", None)
+    if isinstance(optimizer, OptimizerInstance):
+        return step(machine, optimizer, Arguments(arguments.positional[1:], arguments.keywords))
+    if isinstance(optimizer, Object):
+        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
+    return None
+
+
+def _autocast(machine: Machine, arguments: Arguments) -> Value:
+    return Autocast()
+
+
+def _scaler(machine: Machine, arguments: Arguments) -> Value:
+    return GradScaler()
+
+
+NAMES: Names = {
+    **{name: _autocast for name in ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.cpu.amp.autocast")},
+    **{name: _scaler for name in ("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.GradScaler")},
+}

@@ -1,0 +1,264 @@
+"""`torch.autograd`: `grad`, `backward`, custom Functions, saved-tensor hooks; and `torch.utils.checkpoint`."""
+
+from __future__ import annotations
+
+from gradpath.autograd import backward as engine
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Descriptor,
+    Instance,
+    NativeFunction,
+    Value,
+)
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.operations import tensors_in
+from gradpath.overlays.tensor_methods import keeps
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+
+def grad(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)`."""
+    outputs = tensors_in(machine, arguments.get(0, "outputs", ()), presume=True)
+    inputs = tensors_in(machine, arguments.get(1, "inputs", ()), presume=True)
+    seeds = arguments.get(2, "grad_outputs", None)
+    retain = keeps(machine, arguments.get(3, "retain_graph", None))
+    create = keeps(machine, arguments.get(4, "create_graph", False)) is True
+    unused = arguments.keywords.get("allow_unused", arguments.get(6, "allow_unused", None))
+    if arguments.keywords.get("materialize_grads") is True:
+        unused = True
+    results = engine.gradients(
+        machine.autograd,
+        outputs,
+        inputs,
+        retain=retain,
+        create_graph=create,
+        allow_unused=unused is not None and machine.decide(unused),
+        seeded=seeds is not None,
+        seeds=tensors_in(machine, seeds),
+    )
+    return tuple(None if each is None else wrap(each) for each in results)
+
+
+def backward(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)`."""
+    seeds = arguments.get(1, "grad_tensors", None)
+    inputs = arguments.keywords.get("inputs")
+    engine.backward(
+        machine.autograd,
+        tensors_in(machine, arguments.get(0, "tensors", ()), presume=True),
+        retain=keeps(machine, arguments.get(2, "retain_graph", None)),
+        create_graph=keeps(machine, arguments.get(3, "create_graph", False)) is True,
+        inputs=None if inputs is None else tensors_in(machine, inputs),
+        seeded=seeds is not None,
+        seeds=tensors_in(machine, seeds),
+    )
+    return None
+
+
+class CustomFunction(Class):
+    """`torch.autograd.Function`."""
+
+    def native_member(self, name: str) -> Value:
+        if name == "apply":
+            return Descriptor("classmethod", NativeFunction("Function.apply", _apply))
+        return UNDEFINED
+
+
+class ContextObject(Instance):
+    """The `ctx` of a custom Function."""
+
+    __slots__ = ("dirty", "node", "non_differentiable", "saved")
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.saved: tuple[Value, ...] = ()
+        self.non_differentiable: list[Tensor] = []
+        self.dirty: list[Tensor] = []
+        self.node: Node | None = None
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        match name:
+            case "save_for_backward":
+                return NativeFunction(name, self._save)
+            case "mark_non_differentiable":
+                return NativeFunction(name, lambda m, a: self.non_differentiable.extend(tensors_in(m, tuple(a.positional))))
+            case "mark_dirty":
+                return NativeFunction(name, lambda m, a: self.dirty.extend(tensors_in(m, tuple(a.positional))))
+            case "set_materialize_grads" | "save_for_forward":
+                return NativeFunction(name, lambda m, a: None)
+            case "saved_tensors" | "saved_variables":
+                return self._saved_tensors(machine)
+            case "needs_input_grad":
+                return machine.unknown("needs_input_grad", ("needs_input_grad", id(self)), ())
+            case _:
+                return UNDEFINED
+
+    def _save(self, machine: Machine, arguments: Arguments) -> Value:
+        self.saved = tuple(arguments.positional)
+
+    def _saved_tensors(self, machine: Machine) -> Value:
+        node = self.node
+        if node is not None:
+            if node.freed_by is not None:
+                raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, tensor=node.outputs[0])
+            call = BackwardCall(0, machine.site(), (), retain=False, create_graph=False)
+            engine.check_saved(node, call)
+        return self.saved
+
+
+_CTX = Class("FunctionCtx")
+
+
+def _apply(machine: Machine, arguments: Arguments) -> Value:
+    cls, *values = arguments.positional
+    if not isinstance(cls, Class):
+        return machine.unknown("Function.apply", None, tuple(values))
+    context = ContextObject(_CTX)
+    inputs = tensors_in(machine, tuple(values))
+    with machine.autograd.mode(grad=False):
+        if cls.find("setup_context") is not UNDEFINED and isinstance(cls.find("setup_context"), Descriptor):
+            result = machine.call(cls.attribute(machine, "forward"), Arguments(list(values)))
+            machine.call(cls.attribute(machine, "setup_context"), Arguments([context, tuple(values), result]))
+        else:
+            result = machine.call(cls.attribute(machine, "forward"), Arguments([context, *values]))
+    requiring = [tensor for tensor in inputs if tensor.requires_grad]
+    if not machine.autograd.grad_enabled or not requiring:
+        return result
+    edges = [machine.autograd.edge(tensor) for tensor in requiring]
+    node = Node(cls.name, tuple(edge for edge in edges if edge is not None), machine.site())
+    context.node = node
+    for value in context.saved:
+        if isinstance(value, TensorValue):
+            saved = value.tensor
+            node.saved.append(Saved(saved.storage, saved.storage.version, saved, "saved"))
+    node.custom = _Backward(machine, cls, context)
+    machine.autograd.recorder.built(node, {"input": inputs})
+    return _attach(machine, result, node, context, inputs)
+
+
+def _attach(machine: Machine, result: Value, node: Node, context: ContextObject, inputs: list[Tensor]) -> Value:
+    """Hang the results on the node; an input that is given back unchanged comes back as a view of itself."""
+    if isinstance(result, tuple):
+        return tuple(_attach(machine, part, node, context, inputs) for part in result)
+    if not isinstance(result, TensorValue) or result.tensor in context.non_differentiable:
+        return result
+    tensor = result.tensor
+    if tensor.dtype is not None and not tensor.dtype.startswith(("float", "bfloat", "complex")):
+        return result
+    if tensor in inputs and tensor not in context.dirty:
+        tensor = machine.autograd.view(tensor, node.name)
+        tensor.creation = Creation.CUSTOM
+    elif tensor.base is not None:
+        tensor.creation = Creation.CUSTOM
+    tensor.node = node
+    tensor.cut = None
+    tensor.seen_version = tensor.storage.version
+    node.outputs.append(tensor)
+    for index, saved in enumerate(node.saved):
+        if saved.tensor is tensor:
+            node.saved[index] = Saved(saved.storage, saved.version, tensor, "out0")
+    return wrap(tensor)
+
+
+class _Backward:
+    """Runs a custom Function's own `backward`, which is where its errors are raised."""
+
+    def __init__(self, machine: Machine, cls: Class, context: ContextObject) -> None:
+        self.machine = machine
+        self.cls = cls
+        self.context = context
+
+    def __call__(self, call: BackwardCall) -> None:
+        machine = self.machine
+        gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in (self.context.node or call.roots[0].node).outputs]  # type: ignore[union-attr]
+        with machine.autograd.mode(grad=call.create_graph):
+            machine.call(self.cls.attribute(machine, "backward"), Arguments([self.context, *gradients]))
+
+
+class UncheckedSaving(Context):
+    """`save_on_cpu`, `saved_tensors_hooks`: what is saved is packed, so that later writes go unnoticed."""
+
+    __slots__ = ("before",)
+
+    def __init__(self) -> None:
+        self.before = False
+
+    def enter(self, machine: Machine) -> Value:
+        self.before = machine.autograd.saving_unchecked
+        machine.autograd.saving_unchecked = True
+        return self
+
+    def leave(self, machine: Machine, raised: Raised | None) -> bool:
+        machine.autograd.saving_unchecked = self.before
+        return False
+
+
+def checkpoint(machine: Machine, arguments: Arguments) -> Value:
+    """`checkpoint(function, *args, use_reentrant=...)`: nothing is saved, so later writes go unnoticed."""
+    function, *values = arguments.positional or [None]
+    reentrant = arguments.keywords.get("use_reentrant", False)
+    rest = {
+        name: value
+        for name, value in arguments.keywords.items()
+        if name not in ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug")
+    }
+    if reentrant is True:
+        return _reentrant(machine, function, values)
+    saving = UncheckedSaving()
+    saving.enter(machine)
+    try:
+        return machine.call(function, Arguments(list(values), rest))
+    finally:
+        saving.leave(machine, None)
+
+
+def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
+    """The reentrant kind runs the forward without a graph; only inputs that require grad connect it."""
+    inputs = tensors_in(machine, tuple(values))
+    with machine.autograd.mode(grad=False):
+        result = machine.call(function, Arguments(list(values)))
+    requiring = [tensor for tensor in inputs if tensor.requires_grad]
+    if not requiring or not machine.autograd.grad_enabled:
+        return result
+    edges = tuple(edge for edge in map(machine.autograd.edge, requiring) if edge is not None)
+    node = Node("checkpoint", edges, machine.site(), holds=True)
+    for tensor in tensors_in(machine, result):
+        tensor.node = node
+        tensor.cut = None
+        node.outputs.append(tensor)
+    machine.autograd.recorder.built(node, {"input": inputs})
+    return result
+
+
+def _functional(machine: Machine, arguments: Arguments) -> Value:
+    """`jacobian`, `hessian` and the like give tensors without a graph unless asked for one."""
+    machine.call(arguments.get(0, "func", None), _inputs(machine, arguments.get(1, "inputs", ())))
+    if arguments.keywords.get("create_graph", False) is not False:
+        return machine.unknown("jacobian", None, (arguments.get(1, "inputs", ()),))
+    return wrap(machine.autograd.tensor())
+
+
+def _inputs(machine: Machine, value: Value) -> Arguments:
+    return Arguments(list(value) if isinstance(value, tuple) else value.items if isinstance(value, List) else [value])
+
+
+NAMES: Names = {
+    "torch.autograd.grad": grad,
+    "torch.autograd.backward": backward,
+    "torch.autograd.Function": CustomFunction("Function"),
+    "torch.autograd.function.Function": CustomFunction("Function"),
+    "torch.autograd.function.once_differentiable": lambda machine, arguments: arguments.get(0, "fn", None),
+    "torch.autograd.graph.save_on_cpu": lambda machine, arguments: UncheckedSaving(),
+    "torch.autograd.graph.saved_tensors_hooks": lambda machine, arguments: UncheckedSaving(),
+    "torch.autograd.graph.allow_mutation_on_saved_tensors": lambda machine, arguments: UncheckedSaving(),
+    "torch.autograd.functional.jacobian": _functional,
+    "torch.autograd.functional.hessian": _functional,
+    "torch.utils.checkpoint.checkpoint": checkpoint,
+}

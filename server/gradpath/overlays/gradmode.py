@@ -1,0 +1,151 @@
+"""`torch.no_grad` and its kin: context managers, decorators, and functions that switch for good."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import Iteration
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Function,
+    NativeFunction,
+    Object,
+    Value,
+)
+from gradpath.overlays.namespace import Names
+
+
+class GradMode(Context):
+    """An instance of `no_grad`, `enable_grad`, `set_grad_enabled` or `inference_mode`; also a decorator."""
+
+    __slots__ = ("before", "grad", "inference")
+
+    def __init__(self, grad: bool | None, inference: bool | None = None) -> None:
+        self.grad = grad
+        self.inference = inference
+        self.before: list[tuple[bool, bool]] = []
+
+    def enter(self, machine: Machine) -> Value:
+        autograd = machine.autograd
+        self.before.append((autograd.grad_enabled, autograd.inference))
+        self.switch(machine)
+        return self
+
+    def switch(self, machine: Machine) -> None:
+        """Set the mode. Inside inference mode nothing turns gradients on (observed: rg/inference_enable_grad_inside)."""
+        autograd = machine.autograd
+        if self.inference is not None:
+            autograd.inference = self.inference
+            autograd.grad_enabled = not self.inference
+        elif self.grad is not None:
+            autograd.grad_enabled = self.grad and not autograd.inference
+
+    def leave(self, machine: Machine, raised: Raised | None) -> bool:
+        if self.before:
+            machine.autograd.grad_enabled, machine.autograd.inference = self.before.pop()
+        return False
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return Guarded(arguments.get(0, "func", None), self.grad, self.inference)
+
+
+class Guarded(Object):
+    """A function whose calls run in a grad mode; a class keeps being a class, its `__init__` is guarded."""
+
+    __slots__ = ("function", "grad", "inference")
+
+    def __init__(self, function: Value, grad: bool | None, inference: bool | None) -> None:
+        self.function = function
+        self.grad = grad
+        self.inference = inference
+
+    def type_name(self) -> str:
+        return "function"
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        mode = GradMode(self.grad, self.inference)
+        mode.enter(machine)
+        try:
+            result = machine.call(self.function, arguments)
+        finally:
+            mode.leave(machine, None)
+        if isinstance(result, Iteration):
+            return Iteration(self._stepwise(machine, result), endless=result.endless)
+        return result
+
+    def _stepwise(self, machine: Machine, iteration: Iteration) -> object:
+        """A decorated generator function runs each of its steps in the mode, and its consumer outside."""
+        while True:
+            mode = GradMode(self.grad, self.inference)
+            mode.enter(machine)
+            try:
+                item = next(iteration.host, UNDEFINED)
+            finally:
+                mode.leave(machine, None)
+            if item is UNDEFINED:
+                return
+            yield item
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        return machine.attribute(self.function, name)
+
+
+def _maker(grad: bool | None, inference: bool | None) -> NativeFunction:
+    def make(machine: Machine, arguments: Arguments) -> Value:
+        first = arguments.get(0, "orig_func")
+        if isinstance(first, (Function, NativeFunction, Class)):
+            return Guarded(first, grad, inference)
+        return GradMode(grad, inference)
+
+    return NativeFunction("grad mode", make)
+
+
+def _inference_mode(machine: Machine, arguments: Arguments) -> Value:
+    first = arguments.get(0, "mode", True)
+    if isinstance(first, (Function, NativeFunction)):
+        return Guarded(first, None, True)
+    return GradMode(None, machine.decide(first))
+
+
+def _set_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
+    """Switches at once; as a context manager it restores what was before the call."""
+    mode = GradMode(machine.decide(arguments.get(0, "mode", True)))
+    before = (machine.autograd.grad_enabled, machine.autograd.inference)
+    mode.switch(machine)
+    return _Switched(mode.grad, before)
+
+
+class _Switched(GradMode):
+    __slots__ = ("saved",)
+
+    def __init__(self, grad: bool | None, saved: tuple[bool, bool]) -> None:
+        super().__init__(grad)
+        self.saved = saved
+
+    def enter(self, machine: Machine) -> Value:
+        self.before.append(self.saved)
+        self.switch(machine)
+        return self
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        machine.autograd.grad_enabled, machine.autograd.inference = self.saved
+        return Guarded(arguments.get(0, "func", None), self.grad, None)
+
+
+def _is_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
+    return machine.autograd.grad_enabled
+
+
+NAMES: Names = {
+    "torch.no_grad": _maker(False, None),
+    "torch.enable_grad": _maker(True, None),
+    "torch.autograd.no_grad": _maker(False, None),
+    "torch.autograd.enable_grad": _maker(True, None),
+    "torch.set_grad_enabled": _set_grad_enabled,
+    "torch.autograd.set_grad_enabled": _set_grad_enabled,
+    "torch.inference_mode": _inference_mode,
+    "torch.is_grad_enabled": _is_grad_enabled,
+    "torch.is_inference_mode_enabled": lambda machine, arguments: machine.autograd.inference,
+}

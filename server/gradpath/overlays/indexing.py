@@ -1,0 +1,126 @@
+"""Reading and writing `tensor[...]`: basic keys make views, lists, masks and tensors copy."""
+
+from __future__ import annotations
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.tensor import Shape
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.operations import call_operation, run_operation
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
+
+
+def kind_of_key(key: Value) -> str:
+    """The op table's name for a kind of index: int, slice, none, ellipsis, list, mask, tensor, tuple_basic; "" if unknown."""
+    match key:
+        case bool():
+            return "mask"
+        case int() | TensorNumber():
+            return "int"
+        case slice() | Slice():
+            return "slice"
+        case None:
+            return "none"
+        case TensorValue():
+            return "mask" if key.tensor.dtype in ("bool", "uint8") else "tensor"
+        case List() | range():
+            return "list"
+        case tuple():
+            kinds = {kind_of_key(part) for part in key}
+            advanced = kinds & {"mask", "tensor", "list", ""}
+            if not advanced:
+                return "tuple_basic"
+            return "" if "" in advanced else "mask" if "mask" in advanced else "tensor"
+        case _:
+            return "ellipsis" if key is ... else ""
+
+
+def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
+    """`value[key]`."""
+    kind = kind_of_key(key)
+    if kind == "":
+        made = machine.autograd.presumed([value.tensor], name="index")
+        made.aliasing_unsure = True
+        if not value.tensor.requires_grad:
+            made.node = None
+            made.dtype = value.tensor.dtype
+        return wrap(made)
+    if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
+        view = machine.autograd.view(value.tensor, "index")
+        view.shape = indexed(value.tensor.shape, key)
+        return wrap(view)
+    indices = [part for part in (key if isinstance(key, tuple) else (key,)) if isinstance(part, (TensorValue, List))]
+    op = find_op(f"getitem:{kind}")
+    assert op is not None
+    tensors = [part for part in indices if isinstance(part, TensorValue)]
+    index: Value = tuple(tensors) if len(tensors) > 1 else tensors[0] if tensors else key
+    made_value = run_operation(machine, "index", op, {"self": value, "index": index})
+    if isinstance(made_value, TensorValue):
+        made_value.tensor.dtype = value.tensor.dtype
+        made_value.tensor.shape = None
+    return made_value
+
+
+def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> None:
+    """`value[key] = new`: basic keys write through a view, others write the tensor itself."""
+    kind = kind_of_key(key)
+    if kind in ("int", "slice", "none", "ellipsis", "tuple_basic", ""):
+        write(machine, wrap(machine.autograd.view(value.tensor, "index")), new)
+        return
+    op = find_op(f"setitem:{kind}")
+    assert op is not None
+    parts = key if isinstance(key, tuple) else (key,)
+    tensors = tuple(part for part in parts if isinstance(part, TensorValue))
+    index: Value = tensors if len(tensors) != 1 else tensors[0]
+    run_operation(machine, "index assignment", op, {"self": value, "index": index, "value": _plain(new)})
+
+
+def write(machine: Machine, target: TensorValue, new: Value) -> None:
+    """Copy `new` into `target`, as `copy_` and `fill_` do."""
+    plain = _plain(new)
+    name = "torch.Tensor.copy_" if isinstance(plain, TensorValue) else "torch.Tensor.fill_"
+    op = find_op(name)
+    if op is None:
+        machine.autograd.bump(target.tensor, name)
+        return
+    call_operation(machine, op, Arguments([target, plain]))
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, Unknown):
+        return value.tensor if isinstance(value.tensor, TensorValue) else 0.5
+    return 0.5 if isinstance(value, TensorNumber) else value
+
+
+def indexed(shape: Shape | None, key: Value) -> Shape | None:
+    """The shape of a basic index of a tensor of this shape; None where it is not known."""
+    if shape is None:
+        return None
+    parts = key if isinstance(key, tuple) else (key,)
+    taken = sum(1 for part in parts if part is not None and part is not ...)
+    result: list[int | None] = []
+    rest = list(shape)
+    for part in parts:
+        if part is None:
+            result.append(1)
+        elif part is ...:
+            count = max(0, len(shape) - taken)
+            result.extend(rest[:count])
+            del rest[:count]
+        elif not rest:
+            return None
+        elif isinstance(part, slice):
+            size = rest.pop(0)
+            bounds = (part.start, part.stop, part.step)
+            known = size is not None and all(bound is None or isinstance(bound, int) for bound in bounds)
+            result.append(len(range(*part.indices(size))) if known and size is not None else None)
+        elif isinstance(part, (int, TensorNumber)):
+            rest.pop(0)
+        else:
+            rest.pop(0)
+            result.append(None)
+    return (*result, *rest)
+
+

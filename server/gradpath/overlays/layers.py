@@ -1,0 +1,333 @@
+"""The built-in modules of `torch.nn`: what they hold and do stands in the op table; containers are spelled out here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+from gradpath.autograd import ops
+from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
+from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.interpreter.containers import Dict, List, sample
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
+from gradpath.overlays.operations import bind, kind_of, run_behaviour, tensors_in
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+
+class LayerClass(ModuleClass):
+    """A built-in module class of the op table."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, spec: ModuleSpec) -> None:
+        super().__init__(spec.name.rpartition(".")[2], [MODULE])
+        self.spec = spec
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction(f"{self.name}.__init__", lambda m, a: _initialise(m, self.spec, a))
+        if name == "forward":
+            return NativeFunction(f"{self.name}.forward", lambda m, a: _forward(m, self.spec, a))
+        if name == "flatten_parameters":
+            return NativeFunction(name, lambda m, a: None)
+        if name == "reset_parameters":
+            return NativeFunction(name, _reset)
+        return UNDEFINED
+
+
+@cache
+def layer_class(name: str) -> LayerClass | None:
+    """The class of that full name, None where the op table has none."""
+    spec = find_module(name)
+    return None if spec is None else LayerClass(spec)
+
+
+def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
+    module = arguments.positional[0]
+    if not isinstance(module, ModuleInstance):
+        return None
+    settings = bind(spec.init, Arguments(arguments.positional[1:], arguments.keywords, arguments.open))
+    module.spec = spec
+    module.settings = settings
+    kinds = {name: kind_of(value) for name, value in settings.items()}
+    for name, certainty in spec.parameters(kinds).items():
+        if certainty is Certainty.NO:
+            module.attributes[name] = None
+            continue
+        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0") if name == "*" else (name,)
+        for each in names:
+            module.attributes[each] = wrap(_parameter(machine, _parameter_shape(spec, each, settings)))
+    for name, certainty in spec.buffers(kinds).items():
+        if certainty is not Certainty.NO:
+            module.attributes[name] = wrap(machine.autograd.tensor(dtype=None))
+            module.buffers.add(name)
+    for name, value in settings.items():
+        module.attributes.setdefault(name, value)
+    return None
+
+
+def _parameter(machine: Machine, shape: Shape | None) -> Tensor:
+    made = machine.autograd.tensor(requires_grad=True, shape=shape)
+    made.inference = False
+    made.is_parameter = True
+    made.operation = "parameter"
+    return made
+
+
+def _parameter_shape(spec: ModuleSpec, name: str, settings: Mapping[str, Value]) -> Shape | None:
+    if spec.name == "torch.nn.Linear":
+        outer, inner = (settings.get(key) for key in ("out_features", "in_features"))
+        sizes = tuple(size if isinstance(size, int) else None for size in (outer, inner))
+        return sizes if name == "weight" else sizes[:1]
+    if spec.name == "torch.nn.Embedding":
+        return tuple(
+            size if isinstance(size, int) else None
+            for size in (settings.get("num_embeddings"), settings.get("embedding_dim"))
+        )
+    return None
+
+
+def _reset(machine: Machine, arguments: Arguments) -> Value:
+    module = arguments.get(0, "self", None)
+    if isinstance(module, ModuleInstance):
+        for _, value in module.parameters():
+            machine.autograd.bump(value.tensor, "reset_parameters")
+    return None
+
+
+def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
+    module = arguments.positional[0]
+    values = Arguments(arguments.positional[1:], arguments.keywords, arguments.open)
+    if not isinstance(module, ModuleInstance):
+        return machine.unknown("forward of unknown", None, tuple(values.all()))
+    bound = bind(spec.forward, values)
+    kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
+    inputs: dict[str, list[Tensor]] = {}
+    for name, value in bound.items():
+        kinds[name] = kind_of(value)
+        tensors = tensors_in(machine, value, presume=True)
+        if tensors:
+            inputs[name] = tensors
+            if kinds[name] is ops.UNKNOWN:
+                kinds[name] = ops.TENSOR
+    for name in spec.parameters(kinds):
+        if name == "*":
+            inputs["*"] = [value.tensor for _, value in module.parameters()]
+            continue
+        parameter = machine.attribute(module, name) if name in module.attributes else None
+        if isinstance(parameter, TensorValue):
+            inputs[name] = [parameter.tensor]
+    behaviour = spec.behaviour(module.training, kinds)
+    result = run_behaviour(machine, spec.name, behaviour, inputs, bound)
+    if isinstance(result, TensorValue):
+        shape = _result_shape(spec, module.settings, inputs)
+        if shape is not UNDEFINED and result.tensor.shape is None:
+            result.tensor.shape = shape  # type: ignore[assignment]
+    return result
+
+
+def _result_shape(spec: ModuleSpec, settings: Mapping[str, Value], inputs: Mapping[str, list[Tensor]]) -> object:
+    short = spec.name.rpartition(".")[2]
+    source = inputs.get("input", [None])[0]
+    if short.endswith("Loss"):
+        reduction = settings.get("reduction", "mean")
+        if reduction in ("mean", "sum") and settings.get("reduce") is None:
+            return ()
+        return source.shape if reduction == "none" and source is not None and short in _ELEMENTWISE else UNDEFINED
+    if short == "Linear" and source is not None and source.shape:
+        width = settings.get("out_features")
+        return (*source.shape[:-1], width if isinstance(width, int) else None)
+    return UNDEFINED
+
+
+_ELEMENTWISE = frozenset({"MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"})
+
+
+# Containers
+
+
+class ContainerClass(ModuleClass):
+    """`Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`: submodules by number or name."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, [MODULE])
+
+    def create(self, machine: Machine) -> ContainerInstance:
+        return ContainerInstance(self)
+
+    def create_for(self, machine: Machine, subclass: object) -> ContainerInstance:
+        return ContainerInstance(subclass)  # type: ignore[arg-type]
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction(f"{self.name}.__init__", _fill)
+        if name == "forward" and self.name == "Sequential":
+            return NativeFunction("Sequential.forward", _chain)
+        return UNDEFINED
+
+
+class ContainerInstance(ModuleInstance):
+    """A container module; its items are the attributes named by `keys`, in order."""
+
+    __slots__ = ("keys", "open")
+
+    def __init__(self, cls: ModuleClass) -> None:
+        super().__init__(cls)
+        self.keys: list[str] = []
+        self.open = False
+
+    @property
+    def items(self) -> list[Value]:
+        return [self.attributes.get(key) for key in self.keys]
+
+    @property
+    def has_unknown_parts(self) -> bool:
+        return self.open or super().has_unknown_parts
+
+    def put(self, key: str, value: Value) -> None:
+        if key not in self.keys:
+            self.keys.append(key)
+        self.attributes[key] = _as_parameter(value) if self.cls.name.startswith("Parameter") else value
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        if self.open:
+            return None
+        return iter(list(self.keys)) if self.cls.name.endswith("Dict") else iter(self.items)
+
+    def length(self, machine: Machine) -> int | None:
+        return None if self.open else len(self.keys)
+
+    def truth(self, machine: Machine) -> bool | None:
+        return None if self.open else bool(self.keys)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        if isinstance(key, str) and key in self.keys:
+            return self.attributes[key]
+        if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
+            return self.attributes[self.keys[key]]
+        if isinstance(key, slice):
+            made = ContainerInstance(self.cls)  # type: ignore[arg-type]
+            for each in self.keys[key]:
+                made.put(str(len(made.keys)), self.attributes[each])
+            return made
+        items = self.items
+        if len(items) == 1:
+            return items[0]
+        return items[0] if items and not self.open else machine.unknown("item of a container", None, (self,))
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
+            self.attributes[self.keys[key]] = value
+        elif isinstance(key, str):
+            self.put(key, value)
+        else:
+            self.open = True
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return item in self.keys if isinstance(item, str) and not self.open else machine.unknown("membership")
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        method = _CONTAINER_METHODS.get(name)
+        if method is not None:
+            return NativeFunction(name, lambda m, a: method(m, self, a))
+        return super().native_attribute(machine, name)
+
+
+def _as_parameter(value: Value) -> Value:
+    if isinstance(value, TensorValue) and not value.tensor.is_parameter and value.tensor.node is None:
+        value.tensor.is_parameter = True
+        value.tensor.flag = True
+    return value
+
+
+def _fill(machine: Machine, arguments: Arguments) -> Value:
+    container, *values = arguments.positional
+    if not isinstance(container, ContainerInstance):
+        return None
+    if container.cls.find("__init__") is UNDEFINED:
+        return None
+    if len(values) == 1 and isinstance(values[0], Dict):
+        _put_dict(container, values[0])
+        return None
+    sequential = any(base.name == "Sequential" for base in container.cls.mro)
+    if not sequential and values:
+        items, container.open = sample(machine, values[0])
+        values = items
+    container.open = container.open or arguments.open
+    for value in values:
+        pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
+        key, part = (value[0], value[1]) if pair else (str(len(container.keys)), value)  # type: ignore[index]
+        container.put(str(key), part)
+    return None
+
+
+def _put_dict(container: ContainerInstance, values: Dict) -> None:
+    container.open = container.open or values.open
+    for key, value in values.entries.values():
+        if isinstance(key, str):
+            container.put(key, value)
+
+
+def _chain(machine: Machine, arguments: Arguments) -> Value:
+    container, value = arguments.positional[0], arguments.get(1, "input", None)
+    if not isinstance(container, ContainerInstance):
+        return machine.unknown("forward of unknown", None, (value,))
+    for item in container.items:
+        value = machine.call(item, Arguments([value]))
+    if container.open:
+        return machine.unknown("Sequential of unknown parts", None, (value,))
+    return value
+
+
+def _append(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
+    container.put(str(len(container.keys)), arguments.get(0, "module", None))
+    return container
+
+
+def _extend(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
+    items, more = sample(machine, arguments.get(0, "modules", ()))
+    container.open = container.open or more
+    for item in items:
+        container.put(str(len(container.keys)), item)
+    return container
+
+
+def _add_module(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "name", None)
+    if isinstance(name, str):
+        container.put(name, arguments.get(1, "module", None))
+    else:
+        container.put(str(len(container.keys)), arguments.get(1, "module", None))
+    return None
+
+
+def _update(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
+    values = arguments.get(0, "modules", None)
+    if isinstance(values, Dict):
+        _put_dict(container, values)
+    else:
+        container.open = True
+    return None
+
+
+_CONTAINER_METHODS: dict[str, Callable[[Machine, ContainerInstance, Arguments], Value]] = {
+    "append": _append,
+    "extend": _extend,
+    "add_module": _add_module,
+    "register_module": _add_module,
+    "update": _update,
+    "keys": lambda m, c, a: List(list(c.keys), open=c.open),
+    "values": lambda m, c, a: List(c.items, open=c.open),
+    "items": lambda m, c, a: List(list(zip(c.keys, c.items, strict=True)), open=c.open),
+}
+
+
+NAMES: Names = {
+    f"torch.nn.{name}": ContainerClass(name)
+    for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+}

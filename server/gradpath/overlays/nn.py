@@ -1,0 +1,286 @@
+"""`torch.nn.Module`: parameters, submodules, buffers, and the methods that every module has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import ModuleSpec
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import Dict, List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Cleared
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.tensor_value import TensorValue
+
+
+class ModuleInstance(Instance):
+    """A module. `settings` are the constructor arguments of a built-in one; `buffers` the names of its buffers."""
+
+    __slots__ = ("buffers", "settings", "spec", "training")
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.training: bool | None = True
+        self.spec: ModuleSpec | None = None
+        self.settings: dict[str, Value] = {}
+        self.buffers: set[str] = set()
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        if name == "training":
+            return machine.unknown("training", ("training", id(self)), ()) if self.training is None else self.training
+        method = _METHODS.get(name)
+        if method is not None:
+            return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))
+        return UNDEFINED
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        before = self.attributes.get(name)
+        if isinstance(before, TensorValue) and before.tensor.is_parameter and isinstance(value, TensorValue):
+            if not value.tensor.is_parameter:
+                raise AutogradError(FaultKind.PARAMETER_ASSIGNMENT, tensor=before.tensor)
+        if name == "training":
+            self.training = value if isinstance(value, bool) else None
+            return
+        super().set_attribute(machine, name, value)
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        own = self.cls.find("__call__")
+        if isinstance(own, Function):
+            return machine.call(own, arguments.shifted(self))
+        forward = machine.attribute(self, "forward")
+        return machine.call(forward, arguments)
+
+    def children(self) -> Iterator[tuple[str, ModuleInstance]]:
+        """The direct submodules by attribute name."""
+        for name, value in self.attributes.items():
+            if isinstance(value, ModuleInstance):
+                yield name, value
+
+    def modules(self, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, ModuleInstance]]:
+        """This module and all below it, each once."""
+        seen = set() if seen is None else seen
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield prefix, self
+        for name, child in self.children():
+            yield from child.modules(f"{prefix}.{name}" if prefix else name, seen)
+
+    def parameters(self) -> list[tuple[str, TensorValue]]:
+        """All parameters by qualified name, each once."""
+        found: dict[int, tuple[str, TensorValue]] = {}
+        for prefix, module in self.modules():
+            for name, value in module.attributes.items():
+                if isinstance(value, TensorValue) and value.tensor.is_parameter:
+                    found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
+        return list(found.values())
+
+    def named_buffers(self) -> list[tuple[str, Value]]:
+        return [
+            (f"{prefix}.{name}" if prefix else name, module.attributes[name])
+            for prefix, module in self.modules()
+            for name in sorted(module.buffers)
+            if name in module.attributes
+        ]
+
+    @property
+    def has_unknown_parts(self) -> bool:
+        """Whether it may have parameters that are not seen: an unknown submodule or base class."""
+        return any(
+            module.cls.open or any(isinstance(value, Unknown) for value in module.attributes.values())
+            for _, module in self.modules()
+        )
+
+
+class ModuleClass(Class):
+    """`torch.nn.Module` and the built-in classes below it."""
+
+    __slots__ = ()
+
+    def create(self, machine: Machine) -> Instance:
+        return ModuleInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return ModuleInstance(subclass)
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction("Module.__init__", lambda m, a: None)
+        method = _METHODS.get(name)
+        if method is None or self.name != "Module":
+            return UNDEFINED
+        return NativeFunction(
+            f"Module.{name}",
+            lambda m, a: (
+                method(m, a.positional[0], Arguments(a.positional[1:], a.keywords))
+                if a.positional and isinstance(a.positional[0], ModuleInstance)
+                else None
+            ),
+        )
+
+
+def tensors_of(values: list[tuple[str, TensorValue]]) -> tuple[Tensor, ...]:
+    """The tensors of named values."""
+    return tuple(value.tensor for _, value in values)
+
+
+Method = Callable[[Machine, ModuleInstance, Arguments], Value]
+
+
+def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return List([value for _, value in module.parameters()], open=module.has_unknown_parts)
+
+
+def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return List([(name, value) for name, value in module.parameters()], open=module.has_unknown_parts)
+
+
+def _set_training(value: bool) -> Method:
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        wanted = arguments.get(0, "mode", value) if value else False
+        for _, each in module.modules():
+            each.training = wanted if isinstance(wanted, bool) else None
+        return module
+
+    return method
+
+
+def _requires_grad(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    wanted = machine.decide(arguments.get(0, "requires_grad", True))
+    for _, value in module.parameters():
+        machine.autograd.set_requires_grad(value.tensor, wanted)
+    return module
+
+
+def _zero_grad(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    clear_gradients(machine, tensors_of(module.parameters()), arguments.get(0, "set_to_none", True))
+    return None
+
+
+def clear_gradients(machine: Machine, parameters: tuple[Tensor, ...], to_none: Value) -> None:
+    """`zero_grad`: drop the gradients, or with `set_to_none=False` zero them in place."""
+    for parameter in parameters:
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        if to_none is False:
+            if gradient.node is not None:
+                gradient.node = None
+            machine.autograd.bump(gradient, "torch.Tensor.zero_")
+        else:
+            parameter.grad = None
+    machine.emit(Cleared(parameters, machine.site()))
+
+
+def _convert(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return module
+
+
+def _double(dtype: str) -> Method:
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        for _, value in module.parameters():
+            value.tensor.dtype = dtype
+        return module
+
+    return method
+
+
+def _state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    result = Dict(open=module.has_unknown_parts)
+    for name, value in [*module.parameters(), *module.named_buffers()]:
+        if isinstance(value, TensorValue):
+            from_parameter = machine.autograd.alias(value.tensor, "state_dict", shares_version=True)
+            from_parameter.cut = None
+            result.store(name, from_parameter.handle or _wrapped(from_parameter))
+    return result
+
+
+def _wrapped(tensor: Tensor) -> TensorValue:
+    made = TensorValue(tensor)
+    tensor.handle = made
+    return made
+
+
+def _load_state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    for _, value in module.parameters():
+        machine.autograd.bump(value.tensor, "load_state_dict")
+    return machine.unknown("load_state_dict")
+
+
+def _apply(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    for _, each in list(module.modules()):
+        machine.call(arguments.get(0, "fn", None), Arguments([each]))
+    return module
+
+
+def _register_buffer(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "name", None)
+    if isinstance(name, str):
+        module.attributes[name] = arguments.get(1, "tensor", None)
+        module.buffers.add(name)
+    return None
+
+
+def _register(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "name", None)
+    if isinstance(name, str):
+        module.attributes[name] = arguments.get(1, "module", arguments.keywords.get("param"))
+    return None
+
+
+def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "target", None)
+    value: Value = module
+    for part in name.split(".") if isinstance(name, str) else ():
+        value = machine.attribute(value, part)
+    return value
+
+
+def _hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return machine.unknown("hook handle")
+
+
+_METHODS: dict[str, Method] = {
+    "parameters": _parameters,
+    "named_parameters": _named_parameters,
+    "buffers": lambda m, s, a: List([value for _, value in s.named_buffers()]),
+    "named_buffers": lambda m, s, a: List([(name, value) for name, value in s.named_buffers()]),
+    "children": lambda m, s, a: List([child for _, child in s.children()]),
+    "named_children": lambda m, s, a: List([(name, child) for name, child in s.children()]),
+    "modules": lambda m, s, a: List([module for _, module in s.modules()]),
+    "named_modules": lambda m, s, a: List([(name, module) for name, module in s.modules()]),
+    "train": _set_training(True),
+    "eval": _set_training(False),
+    "requires_grad_": _requires_grad,
+    "zero_grad": _zero_grad,
+    "to": _convert,
+    "cuda": _convert,
+    "cpu": _convert,
+    "float": _double("float32"),
+    "double": _double("float64"),
+    "half": _double("float16"),
+    "bfloat16": _double("bfloat16"),
+    "share_memory": _convert,
+    "state_dict": _state_dict,
+    "load_state_dict": _load_state_dict,
+    "apply": _apply,
+    "register_buffer": _register_buffer,
+    "register_parameter": _register,
+    "register_module": _register,
+    "add_module": _register,
+    "get_submodule": _get,
+    "get_parameter": _get,
+    "register_forward_hook": _hook,
+    "register_forward_pre_hook": _hook,
+    "register_full_backward_hook": _hook,
+    "extra_repr": lambda m, s, a: "",
+    "_get_name": lambda m, s, a: s.cls.name,
+    "compile": lambda m, s, a: None,
+}
+
+MODULE = ModuleClass("Module")
+
+
+NAMES: Names = {"torch.nn.Module": MODULE, "torch.nn.modules.module.Module": MODULE, "torch.nn.modules.Module": MODULE}

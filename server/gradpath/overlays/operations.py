@@ -1,0 +1,298 @@
+"""Calling an operation of the op table: arguments to tensors and kinds, outputs to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gradpath.autograd import ops
+from gradpath.autograd.ops import Behaviour, Op, Parameter
+from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.interpreter.containers import Dict, List, sample
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.namespace import Fields
+from gradpath.overlays.presumptions import presume_tensor
+from gradpath.overlays.tensor_value import DType, TensorValue, wrap
+
+
+def operation(op: Op, name: str) -> NativeFunction:
+    """The operation as a function value."""
+    return NativeFunction(name, lambda machine, arguments: call_operation(machine, op, arguments))
+
+
+def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
+    """Run an operation with the arguments of a Python call."""
+    bound = bind(op.parameters, arguments)
+    return run_operation(machine, op.name, op, bound)
+
+
+def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value]) -> Value:
+    """Run an operation with arguments by parameter name."""
+    inputs: dict[str, list[Tensor]] = {}
+    kinds: dict[str, object] = {}
+    tensor_parameters = _tensor_parameters(op)
+    for parameter, value in bound.items():
+        kinds[parameter] = kind_of(value)
+        tensors = tensors_in(machine, value, presume=parameter in tensor_parameters)
+        if tensors:
+            inputs[parameter] = tensors
+    behaviour = op.behaviour(kinds)
+    if machine.autograd.grad_enabled is False and "out" in bound:
+        inputs.pop("out", None)
+    return run_behaviour(machine, name, behaviour, inputs, bound)
+
+
+def run_behaviour(
+    machine: Machine, name: str, behaviour: Behaviour, inputs: dict[str, list[Tensor]], bound: Mapping[str, Value]
+) -> Value:
+    """Apply a behaviour to tensors; the value that Python code gets back."""
+    if behaviour.maybe_inplace and behaviour.inplace is None:
+        behaviour = replace(behaviour, saves={}, holds=frozenset())
+    if behaviour.inplace is not None and inputs.get(behaviour.inplace):
+        return wrap(machine.autograd.write(name, behaviour, behaviour.inplace, inputs))
+    count = _count(name, behaviour, inputs, bound)
+    if count is not None:
+        behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * count[0])
+    if not behaviour.outputs:
+        return machine.unknown(f"result of {name}", None, tuple(bound.values()))
+    results = machine.autograd.apply(name, behaviour, inputs)
+    _shape_results(name, behaviour, results, inputs, bound)
+    values = [wrap(result) for result in results]
+    if count is not None:
+        return tuple(values) if not count[1] else List(list(values), open=True)
+    return _returned(machine, behaviour, behaviour.returns, values, top=True)
+
+
+def _returned(
+    machine: Machine, behaviour: Behaviour, structure: ops.Structure, values: Sequence[Value], *, top: bool = False
+) -> Value:
+    match structure:
+        case None:
+            return None
+        case int():
+            return values[structure] if structure < len(values) else machine.unknown("output")
+        case tuple():
+            items = tuple(_returned(machine, behaviour, each, values) for each in structure)
+            if top and behaviour.fields:
+                return Fields(items, behaviour.fields)
+            return items
+        case _:
+            return values[0] if len(values) == 1 else List(list(values), open=True)
+
+
+def bind(parameters: Sequence[Parameter], arguments: Arguments) -> dict[str, Value]:
+    """Arguments by parameter name; what does not fit the signature is kept under its own name or dropped."""
+    bound: dict[str, Value] = {}
+    positional = list(arguments.positional)
+    for parameter in parameters:
+        if parameter.kind == "varargs":
+            if positional:
+                single = len(positional) == 1 and isinstance(positional[0], (tuple, List))
+                bound[parameter.name] = positional[0] if single else tuple(positional)
+                positional = []
+        elif parameter.kind == "positional" and positional:
+            bound[parameter.name] = positional.pop(0)
+    for name, value in arguments.keywords.items():
+        bound[_synonym(name, parameters)] = value
+    return bound
+
+
+_SYNONYMS = {"axis": "dim", "x": "input", "x1": "input", "x2": "other", "keepdims": "keepdim", "self": "input", "a": "input"}
+"""NumPy's names for parameters, which PyTorch accepts too."""
+
+
+def _synonym(name: str, parameters: Sequence[Parameter]) -> str:
+    if any(parameter.name == name for parameter in parameters):
+        return name
+    return _SYNONYMS.get(name, name)
+
+
+def kind_of(value: Value) -> object:
+    """What the op table's conditions see of an argument."""
+    match value:
+        case TensorValue():
+            return ops.TENSOR
+        case Unknown():
+            return ops.UNKNOWN if value.tensor is None else ops.TENSOR
+        case DType():
+            return f"torch.{value.name}"
+        case tuple() | List() | range():
+            return ops.SEQUENCE
+        case Object():
+            return ops.OBJECT
+        case _:
+            return value
+
+
+def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: int = 3) -> list[Tensor]:
+    """The tensors in a value, in order; with `presume` an unknown counts as one."""
+    match value:
+        case TensorValue():
+            return [value.tensor]
+        case Unknown():
+            if isinstance(value.tensor, TensorValue):
+                return [value.tensor.tensor]
+            return [presume_tensor(machine, value).tensor] if presume else []
+        case tuple() | List() | Fields() | Dict() if depth > 0:
+            parts = value if isinstance(value, tuple) else value.parts()
+            return [t for part in parts for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
+        case Object() if presume and depth > 0 and value.type_name() == "generator":
+            items, _ = sample(machine, value)
+            return [t for part in items for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
+        case _:
+            return []
+
+
+_TENSOR_PARAMETERS: dict[str, frozenset[str]] = {}
+
+
+def _tensor_parameters(op: Op) -> frozenset[str]:
+    """The parameters through which a gradient can flow, or which are saved."""
+    known = _TENSOR_PARAMETERS.get(op.name)
+    if known is None:
+        behaviour = op.behaviour({parameter.name: ops.TENSOR for parameter in op.parameters[:1]})
+        names: set[str] = set()
+        for output in behaviour.outputs:
+            names |= output.grad | output.maybe_grad
+        for table in (behaviour.saves, behaviour.maybe_saves):
+            names |= {name for name in table if not name.startswith("out")}
+        known = _TENSOR_PARAMETERS[op.name] = frozenset(names)
+    return known
+
+
+def _count(
+    name: str, behaviour: Behaviour, inputs: Mapping[str, Sequence[Tensor]], bound: Mapping[str, Value]
+) -> tuple[int, bool] | None:
+    """How many tensors a `chunk`, `split` or `unbind` gives, and whether that is a guess; None for other operations."""
+    if behaviour.returns != "*":
+        return None
+    source = next((tensors[0] for tensors in inputs.values() if tensors), None)
+    for value in (bound.get("chunks"), bound.get("sections")):
+        if isinstance(value, int):
+            return value, False
+    for parameter in ("split_size_or_sections", "split_size", "indices_or_sections", "tensor_indices_or_sections"):
+        value = bound.get(parameter)
+        if isinstance(value, (tuple, List)):
+            return len(value if isinstance(value, tuple) else value.items), False
+        if isinstance(value, int) and name.endswith("split") and "indices" in parameter:
+            return value, False
+    dimension = bound.get("dim", 0)
+    if source is not None and source.shape and isinstance(dimension, int) and -len(source.shape) <= dimension < len(source.shape):
+        size = source.shape[dimension]
+        each = bound.get("split_size_or_sections", bound.get("split_size"))
+        if size is not None and 0 < size <= 16 and name.endswith("unbind"):
+            return size, False
+        if size is not None and isinstance(each, int) and each > 0 and -(-size // each) <= 16:
+            return -(-size // each), False
+    multiple = len(bound.get("tensors", ())) if isinstance(bound.get("tensors"), tuple) else 0  # type: ignore[arg-type]
+    if multiple:
+        return multiple, False
+    return 3, True
+
+
+def _shape_results(
+    name: str,
+    behaviour: Behaviour,
+    results: Sequence[Tensor],
+    inputs: Mapping[str, Sequence[Tensor]],
+    bound: Mapping[str, Value],
+) -> None:
+    """Sizes that hang on plain arguments: reductions over a dimension, views."""
+    source = next((tensors[0] for tensors in inputs.values() if tensors), None)
+    if source is None:
+        return
+    for output, result in zip(behaviour.outputs, results, strict=False):
+        if output.shape == "reduce":
+            result.shape = _reduced(source.shape, bound.get("dim"), bound.get("keepdim", False))
+    short = name.rpartition(".")[2]
+    rule = _VIEW_SHAPES.get(short)
+    if rule is not None and len(results) == 1 and results[0] is not source:
+        results[0].shape = rule(source.shape, bound)
+    if short in ("expand", "expand_as") and results[0] is not source:
+        results[0].expanded = source.shape is not None and results[0].shape != source.shape
+    if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
+        results[0].contiguous = None
+    for parameter in ("dtype",):
+        value = bound.get(parameter)
+        if isinstance(value, DType):
+            for result in results:
+                if result is not source:
+                    result.dtype = value.name
+
+
+def _reduced(shape: Shape | None, dim: Value, keep: Value) -> Shape | None:
+    if dim is None or dim is UNDEFINED:
+        return () if keep is not True else None
+    if shape is None or not isinstance(dim, (int, tuple, List)):
+        return None
+    dims = [dim] if isinstance(dim, int) else list(dim if isinstance(dim, tuple) else dim.items)
+    if not dims or not all(isinstance(each, int) for each in dims) or not shape:
+        return None
+    positions = {each % len(shape) for each in dims if isinstance(each, int)}
+    if keep is True:
+        return tuple(1 if index in positions else size for index, size in enumerate(shape))
+    return tuple(size for index, size in enumerate(shape) if index not in positions)
+
+
+def _viewed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    sizes = next((bound[name] for name in ("shape", "size", "sizes") if name in bound), UNDEFINED)
+    if isinstance(sizes, int):
+        sizes = (sizes,)
+    items = sizes if isinstance(sizes, tuple) else sizes.items if isinstance(sizes, List) else None
+    if items is None:
+        return None
+    known = [size if isinstance(size, int) and size >= 0 else None for size in items]
+    if shape is not None and None not in shape and known.count(None) == 1 and -1 in [s for s in items if isinstance(s, int)]:
+        total = 1
+        for size in shape:
+            total *= size or 1
+        rest = 1
+        for size in known:
+            rest *= size if size else 1
+        known[known.index(None)] = total // rest if rest else None
+    return tuple(known)
+
+
+def _expanded(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    sizes = _viewed(None, bound)
+    if sizes is None or shape is None:
+        return None
+    padded = (1,) * (len(sizes) - len(shape)) + tuple(shape)
+    return tuple(old if new is None else new for old, new in zip(padded, sizes, strict=False))
+
+
+def _unsqueezed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    dim = bound.get("dim")
+    if shape is None or not isinstance(dim, int):
+        return None
+    position = dim if dim >= 0 else dim + len(shape) + 1
+    return (*shape[:position], 1, *shape[position:])
+
+
+def _squeezed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    if shape is None or None in shape:
+        return None
+    dim = bound.get("dim")
+    if dim is None:
+        return tuple(size for size in shape if size != 1)
+    if not isinstance(dim, int) or not shape:
+        return None
+    position = dim % len(shape)
+    return tuple(size for index, size in enumerate(shape) if index != position or size != 1)
+
+
+def _transposed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    return tuple(reversed(shape)) if shape is not None and len(shape) <= 2 else None
+
+
+_VIEW_SHAPES = {
+    "view": _viewed,
+    "reshape": _viewed,
+    "expand": _expanded,
+    "unsqueeze": _unsqueezed,
+    "squeeze": _squeezed,
+    "t": _transposed,
+    "T": _transposed,
+    "flatten": lambda shape, bound: None,
+}

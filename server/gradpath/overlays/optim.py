@@ -1,0 +1,265 @@
+"""`torch.optim`: which parameters an optimizer has, what `step()` writes, what `zero_grad()` clears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import Dict, List, iterate, sample
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Stepped
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.nn import clear_gradients
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+CLASSES = (
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "Adagrad",
+    "Adadelta",
+    "ASGD",
+    "SparseAdam",
+    "Adafactor",
+    "Muon",
+    "LBFGS",
+)
+
+
+class OptimizerInstance(Instance):
+    """An optimizer; `open` says that it has parameters that are not seen, which came from `sources`."""
+
+    __slots__ = ("groups", "open", "silent", "sources")
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.groups = List([])
+        self.open = False
+        self.silent = False
+        self.sources: list[Value] = []
+        self.attributes["param_groups"] = self.groups
+        self.attributes["state"] = Dict(open=True)
+
+    def parameters(self) -> list[Tensor]:
+        """The tensors that `step()` updates."""
+        found: list[Tensor] = []
+        for group in self.groups.items:
+            parameters = group.look_up("params") if isinstance(group, Dict) else None
+            for value in parameters.items if isinstance(parameters, List) else ():
+                if isinstance(value, TensorValue):
+                    found.append(value.tensor)
+        return found
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        method = _METHODS.get(name)
+        if method is not None:
+            return NativeFunction(f"Optimizer.{name}", lambda m, a: method(m, self, a))
+        return UNDEFINED
+
+
+class OptimizerClass(Class):
+    """`torch.optim.Optimizer` and the built-in optimizers."""
+
+    __slots__ = ()
+
+    def create(self, machine: Machine) -> Instance:
+        return OptimizerInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return OptimizerInstance(subclass)
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction(f"{self.name}.__init__", _initialise)
+        method = _METHODS.get(name) if self.name != "Optimizer" or name != "step" else None
+        if method is None:
+            return UNDEFINED
+        return NativeFunction(
+            f"{self.name}.{name}",
+            lambda m, a: (
+                method(m, a.positional[0], Arguments(a.positional[1:], a.keywords))
+                if a.positional and isinstance(a.positional[0], OptimizerInstance)
+                else None
+            ),
+        )
+
+
+def _initialise(machine: Machine, arguments: Arguments) -> Value:
+    optimizer, *rest = arguments.positional
+    if not isinstance(optimizer, OptimizerInstance):
+        return None
+    named = Arguments(rest, arguments.keywords)
+    parameters = named.get(0, "params", UNDEFINED)
+    if parameters is UNDEFINED:
+        optimizer.open = True
+        return None
+    if isinstance(parameters, TensorValue):
+        raise machine.error("TypeError", "params argument given to the optimizer should be an iterable of Tensors")
+    defaults = named.get(1, "defaults") if optimizer.cls.find("step") is not UNDEFINED else UNDEFINED
+    settings = dict(arguments.keywords)
+    if isinstance(defaults, Dict):
+        settings.update({key: value for key, value in defaults.entries.values() if isinstance(key, str)})
+    elif rest[1:]:
+        settings.setdefault("lr", rest[1])
+    settings.pop("params", None)
+    optimizer.silent = settings.get("fused") is True
+    _add(machine, optimizer, parameters, settings)
+    if not optimizer.open and not optimizer.parameters():
+        raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
+    return None
+
+
+def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, settings: dict[str, Value]) -> None:
+    if isinstance(parameters, Unknown):
+        optimizer.open = True
+        optimizer.sources.append(parameters)
+        _group(machine, optimizer, [], settings, open=True)
+        return
+    items, more = sample(machine, parameters)
+    if more:
+        optimizer.open = True
+        optimizer.sources.append(parameters)
+    plain: list[Value] = []
+    for item in items:
+        if isinstance(item, Dict):
+            own = {key: value for key, value in item.entries.values() if isinstance(key, str)}
+            group = own.pop("params", List([]))
+            if isinstance(group, TensorValue):
+                group = List([group])
+            _add(machine, optimizer, group, {**settings, **own})
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], TensorValue):
+            plain.append(item[1])
+        elif isinstance(item, Unknown):
+            optimizer.open = True
+            optimizer.sources.append(item)
+        else:
+            plain.append(item)
+    if plain or not optimizer.groups.items:
+        _group(machine, optimizer, plain, settings, open=more)
+
+
+def _group(
+    machine: Machine, optimizer: OptimizerInstance, items: list[Value], settings: dict[str, Value], *, open: bool
+) -> None:
+    for item in items:
+        if isinstance(item, TensorValue) and item.tensor.certain and not machine.autograd.is_leaf(item.tensor):
+            if not item.tensor.aliasing_unsure and not item.tensor.retains_grad:
+                raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
+    group = Dict()
+    group.store("params", List(items, open=open))
+    group.store("lr", 0.001)
+    for name, value in settings.items():
+        group.store(name, value)
+    group.open = True
+    optimizer.groups.items.append(group)
+
+
+Method = Callable[[Machine, OptimizerInstance, Arguments], Value]
+
+
+def step(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    """`step(closure=None)`: writes every parameter that has a gradient; LBFGS asks the closure again and again."""
+    closure = arguments.get(0, "closure", None)
+    result: Value = None
+    if optimizer.cls.is_subclass(_LBFGS):
+        if closure is None:
+            raise machine.error("TypeError", "LBFGS.step() missing 1 required positional argument: 'closure'")
+        for _ in range(2):
+            result = _evaluate(machine, closure)
+            write_parameters(machine, optimizer)
+        return result
+    if closure is not None:
+        result = _evaluate(machine, closure)
+    write_parameters(machine, optimizer)
+    return result
+
+
+def _evaluate(machine: Machine, closure: Value) -> Value:
+    with machine.autograd.mode(grad=True):
+        return machine.call(closure, Arguments())
+
+
+def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
+    """Count a write to each parameter that has a gradient; fused optimizers write unseen."""
+    updated = [tensor for tensor in optimizer.parameters() if tensor.grad is not None]
+    if not optimizer.silent:
+        for tensor in dict.fromkeys(updated):
+            machine.autograd.bump(tensor, "step")
+    machine.emit(Stepped(optimizer, tuple(updated), machine.site()))
+
+
+def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    clear_gradients(machine, tuple(optimizer.parameters()), arguments.get(0, "set_to_none", True))
+    return None
+
+
+def _add_param_group(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    group = arguments.get(0, "param_group", None)
+    if isinstance(group, Dict):
+        settings = {key: value for key, value in group.entries.values() if isinstance(key, str)}
+        parameters = settings.pop("params", List([]))
+        _add(machine, optimizer, List([parameters]) if isinstance(parameters, TensorValue) else parameters, settings)
+    return None
+
+
+_METHODS: dict[str, Method] = {
+    "step": step,
+    "zero_grad": _zero_grad,
+    "add_param_group": _add_param_group,
+    "state_dict": lambda m, o, a: m.unknown("optimizer state"),
+    "load_state_dict": lambda m, o, a: None,
+    "train": lambda m, o, a: None,
+    "eval": lambda m, o, a: None,
+}
+
+_OPTIMIZER = OptimizerClass("Optimizer")
+_BUILT_IN = {name: OptimizerClass(name, [_OPTIMIZER]) for name in CLASSES}
+_LBFGS = _BUILT_IN["LBFGS"]
+
+
+def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
+    """The tensors of a `parameters` argument: one tensor or an iterable of them."""
+    if isinstance(parameters, TensorValue):
+        return [parameters.tensor]
+    if isinstance(parameters, Unknown) or parameters is None:
+        return []
+    host, endless = iterate(machine, parameters)
+    return [] if endless else [item.tensor for item in host if isinstance(item, TensorValue)]
+
+
+def _clip(machine: Machine, arguments: Arguments) -> Value:
+    """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
+    for tensor in gradients_of(machine, arguments.get(0, "parameters", None)):
+        if tensor.grad is not None:
+            machine.autograd.bump(tensor.grad, "clip")
+    return wrap(machine.autograd.tensor(shape=()))
+
+
+def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
+    tensors = gradients_of(machine, arguments.get(0, "parameters", None))
+    cat = machine.library.module(machine, "torch.cat")
+    views = [wrap(machine.autograd.view(tensor, "torch.Tensor.view")) for tensor in tensors]
+    return machine.call(cat, Arguments([List(list(views))]))
+
+
+def _nothing(machine: Machine, arguments: Arguments) -> Value:
+    return None
+
+
+NAMES: Names = {
+    "torch.optim.Optimizer": _OPTIMIZER,
+    "torch.optim.optimizer.Optimizer": _OPTIMIZER,
+    **{f"torch.optim.{name}": cls for name, cls in _BUILT_IN.items()},
+    "torch.nn.utils.clip_grad_norm_": _clip,
+    "torch.nn.utils.clip_grad_value_": _clip,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": _clip,
+    "torch.nn.utils.parameters_to_vector": _parameters_to_vector,
+    "torch.nn.utils.vector_to_parameters": _nothing,
+}

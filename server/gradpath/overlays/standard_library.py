@@ -1,0 +1,374 @@
+"""Python's standard library, as far as training code hangs values on it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import Dict, Iteration, List, extend, iterate, sample, sequence, update
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Function,
+    Instance,
+    NativeFunction,
+    Object,
+    Value,
+)
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.nn import ModuleInstance
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
+
+
+def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = None) -> Value:
+    """`copy.deepcopy`; PyTorch refuses tensors that have a grad_fn."""
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return seen[id(value)]
+    match value:
+        case TensorValue():
+            seen[id(value)] = made = _copied_tensor(machine, value)
+            return made
+        case tuple():
+            return tuple(deep_copy(machine, part, seen) for part in value)
+        case List():
+            seen[id(value)] = copied = List([], open=value.open)
+            copied.items.extend(deep_copy(machine, part, seen) for part in value.items)
+            return copied
+        case Dict():
+            result = Dict(open=value.open)
+            seen[id(value)] = result
+            for key, part in value.entries.values():
+                result.store(key, deep_copy(machine, part, seen))
+            return result
+        case Instance():
+            return _copied_instance(machine, value, seen)
+        case _:
+            return value
+
+
+def _copied_tensor(machine: Machine, value: TensorValue) -> TensorValue:
+    source = value.tensor
+    if source.node is not None and source.certain and not source.aliasing_unsure:
+        raise AutogradError(FaultKind.DEEPCOPY, tensor=source)
+    made = machine.autograd.tensor(requires_grad=source.flag, shape=source.shape, dtype=source.dtype)
+    made.is_parameter = source.is_parameter
+    return wrap(made)
+
+
+def _copied_instance(machine: Machine, value: Instance, seen: dict[int, Value]) -> Instance:
+    made = value.cls.create(machine)
+    seen[id(value)] = made
+    if isinstance(value, ModuleInstance) and isinstance(made, ModuleInstance):
+        made.training, made.spec, made.settings = value.training, value.spec, value.settings
+        made.buffers = set(value.buffers)
+    keys = getattr(value, "keys", None)
+    if isinstance(keys, list):
+        made.keys = list(keys)  # type: ignore[attr-defined]
+    for name, part in value.attributes.items():
+        made.attributes[name] = deep_copy(machine, part, seen)
+    return made
+
+
+def _partial(machine: Machine, arguments: Arguments) -> Value:
+    function, *first = arguments.positional
+    fixed = dict(arguments.keywords)
+
+    def call(machine: Machine, more: Arguments) -> Value:
+        return machine.call(function, Arguments([*first, *more.positional], {**fixed, **more.keywords}, more.open))
+
+    return NativeFunction("partial", call)
+
+
+def _same(machine: Machine, arguments: Arguments) -> Value:
+    return arguments.get(0, "x", None)
+
+
+def _transparent(machine: Machine, arguments: Arguments) -> Value:
+    """A decorator that gives back what it decorates, with or without arguments of its own."""
+    first = arguments.get(0, "f")
+    if isinstance(first, (Function, NativeFunction, Class)):
+        return first
+    return NativeFunction("decorator", _same)
+
+
+def _reduce(machine: Machine, arguments: Arguments) -> Value:
+    function, source = arguments.get(0, "function", None), arguments.get(1, "iterable", ())
+    items, _ = sample(machine, source)
+    start = arguments.get(2, "initial")
+    if start is UNDEFINED:
+        if not items:
+            return machine.unknown("reduce")
+        start, items = items[0], items[1:]
+    for item in items:
+        start = machine.call(function, Arguments([start, item]))
+    return start
+
+
+def _chain(machine: Machine, arguments: Arguments) -> Value:
+    pairs = [iterate(machine, value) for value in arguments.positional]
+    hosts: list[Iterator[Value]] = []
+    for host, endless in pairs:
+        hosts.append(itertools.islice(host, 2) if endless else host)
+    if any(endless for _, endless in pairs):
+        return List(list(itertools.chain(*hosts)), open=True)
+    return Iteration(itertools.chain(*hosts))
+
+
+def _chain_all(machine: Machine, arguments: Arguments) -> Value:
+    items, _ = sample(machine, arguments.get(0, "iterable", ()))
+    return _chain(machine, Arguments(items))
+
+
+def _cycle(machine: Machine, arguments: Arguments) -> Value:
+    host, endless = iterate(machine, arguments.get(0, "iterable", ()))
+    return Iteration(host if endless else itertools.cycle(host), endless=True)
+
+
+def _count(machine: Machine, arguments: Arguments) -> Value:
+    start = arguments.get(0, "start", 0)
+    return Iteration(itertools.count(start if isinstance(start, int) else 0), endless=True)
+
+
+def _islice(machine: Machine, arguments: Arguments) -> Value:
+    source, *bounds = arguments.positional
+    host, endless = iterate(machine, source)
+    if all(bound is None or isinstance(bound, int) for bound in bounds) and bounds:
+        return Iteration(itertools.islice(host, *bounds))  # type: ignore[arg-type]
+    return Iteration(host, endless=endless)
+
+
+def _product(machine: Machine, arguments: Arguments) -> Value:
+    lists = [sequence(machine, value) for value in arguments.positional]
+    if any(items is None for items in lists):
+        return machine.unknown("product")
+    return List(list(itertools.islice(itertools.product(*(items or [] for items in lists)), 256)))
+
+
+def _deque(machine: Machine, arguments: Arguments) -> Value:
+    made = List([])
+    if arguments.positional:
+        extend(machine, made, arguments.positional[0])
+    made.open = made.open or "maxlen" in arguments.keywords
+    return made
+
+
+def _ordered(machine: Machine, arguments: Arguments) -> Value:
+    made = Dict(open=arguments.open)
+    update(machine, made, arguments)
+    return made
+
+
+def _defaultdict(machine: Machine, arguments: Arguments) -> Value:
+    made = Dict()
+    made.default = arguments.get(0, "default_factory", UNDEFINED)
+    if made.default is None:
+        made.default = UNDEFINED
+    return made
+
+
+def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
+    names = arguments.get(1, "field_names", "")
+    if isinstance(names, str):
+        fields = names.replace(",", " ").split()
+    else:
+        fields = [item for item in sequence(machine, names) or [] if isinstance(item, str)]
+    title = arguments.get(0, "typename", "Tuple")
+    return record_class(title if isinstance(title, str) else "Tuple", fields, {})
+
+
+class RecordInstance(Instance):
+    """A named tuple or dataclass instance: iterates over its fields where it is a tuple."""
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        fields = self.cls.members.get("_fields")
+        if isinstance(fields, tuple):
+            return iter([self.attributes.get(str(name)) for name in fields])
+        return super().iterate(machine)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        fields = self.cls.members.get("_fields")
+        if isinstance(fields, tuple) and isinstance(key, int) and -len(fields) <= key < len(fields):
+            return self.attributes.get(str(fields[key]))
+        return super().item(machine, key)
+
+
+class RecordClass(Class):
+    """A class whose `__init__` stores its fields."""
+
+    __slots__ = ()
+
+    def create(self, machine: Machine) -> Instance:
+        return RecordInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return RecordInstance(subclass)
+
+
+def record_class(name: str, fields: list[str], defaults: dict[str, Value]) -> Class:
+    """A named-tuple class."""
+    made = RecordClass(name)
+    made.members["_fields"] = tuple(fields)
+    made.members["__match_args__"] = tuple(fields)
+    made.members["__init__"] = NativeFunction("__init__", lambda m, a: _store_fields(m, fields, defaults, a))
+    return made
+
+
+def _store_fields(machine: Machine, fields: list[str], defaults: dict[str, Value], arguments: Arguments) -> Value:
+    instance, *values = arguments.positional
+    if not isinstance(instance, Instance):
+        return None
+    for index, name in enumerate(fields):
+        if index < len(values):
+            value = values[index]
+        elif name in arguments.keywords:
+            value = arguments.keywords[name]
+        elif name in defaults:
+            default = defaults[name]
+            value = machine.call(default.factory, Arguments()) if isinstance(default, _Field) else default
+        else:
+            value = machine.unknown("field", ("field", id(instance), name), ())
+        instance.attributes[name] = value
+    after = instance.cls.find("__post_init__")
+    if isinstance(after, Function):
+        machine.call(after, Arguments([instance]))
+    return None
+
+
+class _Field(Object):
+    __slots__ = ("factory",)
+
+    def __init__(self, factory: Value) -> None:
+        self.factory = factory
+
+
+def _field(machine: Machine, arguments: Arguments) -> Value:
+    if "default_factory" in arguments.keywords:
+        return _Field(arguments.keywords["default_factory"])
+    return arguments.keywords.get("default", _Field(NativeFunction("missing", lambda m, a: m.unknown("field"))))
+
+
+def _dataclass(machine: Machine, arguments: Arguments) -> Value:
+    cls = arguments.get(0, "cls")
+    if not isinstance(cls, Class):
+        return NativeFunction("dataclass", lambda m, a: _dataclass(m, a))
+    names: list[str] = []
+    defaults: dict[str, Value] = {}
+    for each in reversed(cls.mro):
+        if each.node is None:
+            continue
+        for statement in each.node.body:
+            target = getattr(statement, "target", None)
+            name = getattr(target, "id", None)
+            if isinstance(name, str) and type(statement).__name__ == "AnnAssign":
+                if name not in names:
+                    names.append(name)
+                if name in each.members:
+                    defaults[name] = each.members[name]
+    if "__init__" not in cls.members:
+        cls.members["__init__"] = NativeFunction("__init__", lambda m, a: _store_fields(m, names, defaults, a))
+    cls.members.setdefault("__match_args__", tuple(names))
+    return cls
+
+
+class _Swallow(Context):
+    """`contextlib.suppress`, `pytest.raises`: exceptions end here."""
+
+    __slots__ = ()
+
+    def leave(self, machine: Machine, raised: Raised | None) -> bool:
+        return raised is not None
+
+
+class _Given(Context):
+    """`contextlib.nullcontext(value)`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def enter(self, machine: Machine) -> Value:
+        return self.value
+
+
+def _context_manager(machine: Machine, arguments: Arguments) -> Value:
+    return arguments.get(0, "func", None)
+
+
+def _math(name: str) -> Callable[[Machine, Arguments], Value]:
+    function = getattr(math, name)
+
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        if all(isinstance(value, (int, float)) for value in arguments.positional):
+            try:
+                result: Value = function(*arguments.positional)
+                return result
+            except (ValueError, OverflowError, TypeError):
+                return machine.unknown("arithmetic that fails")
+        number = next((value for value in arguments.positional if isinstance(value, TensorNumber)), None)
+        if number is not None:
+            return number
+        return machine.unknown(f"math.{name}", None, tuple(arguments.positional))
+
+    return call
+
+
+NAMES: Names = {
+    "copy.deepcopy": lambda machine, arguments: deep_copy(machine, arguments.get(0, "x", None)),
+    "copy.copy": _same,
+    "functools.partial": _partial,
+    "functools.reduce": _reduce,
+    "functools.wraps": lambda machine, arguments: NativeFunction("wraps", _same),
+    "functools.lru_cache": _transparent,
+    "functools.cache": _transparent,
+    "functools.cached_property": lambda machine, arguments: machine.call(machine.builtins["property"], arguments),
+    "itertools.chain": _chain,
+    "itertools.chain.from_iterable": _chain_all,
+    "itertools.cycle": _cycle,
+    "itertools.count": _count,
+    "itertools.islice": _islice,
+    "itertools.product": _product,
+    "itertools.repeat": lambda machine, arguments: Iteration(
+        itertools.repeat(arguments.get(0, "object", None)), endless=True
+    ),
+    "collections.deque": _deque,
+    "collections.OrderedDict": _ordered,
+    "collections.defaultdict": _defaultdict,
+    "collections.Counter": lambda machine, arguments: Dict(open=True),
+    "collections.namedtuple": _namedtuple,
+    "typing.NamedTuple": RecordClass("NamedTuple"),
+    "dataclasses.dataclass": _dataclass,
+    "dataclasses.field": _field,
+    "contextlib.suppress": lambda machine, arguments: _Swallow(),
+    "contextlib.nullcontext": lambda machine, arguments: _Given(arguments.get(0, "enter_result", None)),
+    "contextlib.contextmanager": _context_manager,
+    "pytest.raises": lambda machine, arguments: _Swallow(),
+    "abc.ABC": Class("ABC"),
+    "abc.abstractmethod": _same,
+    "typing.TYPE_CHECKING": False,
+    "typing.Generic": Class("Generic"),
+    "typing.Protocol": Class("Protocol"),
+    "tqdm.tqdm": lambda machine, arguments: _progress(machine, arguments),
+    "tqdm.auto.tqdm": lambda machine, arguments: _progress(machine, arguments),
+    "tqdm.notebook.tqdm": lambda machine, arguments: _progress(machine, arguments),
+    "tqdm.trange": lambda machine, arguments: machine.call(machine.builtins["range"], Arguments(arguments.positional)),
+    **{
+        f"math.{name}": _math(name)
+        for name in ("sqrt", "log", "exp", "floor", "ceil", "cos", "sin", "pow", "log2", "log10", "prod", "fabs", "tanh")
+    },
+    "math.pi": math.pi,
+    "math.inf": math.inf,
+}
+
+
+def _progress(machine: Machine, arguments: Arguments) -> Value:
+    source = arguments.get(0, "iterable", None)
+    return machine.unknown("tqdm") if source is None else source
+
+

@@ -1,0 +1,508 @@
+"""What tensors do in Python code: attributes, methods, operators, indexing. The op table does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gradpath.autograd import backward as engine
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.indexing import get_item, set_item
+from gradpath.overlays.operations import call_operation, run_operation, tensors_in
+from gradpath.overlays.presumptions import presume_tensor
+from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, wrap
+
+Method = Callable[[Machine, TensorValue, Arguments], Value]
+
+
+def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`Tensor.backward(gradient, retain_graph, create_graph, inputs)`."""
+    gradient = arguments.get(0, "gradient", None)
+    retain = arguments.get(1, "retain_graph", None)
+    create = arguments.get(2, "create_graph", False)
+    inputs = arguments.get(3, "inputs", None)
+    engine.backward(
+        machine.autograd,
+        [value.tensor],
+        retain=keeps(machine, retain),
+        create_graph=keeps(machine, create) is True,
+        inputs=None if inputs is None else tensors_in(machine, inputs),
+        seeded=gradient is not None,
+        seeds=tensors_in(machine, gradient),
+    )
+    return None
+
+
+def keeps(machine: Machine, value: Value) -> bool | None:
+    """A flag such as `retain_graph`: None where it was not given; an unknown one is decided by the path."""
+    return None if value is None else machine.decide(value)
+
+
+def _requires_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    wanted = arguments.get(0, "requires_grad", True)
+    machine.autograd.set_requires_grad(value.tensor, machine.decide(wanted))
+    return value
+
+
+def _detach_(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    machine.autograd.detach_in_place(value.tensor)
+    return value
+
+
+def _retain_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    if not value.tensor.requires_grad:
+        raise AutogradError(FaultKind.RETAIN_NO_GRAD, tensor=value.tensor)
+    value.tensor.retains_grad = not machine.autograd.is_leaf(value.tensor)
+    return None
+
+
+def _register_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    if not value.tensor.requires_grad:
+        raise AutogradError(FaultKind.HOOK_NO_GRAD, tensor=value.tensor)
+    return machine.unknown("hook handle")
+
+
+def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    if arguments.get(0, "force", False) is not True:
+        refuse_numpy(machine, value.tensor)
+    return machine.unknown("numpy array", ("numpy", id(value.tensor)), (value,))
+
+
+def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
+    """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
+    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain:
+        raise AutogradError(FaultKind.NUMPY, tensor=tensor)
+
+
+def _number(how: str) -> Method:
+    return lambda machine, value, arguments: number_from(machine, value, how)
+
+
+def _tolist(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    shape = value.tensor.shape
+    return number_from(machine, value, "item") if shape == () else List([number_from(machine, value, "item")], open=True)
+
+
+def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    sizes = _shape(machine, value.tensor)
+    dimension = arguments.get(0, "dim")
+    if dimension is UNDEFINED:
+        return sizes
+    if isinstance(sizes, tuple) and isinstance(dimension, int) and -len(sizes) <= dimension < len(sizes):
+        return sizes[dimension]
+    return machine.unknown("size", ("size", id(value.tensor), dimension), (value,))
+
+
+def _shape(machine: Machine, tensor: Tensor) -> Value:
+    if tensor.shape is None:
+        return machine.unknown("shape", ("shape", id(tensor)), ())
+    return tuple(
+        machine.unknown("size", ("size", id(tensor), index), ()) if size is None else size
+        for index, size in enumerate(tensor.shape)
+    )
+
+
+def _dim(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    shape = value.tensor.shape
+    return machine.unknown("dim", ("dim", id(value.tensor)), (value,)) if shape is None else len(shape)
+
+
+def _numel(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    shape = value.tensor.shape
+    if shape is None or None in shape:
+        return machine.unknown("numel", ("numel", id(value.tensor)), (value,))
+    total = 1
+    for size in shape:
+        total *= size or 0
+    return total
+
+
+_KINDS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+}
+
+
+def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool) -> Value:
+    """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
+
+    `moved` says that it may go to another device, of which the source does not tell whether it is another.
+    """
+    tensor = value.tensor
+    if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
+        if tensor.dtype == dtype and not moved:
+            return value
+        return _cut(machine, tensor, name, dtype)
+    same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
+    if same and not moved:
+        return value
+    op = find_op("torch.clone")
+    assert op is not None
+    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
+    if isinstance(made, TensorValue):
+        made.tensor.dtype = dtype or tensor.dtype
+        made.tensor.aliasing_unsure = bool(same is None or (same and moved))
+        if made.tensor.node is not None and same is not False:
+            made.tensor.certain = not made.tensor.aliasing_unsure
+    return made
+
+
+def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
+    op = find_op("torch.zeros_like")
+    assert op is not None
+    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": wrap(tensor)})
+    if isinstance(made, TensorValue):
+        made.tensor.dtype = dtype
+        made.tensor.shape = tensor.shape
+    return made
+
+
+def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    dtype: str | None = None
+    moved = False
+    for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
+        match each:
+            case DType():
+                dtype = each.name
+            case TensorValue():
+                dtype = each.tensor.dtype
+                moved = moved or each.tensor.device != value.tensor.device
+            case str():
+                moved = moved or each != value.tensor.device
+            case Device():
+                moved = moved or each.kind is None or each.kind != value.tensor.device
+            case Unknown():
+                moved = True
+    if arguments.keywords.get("copy") is True:
+        op = find_op("torch.clone")
+        assert op is not None
+        return run_operation(machine, "torch.Tensor.to", op, {"input": value})
+    return converted(machine, value, "to", dtype, moved)
+
+
+def _kind(name: str) -> Method:
+    return lambda machine, value, arguments: converted(machine, value, name, _KINDS[name], False)
+
+
+def _type(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    wanted = arguments.get(0, "dtype")
+    if isinstance(wanted, DType):
+        return converted(machine, value, "type", wanted.name, False)
+    return converted(machine, value, "type", None, True) if wanted is not UNDEFINED else "torch.FloatTensor"
+
+
+def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    return value if value.tensor.device == "cpu" else converted(machine, value, "cpu", None, True)
+
+
+def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
+
+
+def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
+    value.tensor.grad = new.tensor if isinstance(new, TensorValue) else None
+
+
+def _reshape(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """A view where the memory allows it: of contiguous tensors always."""
+    op = find_op("torch.Tensor.view")
+    assert op is not None
+    contiguous = value.tensor.contiguous and not value.tensor.expanded
+    made = _view(machine, value, arguments, "reshape")
+    if isinstance(made, TensorValue) and not contiguous:
+        made.tensor.aliasing_unsure = True
+    return made
+
+
+def _view(machine: Machine, value: TensorValue, arguments: Arguments, name: str = "view") -> Value:
+    sizes = arguments.positional or [arguments.keywords.get("size", arguments.keywords.get("shape", ()))]
+    if isinstance(sizes[0], DType):
+        made = wrap(machine.autograd.view(value.tensor, f"torch.Tensor.{name}"))
+        made.tensor.dtype = sizes[0].name
+        return made
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, List)):
+        sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes[0].items
+    from_shape = value.tensor.shape
+    view = machine.autograd.view(value.tensor, f"torch.Tensor.{name}")
+    view.shape = _sizes(from_shape, sizes)
+    return wrap(view)
+
+
+def _sizes(old: Shape | None, sizes: list[Value]) -> Shape | None:
+    known = [size if isinstance(size, int) and size >= 0 else None for size in sizes]
+    if -1 in [size for size in sizes if isinstance(size, int)] and old is not None and None not in old:
+        total, rest = 1, 1
+        for size in old:
+            total *= size or 0
+        for size in known:
+            rest *= size or 1
+        if known.count(None) == 1:
+            known[known.index(None)] = total // rest
+    return tuple(known)
+
+
+def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
+    def compute(machine: Machine, value: TensorValue) -> Value:
+        tensor = value.tensor
+        settled = {"requires_grad": tensor.requires_grad, "is_leaf": machine.autograd.is_leaf(tensor)}[name]
+        if not tensor.certain or tensor.aliasing_unsure:
+            return machine.unknown(name, (name, id(tensor), tensor.storage.version), (value,))
+        return settled
+
+    return compute
+
+
+def _grad(machine: Machine, value: TensorValue) -> Value:
+    if value.tensor.grad is not None:
+        return wrap(value.tensor.grad)
+    if not value.tensor.certain or value.tensor.aliasing_unsure:
+        return machine.unknown("grad", ("grad", id(value.tensor)), ())
+    return None
+
+
+def _grad_fn(machine: Machine, value: TensorValue) -> Value:
+    node = machine.autograd.grad_fn(value.tensor)
+    return None if node is None else machine.unknown("grad_fn", ("grad_fn", id(node)), ())
+
+
+def _data(machine: Machine, value: TensorValue) -> Value:
+    return wrap(machine.autograd.alias(value.tensor, "data", shares_version=False))
+
+
+_PROPERTIES: dict[str, Callable[[Machine, TensorValue], Value]] = {
+    "requires_grad": _flag("requires_grad"),
+    "is_leaf": _flag("is_leaf"),
+    "grad": _grad,
+    "grad_fn": _grad_fn,
+    "data": _data,
+    "shape": lambda machine, value: _shape(machine, value.tensor),
+    "ndim": lambda machine, value: _dim(machine, value, Arguments()),
+    "dtype": lambda machine, value: (
+        DType(value.tensor.dtype) if value.tensor.dtype else machine.unknown("dtype", ("dtype", id(value.tensor)), ())
+    ),
+    "device": lambda machine, value: Device(value.tensor.device),
+    "is_cuda": lambda machine, value: machine.unknown("is_cuda", ("is_cuda",), ()),
+    "_version": lambda machine, value: value.tensor.storage.version,
+    "real": lambda machine, value: value,
+}
+
+_METHODS: dict[str, Method] = {
+    "backward": backward,
+    "requires_grad_": _requires_grad,
+    "detach_": _detach_,
+    "retain_grad": _retain_grad,
+    "register_hook": _register_hook,
+    "register_post_accumulate_grad_hook": lambda m, v, a: m.unknown("hook handle"),
+    "numpy": _numpy,
+    "__array__": _numpy,
+    "item": _number("item"),
+    "tolist": _tolist,
+    "size": _size,
+    "dim": _dim,
+    "ndimension": _dim,
+    "numel": _numel,
+    "nelement": _numel,
+    "to": _to,
+    "type": _type,
+    "type_as": _to,
+    "cpu": _cpu,
+    "cuda": lambda m, v, a: converted(m, v, "cuda", None, True),
+    "contiguous": _contiguous,
+    "view": _view,
+    "reshape": _reshape,
+    "pin_memory": lambda m, v, a: converted(m, v, "pin_memory", None, True),
+    "is_floating_point": lambda m, v, a: (
+        v.tensor.dtype.startswith(("float", "bfloat"))
+        if v.tensor.dtype
+        else m.unknown("is_floating_point", ("float", id(v.tensor)), ())
+    ),
+    "is_inference": lambda m, v, a: v.tensor.inference,
+    "share_memory_": lambda m, v, a: v,
+    "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", id(v.tensor)), ()),
+    **{name: _kind(name) for name in _KINDS},
+}
+
+_OPERATORS = {
+    "add": "torch.add",
+    "sub": "torch.sub",
+    "mul": "torch.mul",
+    "truediv": "torch.div",
+    "floordiv": "torch.floor_divide",
+    "mod": "torch.remainder",
+    "pow": "torch.pow",
+    "matmul": "torch.matmul",
+    "and": "torch.bitwise_and",
+    "or": "torch.bitwise_or",
+    "xor": "torch.bitwise_xor",
+    "lshift": "torch.bitwise_left_shift",
+    "rshift": "torch.bitwise_right_shift",
+}
+
+_INPLACE = {
+    "add": "torch.Tensor.add_",
+    "sub": "torch.Tensor.sub_",
+    "mul": "torch.Tensor.mul_",
+    "truediv": "torch.Tensor.div_",
+    "floordiv": "torch.Tensor.floor_divide_",
+    "mod": "torch.Tensor.remainder_",
+    "pow": "torch.Tensor.pow_",
+    "and": "torch.Tensor.bitwise_and_",
+    "or": "torch.Tensor.bitwise_or_",
+    "xor": "torch.Tensor.bitwise_xor_",
+}
+
+_COMMUTES = frozenset({"add", "mul", "and", "or", "xor"})
+
+
+class Methods:
+    """The tensor protocol over the op table."""
+
+    def attribute(self, machine: Machine, value: TensorValue, name: str) -> Value:
+        compute = _PROPERTIES.get(name)
+        if compute is not None:
+            return compute(machine, value)
+        method = _METHODS.get(name)
+        if method is not None:
+            return NativeFunction(f"Tensor.{name}", lambda m, a: method(m, value, a))
+        op = find_op(f"torch.Tensor.{name}")
+        if op is None:
+            return machine.unknown(f"Tensor.{name}", ("attr", id(value.tensor), name), (value,))
+        if name in ("T", "mT", "H", "mH", "imag"):
+            return call_operation(machine, op, Arguments([value]))
+        return NativeFunction(op.name, lambda m, a: call_operation(m, op, a.shifted(value)))
+
+    def set_attribute(self, machine: Machine, value: TensorValue, name: str, new: Value) -> None:
+        match name:
+            case "requires_grad":
+                machine.autograd.set_requires_grad(value.tensor, machine.decide(new), by_attribute=True)
+            case "grad":
+                _set_grad(machine, value, new)
+            case "data":
+                value.tensor.seen_version = value.tensor.storage.version
+            case _:
+                value.attributes[name] = new
+
+    def binary(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, (str, bytes)):
+            if operator == "mod" or (operator == "add" and reflected):
+                return machine.unknown("text", None, (value,))
+            raise machine.error("TypeError", "unsupported operand type(s)", (value, other))
+        if other is None:
+            raise machine.error("TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other)
+        if isinstance(other, Object) and not isinstance(other, (TensorValue, Unknown, TensorNumber)):
+            return NotImplemented
+        return self._arithmetic(machine, value, operator, other, reflected)
+
+    def _arithmetic(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, Unknown) and may_be_tensor(other):
+            presume_tensor(machine, other)
+        if reflected and not isinstance(other, (TensorValue, Unknown)):
+            return self._reflected(machine, value, operator, other)
+        op = find_op(_OPERATORS[operator])
+        assert op is not None
+        left, right = (other, value) if reflected else (value, other)
+        if isinstance(right, TensorNumber):
+            right = 0.5
+        if isinstance(left, TensorNumber):
+            left = 0.5
+        return call_operation(machine, op, Arguments([left, right]))
+
+    def _reflected(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
+        number = 0.5 if isinstance(other, TensorNumber) else other
+        if operator in _COMMUTES:
+            op = find_op(_OPERATORS[operator])
+        elif operator == "sub":
+            op = find_op("torch.rsub")
+        elif operator == "truediv":
+            return self._arithmetic(machine, self._reciprocal(machine, value), "mul", number, False)
+        else:
+            op = find_op(_OPERATORS[operator])
+            assert op is not None
+            return call_operation(machine, op, Arguments([number, value]))
+        assert op is not None
+        return call_operation(machine, op, Arguments([value, number]))
+
+    def _reciprocal(self, machine: Machine, value: TensorValue) -> TensorValue:
+        op = find_op("torch.reciprocal")
+        assert op is not None
+        made = call_operation(machine, op, Arguments([value]))
+        assert isinstance(made, TensorValue)
+        return made
+
+    def inplace(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
+        name = _INPLACE.get(operator)
+        if name is None:
+            return NotImplemented
+        if other is None:
+            raise machine.error("TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other)
+        op = find_op(name)
+        assert op is not None
+        if isinstance(other, TensorNumber):
+            other = 0.5
+        if isinstance(other, Unknown) and may_be_tensor(other):
+            presume_tensor(machine, other)
+        return call_operation(machine, op, Arguments([value, other]))
+
+    def unary(self, machine: Machine, value: TensorValue, operator: str) -> Value:
+        names = {"neg": "torch.neg", "invert": "torch.bitwise_not", "abs": "torch.abs", "round": "torch.round"}
+        name = names.get(operator)
+        if name is None:
+            return value
+        op = find_op(name)
+        assert op is not None
+        return call_operation(machine, op, Arguments([value]))
+
+    def compare(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
+        if other is None or isinstance(other, str):
+            return operator == "ne"
+        op = find_op(f"torch.{operator}")
+        assert op is not None
+        if isinstance(other, (TensorNumber, Unknown)):
+            other = 0.5
+        return call_operation(machine, op, Arguments([value, other]))
+
+    def item(self, machine: Machine, value: TensorValue, key: Value) -> Value:
+        return get_item(machine, value, key)
+
+    def set_item(self, machine: Machine, value: TensorValue, key: Value, new: Value) -> None:
+        set_item(machine, value, key, new)
+
+    def iterate(self, machine: Machine, value: TensorValue) -> Iterator[Value] | None:
+        """Iteration unbinds, which gives views that may not be written in place."""
+        shape = value.tensor.shape
+        if shape == ():
+            raise machine.error("TypeError", "iteration over a 0-d tensor", value)
+        if not shape or shape[0] is None or shape[0] > 64:
+            return None
+        return iter(unbound(machine, value, shape[0]))
+
+
+def unbound(machine: Machine, value: TensorValue, count: int) -> list[Value]:
+    """The rows of a tensor as views."""
+    shape = value.tensor.shape
+    rows: list[Value] = []
+    for _ in range(count):
+        row = machine.autograd.view(value.tensor, "torch.unbind", multiple=True)
+        row.shape = shape[1:] if shape else None
+        rows.append(wrap(row))
+    return rows
+
+
+def may_be_tensor(unknown: Unknown) -> bool:
+    """Whether an unknown operand is worth presuming a tensor: one that came from a call, item or parameter."""
+    return unknown.presumption != "" or isinstance(unknown.tensor, TensorValue)
+
+
+TensorValue.protocol = Methods()

@@ -1,0 +1,220 @@
+"""Tensors, dtypes and sizes as values of the program. What their methods do stands in `tensor_methods`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Protocol
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Object, Value
+
+
+class TensorProtocol(Protocol):
+    """What a tensor does when Python code handles it."""
+
+    def attribute(self, machine: Machine, value: TensorValue, name: str) -> Value: ...
+    def set_attribute(self, machine: Machine, value: TensorValue, name: str, new: Value) -> None: ...
+    def binary(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value: ...
+    def inplace(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value: ...
+    def unary(self, machine: Machine, value: TensorValue, operator: str) -> Value: ...
+    def compare(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value: ...
+    def item(self, machine: Machine, value: TensorValue, key: Value) -> Value: ...
+    def set_item(self, machine: Machine, value: TensorValue, key: Value, new: Value) -> None: ...
+    def iterate(self, machine: Machine, value: TensorValue) -> Iterator[Value] | None: ...
+
+
+class TensorValue(Object):
+    """The Python object of a tensor; there is one for each tensor."""
+
+    __slots__ = ("attributes", "tensor")
+
+    protocol: ClassVar[TensorProtocol]
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.attributes: dict[str, Value] = {}
+
+    def type_name(self) -> str:
+        return "Parameter" if self.tensor.is_parameter else "Tensor"
+
+    def is_same(self, other: Value) -> bool:
+        return isinstance(other, TensorValue) and other.tensor is self.tensor
+
+    def decision_key(self) -> object:
+        return ("tensor", id(self.tensor), self.tensor.storage.version)
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name in self.attributes:
+            return self.attributes[name]
+        return self.protocol.attribute(machine, self, name)
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        self.protocol.set_attribute(machine, self, name, value)
+
+    def delete_attribute(self, machine: Machine, name: str) -> None:
+        if name == "grad":
+            self.tensor.grad = None
+        self.attributes.pop(name, None)
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return self.protocol.binary(machine, self, operator, other, reflected)
+
+    def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
+        return self.protocol.inplace(machine, self, operator, other)
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return self.protocol.unary(machine, self, operator)
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        return self.protocol.compare(machine, self, operator, other)
+
+    def item(self, machine: Machine, key: Value) -> Value:
+        return self.protocol.item(machine, self, key)
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        self.protocol.set_item(machine, self, key, value)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return machine.unknown("membership in a tensor", None, (self, item))
+
+    def truth(self, machine: Machine) -> bool | None:
+        return None
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        return self.protocol.iterate(machine, self)
+
+    def length(self, machine: Machine) -> int | None:
+        shape = self.tensor.shape
+        return shape[0] if shape else None
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        raise machine.error("TypeError", "'Tensor' object is not callable", self)
+
+    def to_number(self, machine: Machine, name: str) -> Value:
+        """`float(t)`, `int(t)`, `bool(t)`: a number that came from this tensor; `abs` and `round` stay tensors."""
+        if name in ("abs", "round"):
+            return self.protocol.unary(machine, self, name)
+        return number_from(machine, self, name)
+
+
+class TensorNumber(Object):
+    """A Python number that was read out of a tensor (`loss.item()`): its value is not known, its origin is."""
+
+    __slots__ = ("how", "kind", "tensor")
+
+    def __init__(self, tensor: Tensor, how: str, kind: str = "float") -> None:
+        self.tensor = tensor
+        self.how = how
+        self.kind = kind
+
+    def type_name(self) -> str:
+        return self.kind
+
+    def truth(self, machine: Machine) -> bool | None:
+        return None
+
+    def decision_key(self) -> object:
+        return ("number", id(self.tensor), self.tensor.storage.version)
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        probe: object = 1.0 if self.kind == "float" else 1
+        if not hasattr(probe, name):
+            raise machine.error("AttributeError", f"'{self.kind}' object has no attribute '{name}'", self)
+        return super().attribute(machine, name)
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return TensorNumber(self.tensor, self.how, self.kind)
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, (int, float, TensorNumber)):
+            whole = self.kind == "int" and not isinstance(other, float) and operator != "truediv"
+            if isinstance(other, TensorNumber) and other.kind == "float":
+                whole = False
+            return TensorNumber(self.tensor, self.how, "int" if whole else "float")
+        if isinstance(other, Object):
+            return NotImplemented
+        raise machine.error(
+            "TypeError", f"unsupported operand type(s): '{self.kind}' and '{type(other).__name__}'", (self, other)
+        )
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, TensorValue):
+            return NotImplemented
+        key = ("compare", operator, reflected, *_key(self), *_key(other))
+        return machine.unknown("comparison of a number", key, (self, other))
+
+    def to_number(self, machine: Machine, name: str) -> Value:
+        kind = "int" if name in ("int", "bool") else self.kind if name in ("abs", "round") else "float"
+        return TensorNumber(self.tensor, self.how, kind)
+
+
+def _key(value: Value) -> tuple[object, ...]:
+    key = getattr(value, "decision_key", None)
+    return (key(),) if key is not None else (id(value) if isinstance(value, Object) else value,)
+
+
+def number_from(machine: Machine, value: TensorValue, how: str) -> TensorNumber:
+    """The number that `item()`, `float()` or the like reads out of a tensor."""
+    whole = how in ("int", "__int__", "__index__", "bool")
+    if how == "item":
+        whole = value.tensor.dtype is not None and not value.tensor.dtype.startswith(("float", "bfloat"))
+    return TensorNumber(value.tensor, how, "int" if whole else "float")
+
+
+class DType(Object):
+    """A `torch.dtype`; `name` is without the `torch.`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def type_name(self) -> str:
+        return "dtype"
+
+    def decision_key(self) -> object:
+        return ("dtype", self.name)
+
+    def is_same(self, other: Value) -> bool:
+        return isinstance(other, DType) and other.name == self.name
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if operator in ("eq", "ne"):
+            return self.is_same(other) is (operator == "eq")
+        return NotImplemented
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "is_floating_point":
+            return self.name.startswith(("float", "bfloat"))
+        return super().attribute(machine, name)
+
+
+class Device(Object):
+    """A `torch.device`; `kind` is None where it is not known which one."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: str | None) -> None:
+        self.kind = kind
+
+    def type_name(self) -> str:
+        return "device"
+
+    def decision_key(self) -> object:
+        return ("device", self.kind) if self.kind is not None else ("device", id(self))
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "type" and self.kind is not None:
+            return self.kind
+        return super().attribute(machine, name)
+
+
+def wrap(tensor: Tensor) -> TensorValue:
+    """The Python object of `tensor`."""
+    handle = tensor.handle
+    if isinstance(handle, TensorValue):
+        return handle
+    made = TensorValue(tensor)
+    tensor.handle = made
+    return made

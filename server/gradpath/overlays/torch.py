@@ -1,0 +1,366 @@
+"""`torch`: factories, conversions, dtypes and devices, and what else the op table cannot say."""
+
+from __future__ import annotations
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.shapes import is_differentiable
+from gradpath.autograd.tensor import Cut, Shape, Tensor
+from gradpath.interpreter.containers import List, sequence
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.operations import call_operation, tensors_in
+from gradpath.overlays.tensor_methods import converted
+from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, wrap
+
+DTYPES = {
+    "float32": "float32",
+    "float": "float32",
+    "float64": "float64",
+    "double": "float64",
+    "float16": "float16",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int64": "int64",
+    "long": "int64",
+    "int32": "int32",
+    "int": "int32",
+    "int16": "int16",
+    "short": "int16",
+    "int8": "int8",
+    "uint8": "uint8",
+    "bool": "bool",
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+
+
+class TensorClass(Class):
+    """`torch.Tensor` and the typed constructors; calling it makes a tensor without a graph."""
+
+    __slots__ = ("dtype", "parameters_only")
+
+    def __init__(self, name: str, dtype: str | None = "float32", *, parameters_only: bool = False) -> None:
+        super().__init__(name)
+        self.dtype = dtype
+        self.parameters_only = parameters_only
+
+    def holds(self, value: Value) -> bool | None:
+        """Whether `value` is an instance."""
+        if isinstance(value, TensorValue):
+            return value.tensor.is_parameter or not self.parameters_only
+        return None if isinstance(value, Unknown) else False
+
+    def native_member(self, name: str) -> Value:
+        op = find_op(f"torch.Tensor.{name}")
+        if op is not None:
+            return NativeFunction(op.name, lambda m, a: call_operation(m, op, a))
+        return NativeFunction(
+            f"Tensor.{name}",
+            lambda m, a: m.call(m.attribute(a.get(0, "self", None), name), Arguments(a.positional[1:], a.keywords)),
+        )
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        if self.parameters_only:
+            return make_parameter(machine, arguments)
+        first = arguments.get(0, "data")
+        if isinstance(first, TensorValue):
+            return wrap(machine.autograd.view(first.tensor, "torch.Tensor"))
+        shape: Shape | None = None
+        if arguments.positional and all(isinstance(size, int) for size in arguments.positional):
+            shape = tuple(size for size in arguments.positional if isinstance(size, int))
+        elif isinstance(first, (tuple, List)):
+            shape = _data_shape(first)
+        return wrap(machine.autograd.tensor(shape=shape, dtype=self.dtype))
+
+
+def make_parameter(machine: Machine, arguments: Arguments) -> Value:
+    """`nn.Parameter(data, requires_grad=True)`: a leaf that shares the data's memory."""
+    data = arguments.get(0, "data")
+    wanted = arguments.get(1, "requires_grad", True)
+    if isinstance(data, TensorValue):
+        made = machine.autograd.alias(data.tensor, "torch.nn.Parameter", shares_version=True)
+    else:
+        made = machine.autograd.tensor(dtype=None)
+    made.inference = False
+    made.flag = machine.decide(wanted)
+    made.is_parameter = True
+    made.certain = True
+    made.maker = (data.tensor,) if isinstance(data, TensorValue) else ()
+    return wrap(made)
+
+
+def shape_of_arguments(arguments: Arguments, start: int = 0) -> Shape | None:
+    """The sizes that a factory call names, as separate integers or as one sequence."""
+    sizes: Value = arguments.keywords.get("size", arguments.keywords.get("shape", UNDEFINED))
+    items: list[Value]
+    if sizes is UNDEFINED:
+        items = arguments.positional[start:]
+        if len(items) == 1 and isinstance(items[0], (tuple, List)):
+            sizes = items[0]
+        elif len(items) == 1 and isinstance(items[0], Unknown):
+            return None
+        else:
+            return tuple(size if isinstance(size, int) else None for size in items)
+    if isinstance(sizes, int):
+        return (sizes,)
+    items = list(sizes) if isinstance(sizes, tuple) else sizes.items if isinstance(sizes, List) else []
+    if isinstance(sizes, (tuple, List)):
+        return tuple(size if isinstance(size, int) else None for size in items)
+    return None
+
+
+def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: str | None) -> Value:
+    """A factory's tensor, with the keyword arguments that all factories share."""
+    wanted = arguments.keywords.get("dtype", UNDEFINED)
+    if isinstance(wanted, DType):
+        dtype = wanted.name
+    elif isinstance(wanted, Unknown):
+        dtype = None
+    made = machine.autograd.tensor(shape=shape, dtype=dtype)
+    device = arguments.keywords.get("device")
+    if isinstance(device, Device):
+        made.device = device.kind
+    elif isinstance(device, (Unknown, str)):
+        made.device = device if isinstance(device, str) else None
+    flag = arguments.keywords.get("requires_grad", False)
+    if flag is not False:
+        if is_differentiable(dtype) is False and flag is True:
+            raise AutogradError(FaultKind.DTYPE_FLAG, tensor=made)
+        made.flag = machine.decide(flag)
+    return wrap(made)
+
+
+def _factory(dtype: str | None = "float32", start: int = 0) -> NativeFunction:
+    def make(machine: Machine, arguments: Arguments) -> Value:
+        return finish(machine, arguments, shape_of_arguments(arguments, start), dtype)
+
+    return NativeFunction("factory", make)
+
+
+def _full(machine: Machine, arguments: Arguments) -> Value:
+    sized = Arguments([arguments.get(0, "size", ())])
+    fill = arguments.get(1, "fill_value", 0.0)
+    dtype = "bool" if isinstance(fill, bool) else "int64" if isinstance(fill, int) else "float32"
+    return finish(machine, arguments, shape_of_arguments(sized), dtype)
+
+
+def _one_dimensional(machine: Machine, arguments: Arguments) -> Value:
+    whole = all(isinstance(value, int) for value in arguments.positional)
+    size: int | None = None
+    if whole and 1 <= len(arguments.positional) <= 3:
+        numbers = [value for value in arguments.positional if isinstance(value, int)]
+        try:
+            size = len(range(*numbers))
+        except ValueError:
+            size = None
+    return finish(machine, arguments, (size,), "int64" if whole else None)
+
+
+def _linspace(machine: Machine, arguments: Arguments) -> Value:
+    steps = arguments.get(2, "steps", None)
+    sources = [v.tensor for v in arguments.all() if isinstance(v, TensorValue) and v.tensor.requires_grad]
+    made = finish(machine, arguments, (steps if isinstance(steps, int) else None,), "float32")
+    if sources and isinstance(made, TensorValue) and machine.autograd.grad_enabled:
+        made = wrap(machine.autograd.presumed(sources, name="torch.linspace"))
+    return made
+
+
+def _identity_matrix(machine: Machine, arguments: Arguments) -> Value:
+    rows = arguments.get(0, "n", None)
+    columns = arguments.get(1, "m", rows)
+    sizes = tuple(size if isinstance(size, int) else None for size in (rows, columns))
+    return finish(machine, arguments, sizes, "float32")
+
+
+def _like(machine: Machine, arguments: Arguments) -> Value:
+    source = arguments.get(0, "input", None)
+    if not isinstance(source, TensorValue):
+        return finish(machine, arguments, None, None)
+    made = finish(machine, arguments, source.tensor.shape, source.tensor.dtype)
+    if isinstance(made, TensorValue):
+        made.tensor.maker = (source.tensor,)
+        if source.tensor.requires_grad and not made.tensor.flag:
+            machine.autograd.cut(made.tensor, Cut("like", machine.site(), source.tensor, "a tensor of the same shape"))
+    return made
+
+
+def _data_shape(value: Value) -> Shape | None:
+    if isinstance(value, (tuple, List)):
+        items = list(value) if isinstance(value, tuple) else value.items
+        if isinstance(value, List) and value.open:
+            return None
+        inner = _data_shape(items[0]) if items else ()
+        return None if inner is None else (len(items), *inner)
+    if isinstance(value, TensorValue):
+        return value.tensor.shape
+    if isinstance(value, (int, float, TensorNumber)):
+        return ()
+    return None
+
+
+def _data_dtype(value: Value) -> str | None:
+    match value:
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float32"
+        case TensorNumber():
+            return "int64" if value.kind == "int" else "float32"
+        case TensorValue():
+            return value.tensor.dtype
+        case tuple() | List():
+            items = list(value) if isinstance(value, tuple) else value.items
+            kinds = {_data_dtype(item) for item in items}
+            if None in kinds:
+                return None
+            order = ("bool", "int64", "float32", "float64")
+            return max((kind for kind in kinds if kind in order), key=order.index, default="float32")
+        case _:
+            return None
+
+
+def tensor(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.tensor(data)`: copies the numbers and leaves the graph behind."""
+    data = arguments.get(0, "data", ())
+    made = finish(machine, arguments, _data_shape(data), _data_dtype(data))
+    sources = tensors_in(machine, data)
+    if isinstance(made, TensorValue):
+        _note_cut(machine, made.tensor, sources, data, "torch.tensor")
+    return made
+
+
+def _note_cut(machine: Machine, made: Tensor, sources: list[Tensor], data: Value, how: str) -> None:
+    made.maker = tuple(sources)
+    made.operation = how
+    source = next((each for each in sources if each.requires_grad), None)
+    if source is None and isinstance(data, TensorNumber) and data.tensor.requires_grad:
+        source = data.tensor
+        how = data.how
+    if source is not None:
+        machine.autograd.cut(made, Cut(how, machine.site(), source))
+
+
+def _as_tensor(machine: Machine, arguments: Arguments) -> Value:
+    data = arguments.get(0, "data", ())
+    if isinstance(data, TensorValue):
+        wanted = arguments.keywords.get("dtype", arguments.get(1, "dtype", None))
+        return converted(machine, data, "as_tensor", wanted.name if isinstance(wanted, DType) else None, False)
+    return tensor(machine, arguments)
+
+
+def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
+    made = machine.autograd.tensor(dtype=None)
+    data = arguments.get(0, "ndarray", None)
+    if isinstance(data, Unknown):
+        sources = tensors_in(machine, data.sources)
+        _note_cut(machine, made, sources, data, "numpy")
+    return wrap(made)
+
+
+def _device(machine: Machine, arguments: Arguments) -> Value:
+    kind = arguments.get(0, "type", None)
+    return Device(kind.partition(":")[0] if isinstance(kind, str) else None)
+
+
+def _variable(machine: Machine, arguments: Arguments) -> Value:
+    data = arguments.get(0, "data", None)
+    flag = arguments.get(1, "requires_grad", False)
+    if not isinstance(data, TensorValue):
+        return machine.unknown("Variable of unknown", None, (data,))
+    made = machine.autograd.alias(data.tensor, "Variable", shares_version=True)
+    made.flag = machine.decide(flag)
+    return wrap(made)
+
+
+def _cond(kind: str) -> NativeFunction:
+    return NativeFunction(kind, lambda m, a: m.unknown(kind, (kind,), ()))
+
+
+def _is_tensor(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "obj", None)
+    if isinstance(value, Unknown):
+        return machine.unknown("is_tensor", ("is_tensor", value.number), (value,))
+    return isinstance(value, TensorValue)
+
+
+def _nothing(machine: Machine, arguments: Arguments) -> Value:
+    return None
+
+
+def _block(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.compile(f)` and the like: the function itself, or a decorator that gives it back."""
+    function = arguments.get(0, "model", None)
+    if function is None:
+        return NativeFunction("compile", lambda m, a: a.get(0, "f", None))
+    return function
+
+
+def _meshgrid(machine: Machine, arguments: Arguments) -> Value:
+    values = arguments.positional
+    if len(values) == 1 and isinstance(values[0], (tuple, List)):
+        values = sequence(machine, values[0]) or []
+    made: list[Value] = []
+    for value in values:
+        if isinstance(value, TensorValue):
+            grid = machine.autograd.view(value.tensor, "torch.meshgrid")
+            grid.expanded = True
+            made.append(wrap(grid))
+        else:
+            made.append(machine.unknown("meshgrid", None, (value,)))
+    return tuple(made)
+
+
+NAMES: Names = {
+    **{f"torch.{name}": DType(dtype) for name, dtype in DTYPES.items()},
+    "torch.Tensor": TensorClass("Tensor"),
+    "torch.FloatTensor": TensorClass("Tensor"),
+    "torch.DoubleTensor": TensorClass("Tensor", "float64"),
+    "torch.LongTensor": TensorClass("Tensor", "int64"),
+    "torch.IntTensor": TensorClass("Tensor", "int32"),
+    "torch.BoolTensor": TensorClass("Tensor", "bool"),
+    "torch.nn.Parameter": TensorClass("Parameter", parameters_only=True),
+    "torch.nn.parameter.Parameter": TensorClass("Parameter", parameters_only=True),
+    **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},
+    "torch.randint": NativeFunction(
+        "randint",
+        lambda m, a: finish(m, a, shape_of_arguments(Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())])), "int64"),
+    ),
+    "torch.randperm": NativeFunction("randperm", lambda m, a: finish(m, a, (a.get(0, "n", None),), "int64")),  # type: ignore[arg-type]
+    "torch.normal": NativeFunction("normal", lambda m, a: finish(m, a, None, "float32")),
+    "torch.full": _full,
+    "torch.arange": _one_dimensional,
+    "torch.range": _one_dimensional,
+    "torch.linspace": _linspace,
+    "torch.logspace": _linspace,
+    "torch.eye": _identity_matrix,
+    **{f"torch.{name}_like": _like for name in ("zeros", "ones", "empty", "rand", "randn", "randint", "full")},
+    "torch.tensor": tensor,
+    "torch.as_tensor": _as_tensor,
+    "torch.asarray": _as_tensor,
+    "torch.from_numpy": _from_numpy,
+    "torch.device": _device,
+    "torch.autograd.Variable": _variable,
+    "torch.autograd.variable.Variable": _variable,
+    "torch.is_tensor": _is_tensor,
+    "torch.manual_seed": _nothing,
+    "torch.cuda.manual_seed": _nothing,
+    "torch.cuda.manual_seed_all": _nothing,
+    "torch.cuda.is_available": _cond("cuda is available"),
+    "torch.backends.mps.is_available": _cond("mps is available"),
+    "torch.cuda.empty_cache": _nothing,
+    "torch.cuda.synchronize": _nothing,
+    "torch.set_num_threads": _nothing,
+    "torch.set_default_dtype": _nothing,
+    "torch.save": _nothing,
+    "torch.compile": _block,
+    "torch.jit.script": _block,
+    "torch.meshgrid": _meshgrid,
+    "torch.autograd.set_detect_anomaly": NativeFunction("anomaly", lambda m, a: m.unknown("anomaly mode")),
+    "torch.pi": 3.141592653589793,
+    "torch.inf": float("inf"),
+    "torch.__version__": "2.13.0",
+}

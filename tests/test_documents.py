@@ -23,7 +23,7 @@ TESTS = [test for path in documents(ROOT) for test in read_document(path, ROOT)]
 @pytest.mark.parametrize("block", [pytest.param(test, id=test.name) for test in TESTS])
 def test_program(block: Block | Broken, only: str | None, records: Path | None) -> None:
     if isinstance(block, Broken):
-        pytest.fail(f"{block.path}:{block.line}: {block.message}", pytrace=False)
+        pytest.fail(f"{block.place}: {block.message}", pytrace=False)
     with time_limit(SECONDS):
         complaints = unproved(block)
         if only != "gradpath":
@@ -37,7 +37,7 @@ def test_program(block: Block | Broken, only: str | None, records: Path | None) 
     if block.known_gap is not None:
         if complaints:
             pytest.xfail(block.known_gap)
-        pytest.fail(f"{block.path}:{block.line}: the known gap is closed: {block.known_gap}", pytrace=False)
+        pytest.fail(f"{block.place}: the known gap is closed: {block.known_gap}", pytrace=False)
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)
 

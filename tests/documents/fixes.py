@@ -24,7 +24,7 @@ def fix_complaints(block: Block, document: Document, diagnostics: Sequence[Diagn
         try:
             ast.parse(apply_edits(document, fix.edits))
         except (UnfitFix, SyntaxError) as problem:
-            complaints.append(f"{block.path}:{block.line}: the fix {fix.title!r} breaks the program: {problem}")
+            complaints.append(f"{block.place}: the fix {fix.title!r} breaks the program: {problem}")
     if block.fix_of is not None:
         complaints += _difference(block, block.fix_of)
     return complaints
@@ -46,22 +46,21 @@ def apply_edits(document: Document, edits: Sequence[Edit]) -> str:
 
 
 def _difference(fixed: Block, broken: Block) -> list[str]:
-    place = f"{fixed.path}:{fixed.line}"
     document = Document(broken.main.name, broken.main.text)
     fix = _choose(check(document).diagnostics, fixed.fix_title)
     if fix is None:
         wanted = "" if fixed.fix_title is None else f" with {fixed.fix_title!r} in its title"
-        return [f"{place}: gradpath offers no fix{wanted} for the block of line {broken.line}"]
+        return [f"{fixed.place}: gradpath offers no fix{wanted} for the block at {broken.place}"]
     try:
         result = apply_edits(document, fix.edits).removeprefix(PRELUDE)
     except UnfitFix as problem:
-        return [f"{place}: the fix {fix.title!r} cannot be applied: {problem}"]
+        return [f"{fixed.place}: the fix {fix.title!r} cannot be applied: {problem}"]
     if result == fixed.main.bare:
         return []
     lines = difflib.unified_diff(
         fixed.main.bare.splitlines(keepends=True), result.splitlines(keepends=True), "the fixed block", "the fix", n=1
     )
-    return [f"{place}: the fix {fix.title!r} makes another text\n{''.join(lines)}"]
+    return [f"{fixed.place}: the fix {fix.title!r} makes another text\n{''.join(lines)}"]
 
 
 def _choose(diagnostics: Sequence[Diagnostic], title: str | None) -> Fix | None:

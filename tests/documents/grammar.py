@@ -8,6 +8,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradpath.diagnostic import Level
 
@@ -23,11 +24,21 @@ class Malformed(Exception):
         self.message = message
 
 
+class Place(NamedTuple):
+    """A line of a document; `path` is relative to the project, `line` counts from 1."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """gradpath reports `rule` with its squiggle starting on `line`; `squiggle` is the text under it, if claimed."""
+    """gradpath reports `rule` with its squiggle starting at `place`; `squiggle` is the text under it, if claimed."""
 
-    line: int
+    place: Place
     level: Level
     rule: str
     message: str | None = None
@@ -41,9 +52,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Some label of a report starts on `line` and contains `text`."""
+    """Some label of a report starts at `place` and contains `text`."""
 
-    line: int
+    place: Place
     text: str
 
 
@@ -51,7 +62,7 @@ class Note:
 class Raise:
     """PyTorch ends the program here with an exception of this class (or a subclass), whose message contains `text`."""
 
-    line: int
+    place: Place
     kind: str
     text: str | None = None
 
@@ -63,7 +74,7 @@ class Raise:
 class Fact:
     """`expression` is true in the program's namespace when it has ended."""
 
-    line: int
+    place: Place
     expression: str
 
 
@@ -74,11 +85,13 @@ Claim = Report | Note | Raise | Fact
 class Source:
     """One file of a program as it runs: without claims, with the prelude where the document leaves the imports out.
 
-    `lines[i]` is the document's line of the text's line `i + 1`, 0 for the prelude.
+    `name` is the file's own path in the program, `path` the document's in the project. `lines[i]` is the document's
+    line of the text's line `i + 1`, 0 for the prelude.
     """
 
     name: str
     text: str
+    path: str
     lines: tuple[int, ...]
     claims: tuple[Claim, ...] = ()
     known_gap: str | None = None
@@ -88,9 +101,9 @@ class Source:
         """The text as the document shows it: no prelude."""
         return self.text.removeprefix(PRELUDE)
 
-    def shown_at(self, line: int) -> int:
-        """The document's line of line `line` of the text; the nearest one for a line that is out of range."""
-        return self.lines[min(max(line, 1), len(self.lines)) - 1]
+    def place_of(self, line: int) -> Place:
+        """Where line `line` of the text stands in the document; the nearest one for a line that is out of range."""
+        return Place(self.path, self.lines[min(max(line, 1), len(self.lines)) - 1])
 
 
 _STRING = r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
@@ -101,8 +114,11 @@ _RAISE = re.compile(rf"raises:\s*([A-Za-z_][\w.]*)(?:\s+({_STRING}))?\s*")
 _SEPARATOR = re.compile(r"#\s*")
 
 
-def read_source(name: str, text: str, first_line: int) -> Source:
-    """Read the claims of a program whose text begins on `first_line` of its document; raises Malformed."""
+def read_source(name: str, text: str, path: str, first_line: int = 1, *, prelude: bool = False) -> Source:
+    """Read the claims of a program whose text begins on `first_line` of the document `path`; raises Malformed.
+
+    With `prelude`, a program that imports nothing is given the usual imports.
+    """
     shown = text.splitlines()
     kept: dict[int, str] = dict(enumerate(shown, start=1))
     claims: list[Claim] = []
@@ -112,7 +128,7 @@ def read_source(name: str, text: str, first_line: int) -> Source:
         start = _START.search(comment)
         if start is None:
             continue
-        document_line = first_line + row - 1
+        place = Place(path, first_line + row - 1)
         before = shown[row - 1][: column + start.start()].rstrip()
         body = comment[start.end() :].strip()
         alone = not before
@@ -121,22 +137,22 @@ def read_source(name: str, text: str, first_line: int) -> Source:
         else:
             kept[row] = before
         if body.startswith("known gap"):
-            known_gap = _reason(body, document_line)
+            known_gap = _reason(body, place.line)
         elif alone and not body.startswith("torch"):
             waiting.append((row, body))
         else:
-            claims += _parse(body, document_line)
+            claims += _parse(body, place)
     for row, body in waiting:
         target = next((line for line in sorted(kept) if line > row and _is_code(kept[line])), None)
         if target is None:
             raise Malformed(first_line + row - 1, "no line of code follows this claim")
-        claims += _parse(body, first_line + target - 1)
+        claims += _parse(body, Place(path, first_line + target - 1))
     program = "".join(f"{kept[line]}\n" for line in sorted(kept))
-    lines = tuple(first_line + line - 1 for line in sorted(kept))
-    if not _imports_something(program, lines, first_line):
+    lines = tuple(first_line + line - 1 for line in sorted(kept)) or (first_line,)
+    if not _imports_something(program, lines) and prelude:
         program, lines = PRELUDE + program, (0, *lines)
-    claims.sort(key=lambda claim: claim.line)
-    return Source(name, program, lines, tuple(claims), known_gap)
+    claims.sort(key=lambda claim: claim.place)
+    return Source(name, program, path, lines, tuple(claims), known_gap)
 
 
 def reason_of_gap(line: str) -> str | None:
@@ -154,38 +170,38 @@ def _comments(text: str, first_line: int) -> Iterator[tuple[int, int, str]]:
         raise Malformed(first_line, f"this is not Python: {problem.args[0]}") from None
 
 
-def _parse(body: str, line: int) -> list[Claim]:
+def _parse(body: str, place: Place) -> list[Claim]:
     """The claims of one comment, from the first keyword to the end; a `torch:` claim takes the rest of the line."""
     claims: list[Claim] = []
     rest = body
     while rest:
-        claim, rest = _parse_one(rest, line)
+        claim, rest = _parse_one(rest, place)
         claims.append(claim)
         if rest:
             separator = _SEPARATOR.match(rest)
             if separator is None:
-                raise Malformed(line, f"cannot read {rest!r}: claims on one line are separated by '#'")
+                raise Malformed(place.line, f"cannot read {rest!r}: claims on one line are separated by '#'")
             rest = rest[separator.end() :]
     return claims
 
 
-def _parse_one(text: str, line: int) -> tuple[Claim, str]:
+def _parse_one(text: str, place: Place) -> tuple[Claim, str]:
     if found := _REPORT.match(text):
         level, rule, message, squiggle = found.groups()
-        report = Report(line, Level(level), rule, _literal(message), _literal(squiggle))
+        report = Report(place, Level(level), rule, _literal(message), _literal(squiggle))
         return report, text[found.end() :]
     if found := _NOTE.match(text):
-        return Note(line, str(ast.literal_eval(found[1]))), text[found.end() :]
+        return Note(place, str(ast.literal_eval(found[1]))), text[found.end() :]
     if found := _RAISE.match(text):
-        return Raise(line, found[1], _literal(found[2])), text[found.end() :]
+        return Raise(place, found[1], _literal(found[2])), text[found.end() :]
     if text.startswith("torch:"):
         expression = text.removeprefix("torch:").strip()
         try:
             ast.parse(expression, mode="eval")
         except SyntaxError:
-            raise Malformed(line, f"not an expression: {expression!r}") from None
-        return Fact(line, expression), ""
-    raise Malformed(line, f"not a claim: {text!r}")
+            raise Malformed(place.line, f"not an expression: {expression!r}") from None
+        return Fact(place, expression), ""
+    raise Malformed(place.line, f"not a claim: {text!r}")
 
 
 def _literal(text: str | None) -> str | None:
@@ -204,10 +220,10 @@ def _is_code(line: str) -> bool:
     return bool(stripped) and not stripped.startswith("#")
 
 
-def _imports_something(program: str, lines: tuple[int, ...], first_line: int) -> bool:
+def _imports_something(program: str, lines: tuple[int, ...]) -> bool:
     try:
         tree = ast.parse(program)
     except SyntaxError as problem:
-        row = min(max(problem.lineno or 1, 1), len(lines) or 1)
-        raise Malformed(lines[row - 1] if lines else first_line, f"this is not Python: {problem.msg}") from None
+        row = min(max(problem.lineno or 1, 1), len(lines))
+        raise Malformed(lines[row - 1], f"this is not Python: {problem.msg}") from None
     return any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(tree))

@@ -11,7 +11,7 @@ from gradpath.check import check
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints
-from tests.documents.grammar import Report, Source
+from tests.documents.grammar import Place, Report, Source
 from tests.documents.pages import Block
 from tests.documents.pytorch import Outcome, Raised
 
@@ -20,16 +20,16 @@ def unproved(block: Block) -> list[str]:
     """The claims of a block that its own PyTorch run could not prove, and what a fixed block must not claim."""
     complaints: list[str] = []
     if len(block.raises) > 1:
-        complaints.append(_at(block, block.raises[1].line, "a program ends at the first `raises:`"))
+        complaints.append(_at(block.raises[1].place, "a program ends at the first `raises:`"))
     for report in block.reports:
         if block.fix_of is not None:
-            complaints.append(_at(block, report.line, "a fixed block must be clean"))
+            complaints.append(_at(report.place, "a fixed block must be clean"))
         elif report.level is Level.ERROR and not block.raises:
-            complaints.append(_at(block, report.line, f"nothing proves this error: no `raises:` in {block.name}"))
+            complaints.append(_at(report.place, f"nothing proves this error: no `raises:` in {block.name}"))
         elif report.level is Level.WARNING and not block.raises and not block.facts:
-            complaints.append(_at(block, report.line, f"nothing proves this warning: no `torch:` in {block.name}"))
+            complaints.append(_at(report.place, f"nothing proves this warning: no `torch:` in {block.name}"))
     if block.fix_of is not None:
-        complaints += [_at(block, claim.line, "a fixed block must run to its end") for claim in block.raises]
+        complaints += [_at(claim.place, "a fixed block must run to its end") for claim in block.raises]
     return complaints
 
 
@@ -40,19 +40,19 @@ def pytorch_complaints(block: Block, outcome: Outcome) -> list[str]:
     claimed = block.raises[0] if block.raises else None
     if raised is None:
         if claimed is not None:
-            complaints.append(_at(block, claimed.line, f"PyTorch runs to the end, and raises no {claimed}"))
+            complaints.append(_at(claimed.place, f"PyTorch runs to the end, and raises no {claimed}"))
     else:
-        line = _shown_line(block, raised)
+        place = _place_of(block, raised)
         seen = f"PyTorch raises {raised.kinds[0]}: {raised.message.strip().splitlines()[0] if raised.message else ''}"
         if claimed is None:
-            complaints.append(_at(block, line, f"{seen}, and nothing claims it"))
-        elif claimed.line != line:
-            complaints.append(_at(block, line, f"{seen}, which line {claimed.line} claims"))
+            complaints.append(_at(place, f"{seen}, and nothing claims it"))
+        elif claimed.place != place:
+            complaints.append(_at(place, f"{seen}, which {claimed.place} claims"))
         elif claimed.kind not in raised.kinds or (claimed.text or "") not in raised.message:
-            complaints.append(_at(block, line, f"{seen}, not {claimed}"))
+            complaints.append(_at(place, f"{seen}, not {claimed}"))
     for fact, trouble in zip(block.facts, outcome.facts, strict=True):
         if trouble:
-            complaints.append(_at(block, fact.line, f"under PyTorch `{fact.expression}` {trouble}"))
+            complaints.append(_at(fact.place, f"under PyTorch `{fact.expression}` {trouble}"))
     return complaints
 
 
@@ -69,15 +69,15 @@ def gradpath_complaints(block: Block) -> list[str]:
             if not block.files:
                 complaints += fix_complaints(block, document, diagnostics)
     labels = [
-        (sources[label.path].shown_at(label.range.start.line), label.message)
+        (sources[label.path].place_of(label.range.start.line), label.message)
         for finding in found
         for label in finding.diagnostic.labels
         if label.path in sources
     ]
     for note in block.notes:
-        there = [message for line, message in labels if line == note.line]
+        there = [message for place, message in labels if place == note.place]
         if not any(note.text in message for message in there):
-            complaints.append(_at(block, note.line, f"no label says {note.text!r} here; labels: {there}"))
+            complaints.append(_at(note.place, f"no label says {note.text!r} here; labels: {there}"))
     return _compare_reports(block, found) + complaints
 
 
@@ -104,21 +104,21 @@ def _compare_reports(block: Block, found: Sequence[_Finding]) -> list[str]:
     open_claims = list(block.reports)
     for finding in found:
         diagnostic = finding.diagnostic
-        line = finding.source.shown_at(diagnostic.range.start.line)
+        place = finding.source.place_of(diagnostic.range.start.line)
         squiggle = finding.document.slice(diagnostic.range)
-        claim = next((claim for claim in open_claims if _matches(claim, line, diagnostic, squiggle)), None)
+        claim = next((claim for claim in open_claims if _matches(claim, place, diagnostic, squiggle)), None)
         if claim is None:
             seen = f"{diagnostic.level.value}: [{diagnostic.rule}] {diagnostic.message!r} at {squiggle!r}"
-            complaints.append(_at(block, line, f"gradpath reports {seen}, and nothing claims it"))
+            complaints.append(_at(place, f"gradpath reports {seen}, and nothing claims it"))
         else:
             open_claims.remove(claim)
-    complaints += [_at(block, claim.line, f"gradpath does not report {claim}") for claim in open_claims]
+    complaints += [_at(claim.place, f"gradpath does not report {claim}") for claim in open_claims]
     return complaints
 
 
-def _matches(claim: Report, line: int, diagnostic: Diagnostic, squiggle: str) -> bool:
+def _matches(claim: Report, place: Place, diagnostic: Diagnostic, squiggle: str) -> bool:
     return (
-        claim.line == line
+        claim.place == place
         and claim.rule == diagnostic.rule
         and claim.level is diagnostic.level
         and (claim.message or "") in diagnostic.message
@@ -126,10 +126,10 @@ def _matches(claim: Report, line: int, diagnostic: Diagnostic, squiggle: str) ->
     )
 
 
-def _shown_line(block: Block, raised: Raised) -> int:
+def _place_of(block: Block, raised: Raised) -> Place:
     source = next((source for source in block.sources if source.name == raised.name), None)
-    return block.line if source is None else source.shown_at(raised.line)
+    return block.place if source is None else source.place_of(raised.line)
 
 
-def _at(block: Block, line: int, message: str) -> str:
-    return f"{block.path}:{line}: {message}"
+def _at(place: Place, message: str) -> str:
+    return f"{place}: {message}"

@@ -5,24 +5,37 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.documents.grammar import Claim, Fact, Malformed, Note, Raise, Report, Source, read_source, reason_of_gap
+from tests.documents.grammar import (
+    Claim,
+    Fact,
+    Malformed,
+    Note,
+    Place,
+    Raise,
+    Report,
+    Source,
+    read_source,
+    reason_of_gap,
+)
+
+ENTRY = "train.py"
+"""The file that is run, in a folder that holds a program of several files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """One test: the program `main`, the files it imports, and what is claimed of them.
 
-    `path` is the document, relative to the project, with `/`. `fix_of` is set for a `fixed` block: the block whose fix
+    `place` is where the program begins. `fix_of` is set for a `fixed` block: the block whose fix
     must produce this one; `fix_title` then chooses among its fixes.
     """
 
     name: str
-    path: str
-    line: int
+    place: Place
     main: Source
     files: tuple[Source, ...] = ()
     known_gap: str | None = None
@@ -61,8 +74,7 @@ class Broken:
     """A place of a document that does not keep to the grammar: a test that fails with `message`."""
 
     name: str
-    path: str
-    line: int
+    place: Place
     message: str
 
 
@@ -76,32 +88,44 @@ class _Fence:
 
 
 def documents(root: Path) -> list[Path]:
-    """All documents of the project that are tests."""
+    """All documents of the project that are tests; a folder stands for the program of several files in it."""
+    scripts = [*(root / "tests" / "cases").rglob("*.py"), *(root / "samples").rglob("*.py")]
+    programs = {script.parent for script in scripts if script.name == ENTRY}
+    single = [script for script in scripts if not programs & set(script.parents)]
     return [
         *sorted((root / "server" / "gradpath" / "rules").glob("*.md")),
         *sorted((root / "tests" / "cases").rglob("*.md")),
-        *sorted((root / "samples").rglob("*.py")),
+        *sorted([*single, *programs]),
     ]
 
 
 def read_document(path: Path, root: Path) -> list[Block | Broken]:
     """The tests of one document in reading order, each with a name of its own."""
     shown = path.relative_to(root).as_posix()
-    text = path.read_text(encoding="utf-8")
-    found = _script(shown, text) if path.suffix == ".py" else list(_page(shown, text))
-    return _with_distinct_names(found)
+    if path.suffix == ".md":
+        return _with_distinct_names(list(_page(shown, path.read_text(encoding="utf-8"))))
+    if path.suffix == ".py":
+        return [_program(shown, {path.name: path}, root)]
+    files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*.py")) if file != path / ENTRY}
+    return [_program(shown, {**files, ENTRY: path / ENTRY}, root)]
 
 
-def _script(shown: str, text: str) -> list[Block | Broken]:
-    try:
-        source = read_source(shown, text, 1)
-    except Malformed as problem:
-        return [Broken(shown, shown, problem.line, problem.message)]
-    return [Block(shown, shown, 1, source, known_gap=source.known_gap)]
+def _program(shown: str, files: Mapping[str, Path], root: Path) -> Block | Broken:
+    """The test of a program whose files are given by their names in it, the one that is run last."""
+    sources: list[Source] = []
+    for name, file in files.items():
+        document = file.relative_to(root).as_posix()
+        try:
+            sources.append(read_source(name, file.read_text(encoding="utf-8"), document))
+        except Malformed as problem:
+            return Broken(_short(shown), Place(document, problem.line), problem.message)
+    gap = next((source.known_gap for source in sources if source.known_gap is not None), None)
+    main = sources[-1]
+    return Block(_short(shown), Place(main.path, 1), main, tuple(sources[:-1]), gap)
 
 
 def _page(shown: str, text: str) -> Iterator[Block | Broken]:
-    short = shown.removeprefix("tests/cases/").removeprefix("server/gradpath/")
+    short = _short(shown)
     before: Block | None = None
     before_section: tuple[str, ...] = ()
     files: list[Source] = []
@@ -111,27 +135,28 @@ def _page(shown: str, text: str) -> Iterator[Block | Broken]:
             kind = _kind(fence)
             if kind is None:
                 continue
-            source = read_source(kind.file or "example.py", fence.text, fence.line + 1)
+            source = read_source(kind.file or "example.py", fence.text, shown, fence.line + 1, prelude=True)
         except Malformed as problem:
-            yield Broken(name, shown, problem.line, problem.message)
+            yield Broken(name, Place(shown, problem.line), problem.message)
             continue
         if kind.file is not None:
             files.append(source)
             continue
         gap = reason_of_gap(fence.prose) or source.known_gap
+        place = Place(shown, fence.line)
         if not kind.fixed:
-            before = Block(name, shown, fence.line, source, tuple(files), gap)
+            before = Block(name, place, source, tuple(files), gap)
             before_section, files = fence.section, []
             yield before
         elif before is None or before_section != fence.section:
-            yield Broken(name, shown, fence.line, "no block under this heading comes before the fixed one")
+            yield Broken(name, place, "no block under this heading comes before the fixed one")
         elif before.files:
-            yield Broken(name, shown, fence.line, "a fixed block belongs to a program of one file")
+            yield Broken(name, place, "a fixed block belongs to a program of one file")
         else:
             name = f"{before.name}:fixed"
-            yield Block(name, shown, fence.line, source, (), gap, fix_of=before, fix_title=kind.title)
+            yield Block(name, place, source, (), gap, fix_of=before, fix_title=kind.title)
     if files:
-        yield Broken(f"{short}:{files[0].name}", shown, files[0].lines[-1], "no block follows that uses this file")
+        yield Broken(f"{short}:{files[0].name}", files[0].place_of(1), "no block follows that uses this file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +213,10 @@ def _fences(text: str) -> Iterator[_Fence]:
             prose = line
     if opening is not None:
         yield _Fence(opened_at, "py never closed", "", (), "")
+
+
+def _short(shown: str) -> str:
+    return shown.removeprefix("tests/cases/").removeprefix("server/gradpath/")
 
 
 def _slug(heading: str) -> str:

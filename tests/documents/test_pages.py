@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.documents.pages import Block, Broken, read_document
+from tests.documents.pages import Block, Broken, documents, read_document
 
 
 def _read(folder: Path, page: str) -> list[Block | Broken]:
@@ -20,7 +20,7 @@ def test_every_block_is_a_test_named_after_its_headings(tmp_path: Path) -> None:
         "page.md:two-losses:2",
         "page.md:two-losses:in-a-loop",
     ]
-    assert [test.line for test in found] == [5, 9, 15]
+    assert [test.place.line for test in found] == [5, 9, 15]
 
 
 def test_a_fixed_block_follows_its_program(tmp_path: Path) -> None:
@@ -52,4 +52,21 @@ def test_what_is_no_test_is_left_alone_or_refused(tmp_path: Path) -> None:
         "```text\nx\n```\n\n````md\n```py\nx ==\n```\n````\n\n```python\nx\n```\n\n```py fxed\nx\n```\n\n```py\nx = 1\n"
     )
     found = _read(tmp_path, page)
-    assert [(test.line, isinstance(test, Broken)) for test in found] == [(11, True), (15, True), (19, True)]
+    assert [(test.place.line, isinstance(test, Broken)) for test in found] == [(11, True), (15, True), (19, True)]
+
+
+def test_a_folder_with_a_train_script_is_one_program(tmp_path: Path) -> None:
+    samples = tmp_path / "samples"
+    (samples / "gan" / "models").mkdir(parents=True)
+    (samples / "gan" / "models" / "net.py").write_text("import torch\nx = 1  # error: [a]\n", encoding="utf-8")
+    (samples / "gan" / "train.py").write_text("# known gap: files\nimport models.net  # raises: B\n", encoding="utf-8")
+    (samples / "single.py").write_text("x = 1\n", encoding="utf-8")
+    found = [test for path in documents(tmp_path) for test in read_document(path, tmp_path)]
+    assert [test.name for test in found] == ["samples/gan", "samples/single.py"]
+    gan, single = found
+    assert isinstance(gan, Block)
+    assert isinstance(single, Block)
+    assert [str(claim.place) for claim in gan.claims] == ["samples/gan/models/net.py:2", "samples/gan/train.py:2"]
+    assert [source.name for source in gan.sources] == ["models/net.py", "train.py"]
+    assert gan.known_gap == "files"
+    assert single.main.text == "x = 1\n"

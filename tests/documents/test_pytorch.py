@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 
 def _source(text: str, name: str = "example.py") -> Source:
-    return read_source(name, text, 1)
+    return read_source(name, text, name, prelude=True)
 
 
 def test_the_innermost_line_of_the_program_is_where_it_raises() -> None:

@@ -354,7 +354,7 @@ class {cls:fresh=C}({=B}):
         std = (0.5 * logvar).exp<<|_>>()
         return mu + std * torch.randn_like(std)<<|.detach()>>, mu, logvar
 {name:fresh=m} = {=C}()
-@do {M:new=r}, {M:fresh=a}, {M:fresh=b} = {=m}({M:raw})\\n{S:new} = {=r}.mean() - (1 + {=b} - {=a} ** 2 - {=b}.exp()).mean()
+@do {M:new=r}, {M:fresh=a}, {M:fresh=b} = {=m}({M:raw})\\n{S:new} = {=r}.mean() - (1 - {=a} ** 2 - {=b}.exp()).mean()
 
 0.5| class {cls:fresh=C}(nn.Module):
     def __init__(self):

@@ -248,8 +248,8 @@ def {fn:fresh=f}(enabled):
 @call S {=f}(0)
 @call S {=f}({int:raw})
 
-0.4| {fn:fresh=f} = functools.partial(F.<<dropout|leaky_relu|softmax>>, <<inplace=True|inplace=False>>)
-@call M {M:raw}
+0.4| {fn:fresh=f} = functools.partial(F.<<dropout|leaky_relu|relu>>, <<inplace=True|inplace=False>>)
+@call M {=f}({M:raw})
 
 0.4| {fn:fresh=f} = functools.partial(torch.mul, {M:raw})
 @call M {=f}({M:raw})

@@ -5,8 +5,7 @@ Kinds are S, V, M (tensors of shape (), (3,), (3, 3)), T (any of the three, deci
 of the vocabulary. Modes: none (an expression, in brackets where needed), `raw` (without), `op` (raw, and not a bare
 name), `var` (a name), `graph` (a name likely on a graph), `param` (a leaf), `mid` (not a leaf), `own` (a name that may
 be assigned here; also `ownmid`, `ownparam`), `new` (a target: an old name or a fresh one), `fresh` (a target that is
-new), `leaf` and `const` (fresh, and a leaf or a constant), `arg` (a parameter of the function whose header this is),
-`here` (a name for the rest of the line).
+new), `leaf` and `const` (fresh, and a leaf or a constant), `arg` (a parameter of the function whose header this is).
 
 Lines: `{block}` becomes statements; `? ` before a line means perhaps; `+` before a header means that the names bound in
 its body live on. Directives: `@name KIND PATH ROLE` (a path that can be used as a name), `@call KIND TEMPLATE` (a new
@@ -19,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -33,6 +32,7 @@ CUTS = re.compile(r"\.(detach|data|item|tolist|argmax|grad)\b|_like\(")
 WORD = re.compile(r"[A-Za-z_][\w.]*(?<!\.)")
 LEAVES = re.compile(r"\b(break|continue)\b")
 LOOPS = re.compile(r"\b(for|while)\b")
+JOINED = re.compile(r"(elif|else|except|finally|case|def|class|while)\b|@")
 NETS = ("net", "linear", "cell", "rnn", "lstm", "lstmcell")
 INDENT = "    "
 
@@ -84,7 +84,8 @@ class Vocabulary:
 
     `expressions` by kind; `statements` at any place; `literals` by kind (texts that need no scope); `names` by kind
     (what a fresh name is called); `fallback` by kind (an expression where nothing is in scope); `bridges` by kind (the
-    same, made of a name of another kind).
+    same, made of a name of another kind); `shares` are the parts that the families have of an average program;
+    `makers` by kind are statements that make a name where one is missing.
     """
 
     expressions: Mapping[str, Sequence[Template]]
@@ -93,21 +94,39 @@ class Vocabulary:
     names: Mapping[str, Sequence[str]]
     fallback: Mapping[str, str]
     bridges: Mapping[str, Sequence[tuple[str, str]]]
+    shares: Mapping[str, float]
+    makers: Mapping[str, str]
 
 
 class Draft:
     """A program that grows by filled templates; every choice comes from `random`."""
 
-    def __init__(self, random: Random, vocabulary: Vocabulary, taste: Callable[[str], float]) -> None:
-        """`taste` is the factor by which this program favours a family of templates."""
+    def __init__(
+        self,
+        random: Random,
+        vocabulary: Vocabulary,
+        taste: Callable[[str], float],
+        reuse: float = 0.4,
+        depth: int = 2,
+    ) -> None:
+        """`taste` is the factor by which this program favours a family of templates.
+
+        `reuse` is the chance that an assignment goes to an old name; `depth` is that of the expressions.
+        """
         self.random = random
         self.vocabulary = vocabulary
         self.state = State()
         self.depth = 0
         self._taste: dict[str, float] = {}
         self._sums: dict[str, list[float]] = {}
+        self._families = sorted(vocabulary.shares)
+        self._by_family: dict[str, list[Template]] = defaultdict(list)
+        for row in vocabulary.statements:
+            self._by_family[row.family].append(row)
         self._tasted = taste
-        self._expression_depth = 2
+        self._expression_depth = depth
+        self._reuse = reuse
+        self._joined = False
         self.muted = 0
 
     # -- state -------------------------------------------------------------------------------------------------------
@@ -206,7 +225,10 @@ class Draft:
         rows = self.vocabulary.expressions.get(kind, ())
         made = [c for c in self.state.calls if c.family == kind]
         if not rows and not made:
-            raise Inapplicable(kind)
+            try:
+                return self.pick(kind, "var")
+            except Inapplicable:
+                return self._made(kind)
         for _ in range(12):
             row = self.choose(kind, rows, made)
             mark = self.state
@@ -248,7 +270,6 @@ class Draft:
     def substitute(self, text: str, depth: int, labels: dict[str, str], bound: list[tuple[str, str, str]]) -> str:
         """Fill the placeholders of one line; names to bind once the line is done are added to `bound`."""
         text = self.alternate(text)
-        mark = self.state.frames
 
         def fill(match: re.Match[str]) -> str:
             kind, mode, label, again = match.group(1), match.group(2) or "", match.group(3), match.group(4)
@@ -259,9 +280,7 @@ class Draft:
                 labels[label] = value
             return value
 
-        out = PLACEHOLDER.sub(fill, text).replace("{{", "{").replace("}}", "}")
-        self.state = replace(self.state, frames=mark)
-        return out
+        return PLACEHOLDER.sub(fill, text).replace("{{", "{").replace("}}", "}")
 
     def alternate(self, text: str) -> str:
         """Settle each `<<a|b>>`, the innermost first."""
@@ -279,12 +298,11 @@ class Draft:
             case "op":
                 return self.expression(kind, depth, bare=False)
             case "var" | "graph" | "own" | "ownmid" | "ownparam" | "param" | "mid":
-                return self.pick(kind, mode)
-            case "here":
-                name = self.fresh(kind)
-                self.bind(name, kind, "mid")
-                return name
-            case "new" if self.chance(0.4):
+                try:
+                    return self.pick(kind, mode)
+                except Inapplicable:
+                    return self._made(kind)
+            case "new" if self.chance(self._reuse):
                 try:
                     name = self.pick(kind, "own")
                 except Inapplicable:
@@ -295,6 +313,13 @@ class Draft:
                     name += "_"
         bound.append((name, kind, {"leaf": "param", "const": "const"}.get(mode, "arg" if mode == "arg" else "mid")))
         return name
+
+    def _made(self, kind: str) -> str:
+        """A name of this kind made by a line of its own, before the line that is being written."""
+        if kind not in self.vocabulary.makers or self._joined or not self.chance(0.5):
+            raise Inapplicable(kind)
+        self.fill(Template("maker", 1.0, self.vocabulary.makers[kind]))
+        return self.pick(kind, "var")
 
     # -- statements --------------------------------------------------------------------------------------------------
 
@@ -337,6 +362,7 @@ class Draft:
                 self.block(int(match.group(1) or 0))
                 continue
             bound: list[tuple[str, str, str]] = []
+            self._joined = bool(JOINED.match(line))
             filled = self.substitute(line, self._expression_depth, labels, bound)
             self.emit(filled)
             if filled.endswith(":"):
@@ -406,23 +432,32 @@ class Draft:
 
     def statement(self, families: tuple[str, ...] = ()) -> None:
         """Write one statement that fits here, of these families where any are named."""
-        rows = self.vocabulary.statements
-        if families:
-            rows = [row for row in rows if row.family in families]
-        for _ in range(40):
-            row = self.choose("/".join(families), rows, self.state.statements)
-            if self.depth > 2 and "\n" in row.text:
-                continue
-            if self.depth > 0 and row.family in ("define", "custom", "class", "netclass"):
-                continue
-            if not self.state.loops and LEAVES.search(row.text) and not LOOPS.search(row.text):
-                continue
-            try:
-                self.fill(row)
-            except Inapplicable:
-                continue
-            return
+        for _ in range(20):
+            family = self.random.choice(families) if families else self._family()
+            rows = self._by_family.get(family, ())
+            made = self.state.statements if family == "made" else ()
+            for _ in range(4):
+                if not rows and not made:
+                    break
+                row = self.choose(family, rows, made)
+                if not self._fits(row):
+                    continue
+                with contextlib.suppress(Inapplicable):
+                    self.fill(row)
+                    return
         self.emit("pass")
+
+    def _family(self) -> str:
+        weights = [self.vocabulary.shares[f] * self.taste(f) for f in self._families]
+        return self.random.choices(self._families, weights)[0]
+
+    def _fits(self, row: Template) -> bool:
+        """Whether the row may stand at this depth: no towers of blocks, no classes in loops, no `break` outside."""
+        if self.depth > 2 and "\n" in row.text:
+            return False
+        if self.depth > 0 and row.family in ("define", "custom", "class", "netclass"):
+            return False
+        return bool(self.state.loops or not LEAVES.search(row.text) or LOOPS.search(row.text))
 
 
 def in_brackets(text: str) -> str:

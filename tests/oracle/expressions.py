@@ -1,97 +1,8 @@
-"""The expressions: tensors of three shapes, conditions, and small values."""
+"""The expressions: tensors of three shapes, and conditions."""
 
 from __future__ import annotations
 
 from oracle.tables import expressions, merged, rows
-
-LITERALS: dict[str, tuple[str, ...]] = {
-    "num": ("0.1", "0.5", "2.0", "2", "3", "1.5", "-1.0"),
-    "n": ("2", "2", "3", "3", "4", "1"),
-    "lr": ("0.1", "0.01", "0.5", "1e-3"),
-    "dim": ("0", "1", "-1"),
-    "layer": (
-        "nn.Linear(3, 3)",
-        "nn.Linear(3, 3)",
-        "nn.Linear(3, 3, bias=False)",
-        "nn.ReLU()",
-        "nn.ReLU(inplace=True)",
-        "nn.Sigmoid()",
-        "nn.Tanh()",
-        "nn.GELU()",
-        "nn.SiLU(inplace=True)",
-        "nn.LeakyReLU(0.1, inplace=True)",
-        "nn.ELU()",
-        "nn.Softmax(dim=1)",
-        "nn.LayerNorm(3)",
-        "nn.BatchNorm1d(3)",
-        "nn.Dropout(0.5)",
-        "nn.Dropout(0.5, inplace=True)",
-        "nn.Conv1d(3, 3, 1)",
-        "nn.Conv1d(3, 3, 3, padding=1)",
-        "nn.Identity()",
-        "nn.Hardtanh()",
-        "nn.Softplus()",
-        "nn.PReLU()",
-        "nn.Flatten()",
-        "nn.Sequential(nn.Linear(3, 3), nn.Tanh())",
-        "nn.GroupNorm(1, 3)",
-        "nn.MaxPool1d(1)",
-        "nn.Dropout(0.0)",
-    ),
-}
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "S": ("loss", "total", "err", "score", "reg", "penalty", "s", "cost"),
-    "V": ("v", "u", "b", "bias", "scale", "z", "mu", "state", "row"),
-    "M": ("x", "y", "h", "out", "feat", "hidden", "w", "logits", "a", "k"),
-    "idx": ("target", "labels", "index"),
-    "maskV": ("mask", "keep"),
-    "maskM": ("grid", "chosen"),
-    "net": ("model", "net", "encoder", "head", "critic", "decoder"),
-    "linear": ("fc", "proj", "layer", "lin"),
-    "cell": ("cell", "rnn_cell"),
-    "lstmcell": ("lstm_cell",),
-    "rnn": ("gru", "rnn"),
-    "lstm": ("lstm",),
-    "opt": ("optimizer", "opt", "optim_g", "optim_d"),
-    "crit": ("criterion", "loss_fn"),
-    "int": ("i", "j", "step", "epoch", "count", "n"),
-    "flag": ("flag", "train", "use_aux", "warm"),
-    "mode": ("mode", "phase"),
-    "listS": ("losses", "terms", "history"),
-    "listV": ("rows", "states", "vectors"),
-    "listM": ("outputs", "layers_out", "cache"),
-    "dictS": ("parts", "metrics", "log"),
-    "dictM": ("feats", "memo"),
-    "pair": ("pair", "both"),
-    "fn": ("f", "compute", "forward_pass", "objective", "transform", "step_fn", "helper"),
-    "wrapper": ("wrapped", "decorated", "logged"),
-    "cls": ("Block", "Net", "Tracker", "Model", "Memory", "Scaler", "Agent", "Holder"),
-    "obj": ("module", "tracker", "memory", "agent", "block", "holder"),
-    "name": ("p", "q", "g", "t", "item", "value", "e"),
-    "float": ("lr", "alpha", "decay", "weight", "gamma"),
-    "stateM": ("hx",),
-    "number": ("value", "running", "logged"),
-}
-
-FALLBACK: dict[str, str] = {
-    "S": "torch.rand(())",
-    "V": "torch.rand(3)",
-    "M": "torch.rand(3, 3)",
-    "idx": "torch.tensor([0, 1, 2])",
-    "maskV": "torch.tensor([True, False, True])",
-    "maskM": "torch.eye(3).bool()",
-    "flag": "True",
-    "int": "1",
-    "float": "0.5",
-    "crit": "nn.MSELoss()",
-}
-
-BRIDGES: dict[str, tuple[tuple[str, str], ...]] = {
-    "S": (("M", "{}.sum()"), ("V", "{}.mean()"), ("V", "{}[0]")),
-    "V": (("M", "{}[0]"), ("M", "{}.sum(0)"), ("S", "{}.expand(3)")),
-    "M": (("V", "torch.outer({0}, {0})"), ("V", "{}.expand(3, 3)"), ("V", "torch.diag({})")),
-}
 
 _ANY = merged(
     expressions(
@@ -175,7 +86,7 @@ _ANY = merged(
 0.2| F.mish({T:raw})
 0.2| F.relu6({T:raw})
 0.5| F.dropout({T:raw}, 0.5)
-0.3| F.dropout({T:raw}, p=0.5, training=[[True|False]])
+0.3| F.dropout({T:raw}, p=0.5, training=<<True|False>>)
 0.2| torch.nan_to_num({T:raw})
 0.3| torch.atan({T:raw})
 0.2| torch.sinh({T:raw})
@@ -216,7 +127,7 @@ _ANY = merged(
 0.2| torch.rand_like({T:raw})
 0.2| {T}.new_zeros({size})
 0.3| ({T} > {num}).float()
-0.2| torch.tensor({T:raw}.tolist())
+0.2| torch.tensor({T}.tolist())
 0.2| torch.from_numpy({T}.detach().numpy())
 0.2| torch.tensor({T:raw})
 """,

@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from random import Random
+from types import CodeType
 
 from oracle.draft import Draft, Inapplicable, State, Template
-from oracle.observe import NONE_GRAD, Observation, Session, observe
+from oracle.observe import NONE_GRAD, Observation, Session, compiled, observe
 from oracle.vocabulary import SHARES, VOCABULARY
 
 MODES = ("guided", "unguided", "uncertain")
@@ -23,18 +23,30 @@ BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functi
 EXTRA_IMPORTS = ("collections", "contextlib", "copy", "dataclasses", "functools", "types")
 LONGEST = 60
 
+STYLES: tuple[dict[str, float], ...] = (
+    {},
+    dict.fromkeys(
+        ("define", "class", "netclass", "model", "optimizer", "idiom", "container", "number", "create"), 0.15
+    ),
+    dict.fromkeys(("define", "class", "netclass", "model", "optimizer", "idiom", "handler", "slip"), 0.1)
+    | dict.fromkeys(("mode", "loop", "setitem", "hidden", "inplace"), 1.5),
+    dict.fromkeys(("idiom", "model", "optimizer", "netclass"), 3.0),
+    dict.fromkeys(("define", "class", "container", "branch", "loop", "flow", "made"), 3.0),
+)
+"""What programs are made of: of everything, dense tensor code (twice), training code, code rich in Python."""
+
 RELISH: dict[str, float] = {
     "TWICE": 0.6,
-    "NOGRAD": 0.2,
+    "NOGRAD": 0.12,
     NONE_GRAD: 0.1,
     "LEAF_INPLACE": 0.5,
-    "UNUSED": 0.4,
-    "OPT_EMPTY": 0.2,
+    "UNUSED": 0.3,
+    "OPT_EMPTY": 0.15,
 }
 """How readily a wanted failure of this kind is kept (1 for the others): the common kinds leave room for the rare."""
-DULL = {NONE_GRAD: 0.2, "NOGRAD": 0.5}
+DULL = {NONE_GRAD: 0.2, "NOGRAD": 0.25, "OPT_EMPTY": 0.2, "UNUSED": 0.6}
 """The share of the unguided programs with this failure that is kept."""
-PROVOKING = ("backward", "inplace", "setitem", "slip", "gradient", "optimizer")
+PROVOKING = ("backward", "inplace", "setitem", "slip", "gradient", "clash", "clash", "mode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +73,14 @@ def generate(seed: int, index: int, mode: str) -> Program:
 
 
 def _taste(random: Random) -> Draft:
-    sums: dict[str, float] = defaultdict(float)
-    for row in VOCABULARY.statements:
-        sums[row.family] += row.weight
+    """An empty draft with likings of its own, so that programs differ in what they are made of."""
+
+    style = random.choice(STYLES)
 
     def factor(family: str) -> float:
-        if family in SHARES:
-            return SHARES[family] / sums[family] * math.exp(random.gauss(0, 0.9))
-        return (0.4 if family == "made" else 1.0) * math.exp(random.gauss(0.0, 0.6))
+        return style.get(family, 1.0) * math.exp(random.gauss(0.0, 0.8 if family in SHARES else 0.6))
 
-    return Draft(random, VOCABULARY, factor)
+    return Draft(random, VOCABULARY, factor, random.choice((0.3, 0.5, 0.7)), random.choice((1, 1, 2, 2, 3)))
 
 
 def _prologue(draft: Draft) -> None:
@@ -131,10 +141,11 @@ def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
         draft.state = State(statements=UNCERTAIN)
     _prologue(draft)
     target = int(random.triangular(8, LONGEST - 8, 18))
-    wants_fault = random.random() < 0.55
+    wants_fault = random.random() < 0.5
     earliest = random.randint(4, target)
     known: State | None = State()
-    session, done = _replayed(draft)
+    pieces = [_PRELUDE, compiled(draft.text)]
+    session = _replayed(pieces)
     if session is None:
         return None
     for _ in range(3 * target):
@@ -149,31 +160,34 @@ def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
             draft.statement(PROVOKING)
         else:
             draft.statement()
-        piece = "\n".join(draft.state.lines[done:])
-        result = session.run(piece, done + 1)
+        if draft.state.lines == before.lines:
+            continue
+        piece = compiled("\n".join(draft.state.lines[len(before.lines) :]))
+        result = session.execute(piece)
         if result.clean:
-            done = len(draft.state.lines)
+            pieces.append(piece)
             if len(draft.state.calls) > len(before.calls) or len(draft.state.statements) > len(before.statements):
                 known = before
             continue
         fault = result.fault
+        done = len(before.lines)
         if fault and wants_fault and done >= earliest and random.random() < RELISH.get(fault.kind, 1.0):
             for _ in range(random.choice((0, 0, 1, 2, 4))):
                 draft.statement()
             break
         draft.state = before
-        session, done = _replayed(draft)
+        session = _replayed(pieces)
         if session is None:
             return None
     return _finished(draft, name, "uncertain" if uncertain else "guided")
 
 
-def _replayed(draft: Draft) -> tuple[Session | None, int]:
-    """A session in which the draft has run, and how many lines that were; None where it does not run clean."""
+def _replayed(pieces: list[CodeType]) -> Session | None:
+    """A session in which these pieces have run, or None where they do not run clean."""
     session = Session()
-    session.run("\n".join(["import numpy as np", *(f"import {name}" for name in EXTRA_IMPORTS), *BASE_IMPORTS]))
-    result = session.run(draft.text)
-    return (session if result.clean else None), len(draft.state.lines)
+    return session if all(session.execute(piece).clean for piece in pieces) else None
 
+
+_PRELUDE = compiled("\n".join(["import numpy as np", *(f"import {name}" for name in EXTRA_IMPORTS), *BASE_IMPORTS]))
 
 UNCERTAIN: tuple[Template, ...] = ()

@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -108,7 +108,8 @@ def kind_of(error: BaseException) -> str | None:
 def fault_of(error: BaseException) -> Fault | None:
     """Kind and innermost program line of an exception, or None where it is foreign."""
     kind = kind_of(error)
-    lines = [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILENAME]
+    walk = traceback.walk_tb(error.__traceback__)
+    lines = [line for frame, line in walk if frame.f_code.co_filename == FILENAME]
     return Fault(kind, lines[-1]) if kind and lines else None
 
 
@@ -134,13 +135,17 @@ class Session:
 
     def run(self, text: str, first_line: int = 1) -> Observation:
         """Run `text`, whose first line is line `first_line` of the program."""
+        try:
+            code = compiled(text, first_line)
+        except (SyntaxError, ValueError) as error:
+            return Observation(None, f"{type(error).__name__}: {error}")
+        return self.execute(code)
+
+    def execute(self, code: CodeType) -> Observation:
+        """Run what `compiled` made of a piece of the program."""
         before = len(self.caught)
         fault: Fault | None = None
         foreign = ""
-        try:
-            code = _compile(text, first_line)
-        except (SyntaxError, ValueError) as error:
-            return Observation(None, f"{type(error).__name__}: {error}")
         try:
             with warnings.catch_warnings(), _time_limit():
                 warnings.simplefilter("ignore")
@@ -186,16 +191,16 @@ def _silent(*_values: Any, **_options: Any) -> None:
     """Stand in for `print`."""
 
 
-def _compile(text: str, first_line: int) -> Any:
-    tree = ast.parse(text, FILENAME)
-    if "except" in text:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ExceptHandler):
-                _report_to_session(node)
-        ast.fix_missing_locations(tree)
-    if first_line > 1:
-        ast.increment_lineno(tree, first_line - 1)
-    return compile(tree, FILENAME, "exec")
+def compiled(text: str, first_line: int = 1) -> CodeType:
+    """A piece of a program as code whose handlers tell the session what they catch; raises SyntaxError."""
+    placed = "\n" * (first_line - 1) + text
+    if "except" not in text:
+        return compile(placed, FILENAME, "exec")
+    tree = ast.parse(placed, FILENAME)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            _report_to_session(node)
+    return compile(ast.fix_missing_locations(tree), FILENAME, "exec")
 
 
 def _report_to_session(handler: ast.ExceptHandler) -> None:

@@ -43,15 +43,15 @@ ASSIGN = rows(
     """
 6| {T:new} = {T:op}
 2| {M:new} = {M:op}
-2| {S:new} = {S:op}
+4| {S:new} = {S:op}
 0.7| {T:new} = {T:var}
 0.4| {T:new=a} = {T:fresh=b} = {T:op}
 0.4| {V:new}, {M:fresh} = {V:op}, {M:op}
 0.3| {T:own=a}, {T:own=b} = {T:raw}, {T:raw}
 0.4| {T:new} = {T:raw} if {cond:raw} else {T:raw}
-0.3| {M:own=a} = {=a} + {M:raw}
-0.3| {M:own=a} = {=a} * {M:raw}
-0.3| {S:own=a} = {=a} + {S:raw}
+0.3| {M:own=a} = {=a} + {M}
+0.3| {M:own=a} = {=a} * {M}
+0.3| {S:own=a} = {=a} + {S}
 0.3| {T:new} = {T:var}.detach()
 0.2| {V:fresh}, {V:fresh}, {V:fresh} = {M:raw}
 0.3| {V:fresh}, {V:fresh}, {V:fresh} = {M}.unbind(0)
@@ -63,7 +63,7 @@ ASSIGN = rows(
 0.3| {S:fresh} = sum((t * {num} for t in ({S:raw}, {S:raw})), torch.zeros(()))
 0.2| {T:fresh} = torch.autograd.Variable({T:raw}, requires_grad=<<True|False>>)
 0.2| {T:new}: torch.Tensor = {T:op}
-0.15| ({T:new=a} := {T:op})
+0.15| ({T:fresh=a} := {T:op})
 """,
 )
 
@@ -118,12 +118,12 @@ INPLACE = rows(
 0.2| {T:ownmid} **= 2
 0.5| {M:ownmid} += {V:raw}
 0.4| {V:ownmid} *= {S:raw}
-0.3| {M:ownmid} -= {M:raw}.mean()
+0.3| {M:ownmid} -= {M}.mean()
 0.3| {T:mid=a}.add_({=a})
 0.3| {T:mid=a}.mul_({=a}.sigmoid())
 0.2| {M:mid=a}.div_({=a}.norm())
 0.2| {V:mid=a}.sub_({=a}.mean())
-""".replace("{M:raw}.mean()", "{M}.mean()"),
+""",
 ) + rows(
     "setitem",
     """
@@ -208,7 +208,7 @@ BACKWARD = rows(
     "backward",
     """
 10| {S:graph}.backward()
-2| {S:op}.backward()
+2| ({S:op}).backward()
 1| {S}.backward()
 2.5| {S:graph}.backward(retain_graph=True)
 0.6| {S:graph}.backward(create_graph=True)
@@ -218,7 +218,7 @@ BACKWARD = rows(
 2| {T:graph}.sum().backward()
 1| {M:graph}.mean().backward()
 1| ({M:graph} ** 2).sum().backward()
-0.6| ({M:graph} * {M:raw}).sum().backward()
+0.6| ({M:graph} * {M}).sum().backward()
 0.5| {V:graph}.sum().backward(retain_graph=True)
 0.5| {M:graph}.sum().backward(retain_graph=True)
 0.6| {T:graph}.backward(torch.ones_like({T:graph}))

@@ -203,7 +203,7 @@ IDIOMS = paragraphs(
     {=l}.backward()
     with torch.no_grad():
         for p in {=m}.parameters():
-            p <<-= |.sub_(|.data -= >>{lr} * p.grad
+            <<p -= {lr} * p.grad|p.sub_({lr} * p.grad)|p.data -= {lr} * p.grad|p.add_(p.grad, alpha=-{lr})>>
 
 0.8| {M:fresh=g}, = torch.autograd.grad({S:raw}, {M:param=w}<<|, create_graph=True|, retain_graph=True>>)
 {S:new=l} = {S:raw} + 10 * ({=g}.norm() - 1) ** 2

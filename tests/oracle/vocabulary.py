@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from oracle.blocks import COMPOUND
 from oracle.classes import CLASSES
+from oracle.containers import CONTAINERS
 from oracle.definitions import DEFINITIONS
 from oracle.draft import Vocabulary
-from oracle.expressions import BRIDGES, EXPRESSIONS, FALLBACK, LITERALS, NAMES
+from oracle.expressions import EXPRESSIONS
 from oracle.simple import SIMPLE
+from oracle.slips import CLASHES, SLIPS
 from oracle.training import TRAINING
-
-VOCABULARY = Vocabulary(
-    expressions=EXPRESSIONS,
-    statements=(*SIMPLE, *COMPOUND, *DEFINITIONS, *CLASSES, *TRAINING),
-    literals=LITERALS,
-    names=NAMES,
-    fallback=FALLBACK,
-    bridges=BRIDGES,
-)
+from oracle.words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
 
 SHARES: dict[str, float] = {
     "create": 5,
@@ -26,7 +20,7 @@ SHARES: dict[str, float] = {
     "setitem": 5,
     "hidden": 3,
     "number": 1.5,
-    "backward": 26,
+    "backward": 34,
     "gradient": 4,
     "update": 1.5,
     "world": 0.7,
@@ -37,8 +31,10 @@ SHARES: dict[str, float] = {
     "handler": 1.5,
     "container": 5,
     "slip": 2.5,
+    "clash": 4,
     "define": 3.5,
     "custom": 0.7,
+    "made": 7,
     "class": 1.5,
     "netclass": 2.5,
     "model": 2.5,
@@ -46,3 +42,14 @@ SHARES: dict[str, float] = {
     "idiom": 9,
 }
 """The share of each family among the statements of an average program, in parts of their sum."""
+
+VOCABULARY = Vocabulary(
+    expressions=EXPRESSIONS,
+    statements=(*SIMPLE, *COMPOUND, *CONTAINERS, *SLIPS, *CLASHES, *DEFINITIONS, *CLASSES, *TRAINING),
+    literals=LITERALS,
+    names=NAMES,
+    fallback=FALLBACK,
+    bridges=BRIDGES,
+    shares=SHARES,
+    makers=MAKERS,
+)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from oracle.generate import Program
+from oracle.generate import Program, variants
 from oracle.observe import Fault, Observation, executed_lines, observe
 
 CRASH = "CRASH"
@@ -123,24 +123,17 @@ def _disproved(text: str, observation: Observation, errors: tuple[Report, ...]) 
     return tuple(r for r in suspects if set(r.lines) <= ran)
 
 
-def variants(program: Program) -> list[str]:
-    """The program with each of its open conditions settled, in every combination."""
-    texts = [program.text]
-    for condition in program.conditions:
-        texts = [text.replace(condition, truth) for text in texts for truth in ("True", "False")]
-    return texts
-
-
 def _uncertain(program: Program, verdict: Verdict) -> Outcome:
     """An error needs every variant to fail; a report is due where any of them fails."""
-    found = [observe(text) for text in variants(program)]
+    texts = variants(program.text, program.conditions)
+    found = [observe(text) for text in texts]
     clean = [o for o in found if o.clean]
     errors = tuple(r for r in verdict.reports if r.level == "error")
     disproved: tuple[Report, ...] = ()
     if clean and errors:
         caught = {fault.line for o in found for fault in o.caught}
         ran: frozenset[int] = frozenset()
-        for text, seen in zip(variants(program), found, strict=True):
+        for text, seen in zip(texts, found, strict=True):
             ran |= executed_lines(text) if seen.clean else frozenset()
         disproved = tuple(r for r in errors if not caught.intersection(r.lines) and set(r.lines) <= ran)
     missed = any(o.fault for o in found) and not verdict.reports and not verdict.crash

@@ -16,11 +16,12 @@ from types import CodeType
 
 from oracle.draft import Draft, Inapplicable, State, Template
 from oracle.observe import NONE_GRAD, Observation, Session, compiled, observe
+from oracle.undecided import UNDECIDED
 from oracle.vocabulary import SHARES, VOCABULARY
 
 MODES = ("guided", "unguided", "uncertain")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
-EXTRA_IMPORTS = ("collections", "contextlib", "copy", "dataclasses", "functools", "types")
+EXTRA_IMPORTS = ("collections", "contextlib", "copy", "dataclasses", "functools", "os", "random", "sys", "types")
 LONGEST = 60
 
 STYLES: tuple[dict[str, float], ...] = (
@@ -114,10 +115,21 @@ def _imports(body: str) -> list[str]:
 def _finished(draft: Draft, name: str, mode: str) -> Program | None:
     body = draft.text
     text = "\n".join(_imports(body)) + "\n" + body
+    conditions = draft.state.conditions
+    if mode == "uncertain" and (not conditions or any(observe(t).foreign for t in variants(text, conditions))):
+        return None
     result = observe(text)
     if result.foreign:
         return None
-    return Program(name, mode, text, result, draft.state.conditions, draft.state.used)
+    return Program(name, mode, text, result, conditions, draft.state.used)
+
+
+def variants(text: str, conditions: tuple[str, ...]) -> list[str]:
+    """The program with each of its open conditions settled, in every combination."""
+    texts = [text]
+    for condition in conditions:
+        texts = [t.replace(condition, truth) for t in texts for truth in ("True", "False")]
+    return texts
 
 
 def _unguided(random: Random, name: str) -> Program | None:
@@ -137,8 +149,6 @@ def _unguided(random: Random, name: str) -> Program | None:
 
 def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
     draft = _taste(random)
-    if uncertain:
-        draft.state = State(statements=UNCERTAIN)
     _prologue(draft)
     target = int(random.triangular(8, LONGEST - 8, 18))
     wants_fault = random.random() < 0.5
@@ -156,6 +166,8 @@ def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
         if known is not None and draft.chance(0.8):
             draft.use(known)
             known = None
+        elif uncertain and (late or draft.chance(0.2)) and len(draft.state.conditions) < 2:
+            _try(draft, draft.choose("undecided", UNDECIDED, ()))
         elif late and draft.chance(0.7):
             draft.statement(PROVOKING)
         else:
@@ -189,5 +201,3 @@ def _replayed(pieces: list[CodeType]) -> Session | None:
 
 
 _PRELUDE = compiled("\n".join(["import numpy as np", *(f"import {name}" for name in EXTRA_IMPORTS), *BASE_IMPORTS]))
-
-UNCERTAIN: tuple[Template, ...] = ()

@@ -208,7 +208,7 @@ BACKWARD = rows(
     "backward",
     """
 10| {S:graph}.backward()
-2| ({S:op}).backward()
+2| {S:whole}.backward()
 1| {S}.backward()
 2.5| {S:graph}.backward(retain_graph=True)
 0.6| {S:graph}.backward(create_graph=True)

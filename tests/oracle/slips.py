@@ -53,7 +53,7 @@ SLIPS = paragraphs(
 0.2| {M:fresh=e} = {V}.expand(3, 3)
 <<{=e}.add_({num})|{=e}[0] = {num}|{M:new} = {=e} + {num}|{M:new} = {=e}.clone().add_({num})>>
 
-0.2| {S:fresh=l} = ({T:op}).detach()<<.sum()|.mean()>>
+0.2| {S:fresh=l} = {T:whole}.detach()<<.sum()|.mean()>>
 <<{=l}.backward()|{=l}.requires_grad_().backward()|{=l}.requires_grad = True>>
 
 0.2| {S:fresh=l} = (({M} > {num}).float() - {M:const}).pow(2).mean()

@@ -11,6 +11,7 @@ from oracle.expressions import EXPRESSIONS
 from oracle.simple import SIMPLE
 from oracle.slips import CLASHES, SLIPS
 from oracle.training import TRAINING
+from oracle.undecided import MAYBE
 from oracle.words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
 
 SHARES: dict[str, float] = {
@@ -44,7 +45,7 @@ SHARES: dict[str, float] = {
 """The share of each family among the statements of an average program, in parts of their sum."""
 
 VOCABULARY = Vocabulary(
-    expressions=EXPRESSIONS,
+    expressions={**EXPRESSIONS, "maybe": MAYBE},
     statements=(*SIMPLE, *COMPOUND, *CONTAINERS, *SLIPS, *CLASHES, *DEFINITIONS, *CLASSES, *TRAINING),
     literals=LITERALS,
     names=NAMES,

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Range
-from gradpath.interpreter.run import make_machine, run_module
+from gradpath import entries
+from gradpath.config import Config, is_selected, level_of
+from gradpath.diagnostic import Diagnostic, Level, Range
+from gradpath.interpreter.machine import Cancelled, Machine
+from gradpath.interpreter.paths import explore
+from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_module
+from gradpath.interpreter.trace import Trace
 from gradpath.overlays import Overlays
+from gradpath.rules import RULES
+from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
+from gradpath.source.suppress import apply_suppressions
+from gradpath.verdict import Found, judge
 
 log = logging.getLogger(__name__)
 
 STEPS = 20_000
 """Statements that one path may execute."""
+
+PATHS = 24
+"""Paths of one entry point."""
+
+RELEVANT = re.compile(r"torch|lightning|accelerate|\.backward\(")
+"""A text without any of these is not analysed."""
+
+_reported: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +66,9 @@ class Fault:
     line: int
 
 
+Runner = Callable[[tuple[bool, ...]], Trace]
+
+
 def never() -> bool:
     """The cancellation test of a check that nobody cancels."""
     return False
@@ -71,7 +93,101 @@ def check(
     cancelled: Callable[[], bool] = never,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document."""
+    config = Config() if config is None else config
     parsed = parse(document, last)
-    return Analysis(document, parsed, ())
+    if not RELEVANT.search(document.text):
+        return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
+    unknowns: Counter[str] = Counter()
+    found: list[Diagnostic] = []
+    try:
+        for diagnostics, trace in _entries(document, parsed.tree, cancelled):
+            found.extend(diagnostics)
+            unknowns.update(trace.unknowns)
+    except Cancelled:
+        pass
+    kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
+    kept.sort(key=lambda each: (each.range, each.rule))
+    return Analysis(document, parsed, apply_suppressions(document, parsed, kept), dict(unknowns))
 
 
+def _entries(
+    document: Document, tree: ast.Module, cancelled: Callable[[], bool]
+) -> Iterable[tuple[list[Diagnostic], Trace]]:
+    """Run the module body, then each function that no call reached; diagnostics and the likeliest trace of each."""
+    source = Source({document.path: document})
+    called: set[ast.AST] = set()
+
+    def machine_for(prefix: tuple[bool, ...], entry: ast.AST) -> Machine:
+        machine = make_machine(Overlays(), prefix, entry, document.path, STEPS)
+        machine.stopped = cancelled
+        machine.called = called
+        return machine
+
+    def module(prefix: tuple[bool, ...]) -> Trace:
+        machine = machine_for(prefix, tree)
+        run_module(machine, tree)
+        return machine.trace
+
+    yield _explore(module, source)
+    for entry in entries.functions(tree):
+        if entry.function in called:
+            continue
+
+        def function(prefix: tuple[bool, ...], entry: entries.Entry = entry) -> Trace:
+            machine = machine_for(prefix, entry.function)
+            run_definitions(machine, tree)
+            del machine.trace.events[:]
+            run_function(machine, entry.function, entry.owner)
+            return machine.trace
+
+        yield _explore(function, source)
+
+
+def _explore(run: Runner, source: Source) -> tuple[list[Diagnostic], Trace]:
+    """All diagnostics of one entry point. A failure inside the analysis costs this entry point alone."""
+    traces: list[Trace] = []
+    found: list[Found] = []
+    try:
+        for trace in explore(run, PATHS):
+            traces.append(trace)
+            for rule in RULES.values():
+                found.extend(Found(rule, report, trace) for report in _apply(rule, trace, source))
+        return judge(found, traces, lambda trace, prefix: run(prefix), source), traces[0]
+    except Cancelled:
+        raise
+    except Exception:
+        _log_once("the analysis of an entry point failed")
+        return [], traces[0] if traces else Trace(ast.Module([], []))
+
+
+def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
+    try:
+        return list(rule.find(trace, source))
+    except Exception:
+        _log_once(f"the rule {rule.id} failed")
+        return []
+
+
+def _log_once(what: str) -> None:
+    """An internal failure is logged the first time that it happens, with its traceback."""
+    if what not in _reported:
+        _reported.add(what)
+        log.exception("%s", what)
+
+
+def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """One diagnostic for each rule and range, the gravest; entry points may find the same fault."""
+    best: dict[tuple[str, Range], Diagnostic] = {}
+    order = list(Level)
+    for each in diagnostics:
+        key = (each.rule, each.range)
+        if key not in best or order.index(each.level) > order.index(best[key].level):
+            best[key] = each
+    return best.values()
+
+
+def _configured(diagnostic: Diagnostic, config: Config) -> Diagnostic | None:
+    if not is_selected(config, diagnostic.rule, diagnostic.family, diagnostic.path):
+        return None
+    level = level_of(config, diagnostic.rule, diagnostic.level.value)
+    return None if level == "off" else replace(diagnostic, level=Level(level))

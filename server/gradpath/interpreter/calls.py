@@ -10,7 +10,7 @@ from gradpath.interpreter.containers import Dict, Iteration, List
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine, Returned, Signal
 from gradpath.interpreter.scope import Frame, Scope
-from gradpath.interpreter.statements import as_raised, run_block
+from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value
 
 DEPTH = 40
@@ -66,7 +66,7 @@ def _in_frame(machine: Machine, frame: Frame, body: ast.expr) -> Value:
     try:
         return evaluate(machine, body)
     except AutogradError as error:
-        raise as_raised(machine, error) from None
+        raise machine.translated(error) from None
     finally:
         machine.frame, machine.node = before, node
 
@@ -80,8 +80,6 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
             next(steps)
     except StopIteration as stop:
         return _result(stop.value)
-    except AutogradError as error:
-        raise as_raised(machine, error) from None
     finally:
         machine.frame, machine.node = before, caller
 
@@ -113,8 +111,6 @@ def _suspendable(
         except StopIteration as stop:
             iteration.returned = _result(stop.value)
             return
-        except AutogradError as error:
-            raise as_raised(machine, error) from None
         finally:
             machine.frame, machine.node = before, caller
         sent = yield item

@@ -123,8 +123,10 @@ def _guarded(machine: Machine, run: Callable[[], None]) -> None:
     """Run to the end, to the first uncaught exception, or to the end of the budget."""
     try:
         run()
-    except (Raised, AutogradError) as error:
-        machine.failed(statements.as_raised(machine, error), caught=False)
+    except Raised as raised:
+        machine.failed(raised, caught=False)
+    except AutogradError as error:
+        machine.failed(machine.translated(error), caught=False)
     except (Exhausted, RecursionError):
         machine.trace.truncated = True
     except Cancelled:

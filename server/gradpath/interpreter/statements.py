@@ -32,18 +32,19 @@ def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
 
 
 def run_statement(machine: Machine, statement: ast.stmt) -> Steps:
-    """Execute one statement."""
+    """Execute one statement; an error of autograd becomes one of the program here, where its place is known."""
     machine.step(statement)
     machine.node = statement
-    if machine.frame.is_generator and not isinstance(statement, _BODIES):
-        yield from _suspend(machine, statement)
-    simple = _SIMPLE.get(type(statement))
-    if simple is not None:
-        return simple(machine, statement)
-    compound = _COMPOUND.get(type(statement))
-    if compound is None:
-        return None
-    return (yield from compound(machine, statement))
+    try:
+        if machine.frame.is_generator and not isinstance(statement, _BODIES):
+            yield from _suspend(machine, statement)
+        simple = _SIMPLE.get(type(statement))
+        if simple is not None:
+            return simple(machine, statement)
+        compound = _COMPOUND.get(type(statement))
+        return None if compound is None else (yield from compound(machine, statement))
+    except AutogradError as error:
+        raise machine.translated(error) from None
 
 
 _BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try, ast.While)
@@ -367,8 +368,7 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
         assign(machine, item.optional_vars, value)
     try:
         signal = yield from _with_items(machine, node, index + 1)
-    except (Raised, AutogradError) as error:
-        raised = as_raised(machine, error)
+    except Raised as raised:
         if leave(raised):
             machine.failed(raised, caught=True)
             return None
@@ -381,16 +381,10 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
     return signal
 
 
-def as_raised(machine: Machine, error: Raised | AutogradError) -> Raised:
-    """The error as the interpreted program sees it; must be asked before the frame that raised it is left."""
-    return error if isinstance(error, Raised) else machine.translated(error)
-
-
 def _try(machine: Machine, node: ast.Try) -> Steps:
     try:
         signal = yield from _try_body(machine, node)
-    except (Raised, AutogradError) as error:
-        raised = as_raised(machine, error)
+    except Raised as raised:
         override = yield from run_block(machine, node.finalbody)
         if override is not None:
             machine.failed(raised, caught=True)
@@ -404,8 +398,7 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
     depth = len(machine.frame.loops)
     try:
         signal = yield from run_block(machine, node.body)
-    except (Raised, AutogradError) as error:
-        raised = as_raised(machine, error)
+    except Raised as raised:
         del machine.frame.loops[depth:]
         handler = next((each for each in node.handlers if _handles(machine, each, raised)), None)
         if handler is None:

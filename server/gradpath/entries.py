@@ -1,0 +1,65 @@
+"""Where a document is entered: its module body, then the functions that nothing in it calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+_TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad", "requires_grad_", "apply"})
+"""Attributes whose presence makes a function worth entering."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function to be entered, with the name of the class around it."""
+
+    function: Definition
+    owner: str | None
+
+
+def functions(tree: ast.Module) -> Iterator[Entry]:
+    """The top-level functions and the methods of top-level classes that are worth entering, in order."""
+    for statement in _open(tree.body):
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if is_telling(statement):
+                yield Entry(statement, None)
+        elif isinstance(statement, ast.ClassDef):
+            for each in statement.body:
+                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
+                    is_telling(each) or (each.name == "forward" and _writes(each))
+                ):
+                    yield Entry(each, statement.name)
+
+
+def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements of the module, those under `if` and `try` included."""
+    for statement in body:
+        match statement:
+            case ast.If():
+                yield from _open(statement.body)
+                yield from _open(statement.orelse)
+            case ast.Try():
+                yield from _open(statement.body)
+            case _:
+                yield statement
+
+
+def is_telling(function: Definition) -> bool:
+    """Whether the body does anything that a rule could speak of: a backward, a step, a gradient."""
+    return any(isinstance(node, ast.Attribute) and node.attr in _TELLING for node in ast.walk(function))
+
+
+def _writes(function: Definition) -> bool:
+    """Whether the body writes in place anywhere: `+=`, `x[i] = v`, `relu_()`, `inplace=True`."""
+    for node in ast.walk(function):
+        match node:
+            case ast.AugAssign() | ast.Subscript(ctx=ast.Store()):
+                return True
+            case ast.Attribute() if node.attr.endswith("_") and not node.attr.startswith("_"):
+                return True
+            case ast.keyword(arg="inplace"):
+                return True
+    return False

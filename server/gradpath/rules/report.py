@@ -1,0 +1,74 @@
+"""What a rule finds: a report in terms of sites, before it becomes a `Diagnostic`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gradpath.diagnostic import Fix, Level
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.source.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a story: where, and what happened there, in at most ten words."""
+
+    site: Site
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A fault on one path.
+
+    `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises, None
+    where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths pass
+    `at` and `raised_at`.
+    """
+
+    rule: str
+    at: Site
+    headline: str
+    steps: tuple[Step, ...]
+    raised_at: Site | None = None
+    pytorch: str | None = None
+    help: str = ""
+    alternatives: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the catalogue; `find` reads a trace, never the tree. `page` is its Markdown."""
+
+    id: str
+    family: str
+    level: Level
+    summary: str
+    pytorch: str | None
+    find: Callable[[Trace, Source], Iterator[Report]]
+    page: str = ""
+
+
+class Source:
+    """The texts behind sites: documents by path."""
+
+    def __init__(self, documents: dict[str, Document]) -> None:
+        self.documents = documents
+
+    def document(self, site: Site) -> Document:
+        """The document that `site` lies in."""
+        return self.documents[site.path]
+
+    def text(self, site: Site, node: ast.AST | None = None) -> str:
+        """The source of a node (the site's own unless another is given), on one line."""
+        document = self.document(site)
+        text = document.slice(document.range_of(site.node if node is None else node))
+        return " ".join(text.split())
+
+    def short(self, site: Site, node: ast.AST | None = None, limit: int = 40) -> str:
+        """The same, cut to `limit` characters."""
+        text = self.text(site, node)
+        return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

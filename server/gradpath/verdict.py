@@ -1,0 +1,116 @@
+"""From reports on single paths to diagnostics: which faults are certain, and on which condition the others hang."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
+from gradpath.interpreter.paths import turned
+from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.rules.report import Report, Rule, Source
+
+TURNS = 10
+"""How many decisions of a faulty path are turned around to learn on which the fault hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A report together with the path that it was found on."""
+
+    rule: Rule
+    report: Report
+    trace: Trace
+
+
+def judge(
+    found: Sequence[Found], traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source
+) -> list[Diagnostic]:
+    """One diagnostic for each rule and place: an error where no path passes unharmed, else a warning with its condition."""
+    first: dict[tuple[str, str, ast.AST], Found] = {}
+    for each in found:
+        first.setdefault((each.rule.id, each.report.at.path, each.report.at.node), each)
+    return [_diagnostic(each, _condition(each, traces, rerun, source), source) for each in first.values()]
+
+
+def _condition(
+    found: Found, traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source
+) -> str | None:
+    """The condition on which the fault hangs, in words; None where it is certain."""
+    if found.rule.level is not Level.ERROR:
+        return None
+    decisions = found.trace.decisions
+    for index in range(min(len(decisions), TURNS) - 1, -1, -1):
+        other = rerun(found.trace, turned(found.trace, index))
+        if _passes(found, other):
+            return words(decisions[index], source)
+    if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
+        return "on some paths"
+    return None
+
+
+def _passes(found: Found, other: Trace) -> bool:
+    """Whether another path reaches both places as often as the faulty one and goes on unharmed."""
+    places = [found.report.at]
+    if found.report.raised_at is not None:
+        places.append(found.report.raised_at)
+    for site in places:
+        statement = statement_of(found.trace, site)
+        if statement is None or other.visits.get(statement, 0) < found.trace.visits.get(statement, 0):
+            return False
+    harmed = [failure.site.node for failure in other.failures()]
+    return not any(site.node in harmed for site in places)
+
+
+def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
+    """The statement on the path that holds the site's node."""
+    if isinstance(site.node, ast.stmt):
+        return site.node
+    line = getattr(site.node, "lineno", 0)
+    best: ast.stmt | None = None
+    for node in trace.visits:
+        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
+            continue
+        if any(child is site.node for child in ast.walk(node)) and (best is None or node.lineno >= best.lineno):
+            best = node
+    return best
+
+
+def words(decision: Decision, source: Source) -> str:
+    """`when x is None`: the condition as the program writes it."""
+    text = source.short(decision.site, decision.node, 60)
+    return f"when `{text}`" if decision.outcome else f"when not `{text}`"
+
+
+def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:
+    report = found.report
+    document = source.document(report.at)
+    level = found.rule.level
+    headline = report.headline
+    if condition is not None:
+        level = Level.WARNING
+        headline = f"{headline}, {condition}"
+    labels = tuple(
+        Label(step.site.path, source.document(step.site).range_of(step.site.node), step.message, step.site is report.at)
+        for step in report.steps
+    )
+    return Diagnostic(
+        document.path,
+        document.range_of(report.at.node),
+        found.rule.id,
+        found.rule.family,
+        level,
+        headline if len(headline) <= 120 else headline[:119] + "…",
+        labels,
+        report.pytorch,
+        report.help,
+        report.alternatives,
+        _one_preferred(report.fixes),
+    )
+
+
+def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """At most one fix is preferred, and only a safe one."""
+    chosen = next((fix for fix in fixes if fix.preferred and fix.safety is Safety.SAFE), None)
+    return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.check import check
-from gradpath.diagnostic import Diagnostic, Level
+from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints
 from tests.documents.grammar import Place, Report, Source
@@ -57,21 +57,30 @@ def pytorch_complaints(block: Block, outcome: Outcome) -> list[str]:
 
 
 def gradpath_complaints(block: Block) -> list[str]:
-    """Where gradpath did not report what the block says, or reported what it does not say."""
-    found: list[_Finding] = []
+    """Where gradpath did not report what the block says, or reported what it does not say.
+
+    Every file is read on its own, as an editor would show it; what two of them report alike is one report.
+    """
     complaints: list[str] = []
+    reports: dict[tuple[str, Range, str], Diagnostic] = {}
     with tempfile.TemporaryDirectory() as folder:
         sources = _written(block, Path(folder))
-        for path, source in sources.items():
-            document = Document(path, source.text)
+        documents = {path: Document(path, source.text) for path, source in sources.items()}
+        for document in documents.values():
             diagnostics = check(document).diagnostics
-            found += [_Finding(source, document, diagnostic) for diagnostic in diagnostics]
+            reports |= {(report.path, report.range, report.rule): report for report in diagnostics}
             if not block.files:
                 complaints += fix_complaints(block, document, diagnostics)
+    found: list[_Finding] = []
+    for report in reports.values():
+        if report.path in sources:
+            found.append(_Finding(sources[report.path], documents[report.path], report))
+        else:
+            complaints.append(_at(block.place, f"gradpath reports {report.rule} in another file, {report.path}"))
     labels = [
         (sources[label.path].place_of(label.range.start.line), label.message)
-        for finding in found
-        for label in finding.diagnostic.labels
+        for report in reports.values()
+        for label in report.labels
         if label.path in sources
     ]
     for note in block.notes:

@@ -15,7 +15,7 @@ from random import Random
 from types import CodeType
 
 from oracle.draft import Draft, Inapplicable, State, Template
-from oracle.observe import NONE_GRAD, Observation, Session, compiled, observe
+from oracle.observe import Observation, Session, compiled, observe
 from oracle.undecided import UNDECIDED
 from oracle.vocabulary import SHARES, VOCABULARY
 
@@ -39,13 +39,14 @@ STYLES: tuple[dict[str, float], ...] = (
 RELISH: dict[str, float] = {
     "TWICE": 0.6,
     "NOGRAD": 0.12,
-    NONE_GRAD: 0.1,
+    "TypeError": 0.1,
+    "AttributeError": 0.1,
     "LEAF_INPLACE": 0.5,
     "UNUSED": 0.3,
     "OPT_EMPTY": 0.15,
 }
 """How readily a wanted failure of this kind is kept (1 for the others): the common kinds leave room for the rare."""
-DULL = {NONE_GRAD: 0.2, "NOGRAD": 0.25, "OPT_EMPTY": 0.2, "UNUSED": 0.6}
+DULL = {"TypeError": 0.2, "AttributeError": 0.2, "NOGRAD": 0.25, "OPT_EMPTY": 0.2, "UNUSED": 0.6}
 """The share of the unguided programs with this failure that is kept."""
 PROVOKING = ("backward", "inplace", "setitem", "slip", "gradient", "clash", "clash", "mode")
 

@@ -56,12 +56,11 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("EXPAND_INPLACE", "more than one element of the written-to tensor refers to a single memory"),
     ("DETACH_VIEW", "Can't detach views in-place"),
     ("ONCE_DIFF", "marked with @once_differentiable"),
-    ("NUMBER", "object has no attribute 'backward'"),
 )
 """Kind and the words of PyTorch's message that mark it; the first match names the exception."""
 
-NONE_GRAD = "NONE_GRAD"
-"""`None` was used where a gradient was expected: a TypeError or an AttributeError that names NoneType."""
+PLAIN = ("'NoneType'", "object has no attribute 'backward'")
+"""A gradient that is None, a loss that is a number: Python raises, and the class of the exception names the kind."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -100,8 +99,8 @@ def kind_of(error: BaseException) -> str | None:
     for kind, words in KINDS:
         if words in message:
             return kind
-    if isinstance(error, TypeError | AttributeError) and "NoneType" in message:
-        return NONE_GRAD
+    if isinstance(error, TypeError | AttributeError) and any(words in message for words in PLAIN):
+        return type(error).__name__
     return None
 
 

@@ -60,7 +60,7 @@ CONTAINERS = paragraphs(
 0.6| {listS:fresh=l} = []
 +for {int:fresh} in range({n}):
     {block:1}
-    {=l}.append({S:op}<<||.detach()>>)
+    {=l}.append({S:whole}<<||.detach()>>)
 ? sum({=l}).backward(<<|retain_graph=True>>)
 ? {S:new} = torch.stack({=l}).sum()
 

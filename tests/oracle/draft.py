@@ -4,7 +4,7 @@ A template is text with placeholders: `{KIND:MODE=LABEL}`, `{=LABEL}` (that text
 Kinds are S, V, M (tensors of shape (), (3,), (3, 3)), T (any of the three, decided when the tables are read), and those
 of the vocabulary. Modes: none (an expression, in brackets where needed), `raw` (without), `op` (raw, and not a bare
 name), `whole` (that, in brackets), `var` (a name), `graph` (a name likely on a graph), `param` (a leaf), `mid` (not a
-leaf), `own` (a name that may be assigned here; also `ownmid`, `ownparam`), `new` (a target: an old name or a fresh one),
+leaf), `own` (a name that may be assigned here; also `ownmid`, `ownparam`), `new` (a target: an old or a fresh name),
 `fresh` (a target that is new), `leaf` and `const` (fresh, and a leaf or a constant), `arg` (a parameter of the function
 whose header this is).
 

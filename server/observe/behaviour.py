@@ -35,7 +35,7 @@ class Call:
     """A call whose arguments are known by parameter name.
 
     `slots` gives for each tensor among the flattened arguments the parameter it belongs to; `kinds` describes the
-    arguments as the table's conditions see them; `module` holds the parameters of a module, by name.
+    arguments as the table's conditions see them; `module` and `buffers` hold those of a module, by name.
     """
 
     run: Callable[..., object]
@@ -45,6 +45,7 @@ class Call:
     kinds: Mapping[str, object]
     lists: frozenset[str] = frozenset()
     module: Mapping[str, Tensor] = field(default_factory=dict)
+    buffers: Mapping[str, Tensor] = field(default_factory=dict)
 
     def tensors(self) -> list[Tensor]:
         return [value for value in tree_flatten((self.args, dict(self.kwargs)))[0] if isinstance(value, Tensor)]
@@ -147,7 +148,7 @@ def observe(call: Call) -> Seen:
     unsure, unsure_holds = _check_or_rule(
         call, [edge for edge in edges if edge in alone], saves, holds, inplace, aliases
     )
-    slots = {"*" if slot.startswith("*") else slot for slot in (*call.slots, *call.module)}
+    slots = {"*" if slot.startswith("*") else slot for slot in (*call.slots, *call.module, *call.buffers)}
     return Seen(
         kinds=call.kinds,
         edges=frozenset(alone),
@@ -189,6 +190,7 @@ def _run(call: Call, edges: Sequence[str], within: Mapping[str, frozenset[int]] 
         parameter.requires_grad_(slot in edges and can_have_edge(parameter))
         parameter.grad = None
         inputs.append((slot, parameter))
+    inputs += call.buffers.items()
     args, kwargs = tree_unflatten(leaves, spec)
     versions = [tensor._version for _, tensor in inputs]
     torch.manual_seed(0)
@@ -216,7 +218,7 @@ def _written(call: Call, run: _Run) -> str | None:
         for slot, tensor in run.inputs:
             if output is tensor and slot in run.written:
                 return slot
-    return next(iter(sorted(run.written)), None)
+    return next(iter(sorted(run.written - call.buffers.keys())), None)
 
 
 def _backward(tensors: Iterable[Tensor]) -> None:
@@ -295,22 +297,29 @@ def _check_or_rule(
     inplace: str | None,
     aliases: Sequence[str],
 ) -> tuple[set[tuple[str, str]], set[str]]:
-    """Several edges at once must do what each does alone; what breaks that rule comes back."""
-    unsure: set[tuple[str, str]] = set()
+    """Several edges at once must do what each does alone; what breaks that rule comes back.
+
+    An edge that also took part where the rule was obeyed is not to blame: a learnt attention mask alone makes PyTorch
+    choose another kernel.
+    """
+    unsure: list[tuple[str, frozenset[str]]] = []
     unsure_holds: set[str] = set()
+    obeyed: set[str] = set()
     if len(edges) < 2:
-        return unsure, unsure_holds
-    masks = {tuple(edges)} | {tuple(edge for edge in edges if edge != left) for left in edges[:3] if len(edges) > 2}
+        return set(), unsure_holds
+    masks = {tuple(edges)} | {tuple(edge for edge in edges if edge != left) for left in edges[:4] if len(edges) > 2}
     for mask in sorted(masks):
         result = _saved_and_held(call, mask, inplace, aliases)
         if result is None:
             continue
         keys, held = result
-        expected = {key for key, edge in saves if edge in mask}
-        unsure |= {(key, edge) for key in keys ^ expected for edge in mask}
+        broken = keys ^ {key for key, edge in saves if edge in mask}
+        unsure += [(key, frozenset(mask)) for key in broken]
+        if not broken:
+            obeyed |= set(mask)
         if held != any(edge in holds for edge in mask):
             unsure_holds |= set(mask)
-    return unsure, unsure_holds
+    return {(key, edge) for key, mask in unsure for edge in mask - obeyed or mask}, unsure_holds
 
 
 def _only_for_others(call: Call, name: str) -> bool:

@@ -27,7 +27,7 @@ def bind(parameters: Sequence[str], args: Sequence[object], kwargs: Mapping[str,
     if extra:
         if rest is None:
             raise Unbindable(f"{len(args)} positional arguments")
-        bound[rest] = extra[0] if len(extra) == 1 and isinstance(extra[0], (list, tuple)) else extra
+        bound[rest] = extra if len(extra) > 1 or isinstance(extra[0], (Tensor, int)) else extra[0]
     known = {name.removeprefix("*") for name in names}
     for name, value in kwargs.items():
         if name not in known:
@@ -54,7 +54,19 @@ def call_of(
     slots = tuple(owner[id(leaf)] for leaf in tree_flatten((tuple(args), dict(kwargs)))[0] if isinstance(leaf, Tensor))
     lists = frozenset(name for name, value in bound.items() if not isinstance(value, Tensor) and slots.count(name) > 1)
     kinds = {name: describe(value) for name, value in {**defaults(parameters), **bound}.items()}
+    kinds |= _derived(bound)
     return Call(run, tuple(args), dict(kwargs), slots, kinds, lists)
+
+
+def _derived(bound: Mapping[str, object]) -> dict[str, object]:
+    """Facts on tensors and lists that few operations hang on: "x.ndim", "x.contiguous", "x.len"."""
+    found: dict[str, object] = {}
+    for name, value in bound.items():
+        if isinstance(value, Tensor):
+            found |= {f"{name}.ndim": value.dim(), f"{name}.contiguous": value.is_contiguous()}
+        elif isinstance(value, (list, tuple)):
+            found[f"{name}.len"] = len(value)
+    return found
 
 
 def module_call(
@@ -71,7 +83,8 @@ def module_call(
         name if listed else f"*{name}": parameter for name, parameter in module.named_parameters(recurse=True)
     }
     kinds = {**call.kinds, **{name: describe(value) for name, value in init.items()}}
-    return Call(module, call.args, call.kwargs, call.slots, kinds, call.lists, parameters)
+    buffers = {name: buffer for name, buffer in module.named_buffers() if "." not in name}
+    return Call(module, call.args, call.kwargs, call.slots, kinds, call.lists, parameters, buffers)
 
 
 def describe_call(call: Call, *more: object) -> str:

@@ -7,8 +7,9 @@ Where no condition tells samples apart that disagree, the disagreement goes to `
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from torch import Tensor
@@ -17,10 +18,45 @@ from .behaviour import Relation, Seen
 
 When: TypeAlias = dict[str, list[Any]]
 
-WORDS = frozenset({"number", "tensor", "sequence", "none", "given", "inf", "-inf"})
+WORDS = frozenset({"number", "tensor", "sequence", "none", "given", "integral", "string", "inf", "-inf"})
 
 TELLING = frozenset({0, 1, 2, float("inf"), float("-inf")})
 """The numbers that a condition may ask for: others would only repeat the samples."""
+
+NUMBERS = frozenset({"p", "dropout_p", "dropout", "n", "output_size", "beta", "exponent", "ord", "label_smoothing"})
+"""The arguments whose value as a number may matter."""
+
+NEVER = frozenset({"dilation", "win_length", "correction", "generator", "out", "num_layers", "equation"})
+"""Arguments on which nothing hangs, though samples may look so."""
+
+ONLY_GIVEN = frozenset({"memory_format", "device", "layout"})
+"""Arguments of which no more is asked than whether they are given."""
+
+DERIVED: Mapping[str, frozenset[str]] = {
+    **{name: frozenset({"input", "self", "other"}) for name in ("torch.matmul", "torch.Tensor.matmul", "operator.matmul")},
+    "torch.nn.functional.scaled_dot_product_attention": frozenset({"query", "key"}),
+    "torch.nn.functional.linear": frozenset({"input"}),
+    **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM")},
+    "torch.einsum": frozenset({"operands"}),
+    **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
+}
+"""For operations that hang on it: the arguments whose rank, contiguity or length may be asked for."""
+
+
+LEAST_GAIN = 0.8
+"""A condition must bring the disagreement of the samples down to this part of it; less is chance.
+
+Not so for the operations in `DERIVED`, whose samples were chosen for it."""
+
+_NOTHING: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What conditions may be made of: which arguments' derived facts, and which values are the usual ones."""
+
+    derived: frozenset[str] = frozenset()
+    usual: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,8 +96,12 @@ def matches(alternative: Any, value: object) -> bool:
             return value is Tensor
         case "sequence":
             return value is list
+        case "string":
+            return isinstance(value, str)
         case "inf" | "-inf":
             return value == float(alternative)
+        case "integral":
+            return isinstance(value, str) and re.match(r"torch\.(u?int\d+|bool)$", value) is not None
         case bool():
             return value is alternative
         case str():
@@ -70,9 +110,9 @@ def matches(alternative: Any, value: object) -> bool:
             return type(value) in (int, float) and value == alternative
 
 
-def entry_of(seen: Sequence[Seen], ignore: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The table's entry (without the signature) for all that was seen of one operation."""
-    leaves = list(_grow(list(seen), [], ignore))
+def entry_of(seen: Sequence[Seen], name: str = "", usual: Mapping[str, object] = _NOTHING) -> dict[str, Any]:
+    """The table's entry (without the signature) for all that was seen of one operation; `usual` are the defaults."""
+    leaves = list(_grow(list(seen), [], _Ground(DERIVED.get(name, frozenset()), usual)))
     described = [(when, _leaf(samples)) for when, samples in leaves]
     base = described[-1][1]
     cases = []
@@ -96,29 +136,31 @@ _EMPTY: Mapping[str, Any] = {
 }
 
 
-def _grow(samples: list[Seen], path: list[Atom], ignore: frozenset[str]) -> Iterable[tuple[When, list[Seen]]]:
+def _grow(samples: list[Seen], path: list[Atom], ground: _Ground) -> Iterable[tuple[When, list[Seen]]]:
     """The leaves of the tree, each before those that its conditions do not exclude."""
-    groups = _disagreement(samples)
+    now = _disagreement(samples)
     best: tuple[tuple[float, ...], Atom, list[Seen], list[Seen]] | None = None
-    if groups:
-        for atom in _atoms([sample.kinds for sample in samples], ignore):
+    if now:
+        for atom in _atoms([sample.kinds for sample in samples], ground):
             if any(atom.name == before.name and atom.rank <= before.rank for before in path):
                 continue
             inside = [sample for sample in samples if atom.holds(sample.kinds)]
             outside = [sample for sample in samples if not atom.holds(sample.kinds)]
             if not inside or not outside:
                 continue
-            left = _disagreement(inside) + _disagreement(outside)
-            if left < groups:
-                score = (left, atom.rank, len(atom.alternatives), -len(inside))
+            left = round(_disagreement(inside) + _disagreement(outside), 6)
+            if left < now * (0.99 if ground.derived else LEAST_GAIN):
+                usual = atom.name in ground.usual and atom.holds(ground.usual)
+                most = len(inside) > len(outside)
+                score = (left, usual, most, atom.rank, len(atom.alternatives), -len(inside))
                 if best is None or score < best[0]:
                     best = (score, atom, inside, outside)
     if best is None:
         yield _when(path), samples
         return
     _, atom, inside, outside = best
-    yield from _grow(inside, [*path, atom], ignore)
-    yield from _grow(outside, path, ignore)
+    yield from _grow(inside, [*path, atom], ground)
+    yield from _grow(outside, path, ground)
 
 
 def _when(path: Sequence[Atom]) -> When:
@@ -131,32 +173,53 @@ def tell_apart(facts: Sequence[tuple[Mapping[str, object], bool]]) -> When:
     described = [({name: describe(value) for name, value in kinds.items()}, truth) for kinds, truth in facts]
     if all(truth for _, truth in described):
         return {}
-    atoms = sorted(_atoms([kinds for kinds, _ in described], frozenset()), key=lambda atom: (atom.rank, atom.name))
+    atoms = sorted(_atoms([kinds for kinds, _ in described], _Ground()), key=lambda atom: (atom.rank, atom.name))
     for pair in [(atom,) for atom in atoms] + list(itertools.combinations(atoms, 2)):
         if all(all(atom.holds(kinds) for atom in pair) == truth for kinds, truth in described):
             return _when(pair)
     raise AssertionError(f"no condition tells {facts!r}")
 
 
-def _atoms(samples: Sequence[Mapping[str, object]], ignore: frozenset[str]) -> list[Atom]:
-    names = sorted({name for kinds in samples for name in kinds} - ignore)
-    atoms = []
-    for name in names:
+def _atoms(samples: Sequence[Mapping[str, object]], ground: _Ground) -> list[Atom]:
+    atoms: list[Atom] = []
+    for name in sorted({name for kinds in samples for name in kinds} - NEVER, key=_as_function):
         values = list(dict.fromkeys((type(kinds.get(name)), kinds.get(name)) for kinds in samples))
-        for word in ("none", "tensor", "number", "sequence", "given"):
-            atoms.append(Atom(name, (word,), 1 if word in ("none", "given") else 0))
-        flags: list[Any] = [value for _, value in values if isinstance(value, bool)]
-        words = [value for _, value in values if isinstance(value, str)]
-        numbers = sorted({value for kind, value in values if kind in (int, float) and value in TELLING})
-        atoms += [Atom(name, (flag,), 2) for flag in flags]
-        atoms += [Atom(name, (_word(word),), 2) for word in words]
-        if len(words) > 2:
-            atoms += [Atom(name, tuple(_word(word) for word in sorted(words) if word != left), 3) for left in words]
-            integers = sorted(word for word in words if word.startswith("torch.") and ("int" in word or "bool" in word))
-            atoms += [Atom(name, tuple(integers), 2)] if integers else []
-        atoms += [Atom(name, (_number(number),), 4) for number in numbers]
-        atoms += [Atom(name, tuple(map(_number, numbers)), 4)] if len(numbers) > 1 else []
+        argument, _, fact = name.partition(".")
+        if fact:
+            atoms += _derived_atoms(name, fact) if argument in ground.derived else []
+            continue
+        atoms += [Atom(name, (word,), 1) for word in ("none", "given")]
+        if name in ONLY_GIVEN and not any(isinstance(value, str) and "int" in value for _, value in values):
+            continue
+        atoms += [Atom(name, (word,), 0) for word in ("tensor", "number", "sequence", "string")]
+        atoms += [Atom(name, (value,), 2) for _, value in values if isinstance(value, bool)]
+        words = sorted(value for _, value in values if isinstance(value, str))
+        dtypes = [word for word in words if word.startswith("torch.")]
+        if dtypes:
+            atoms.append(Atom(name, ("integral",), 2))
+        else:
+            atoms += [Atom(name, (_word(word),), 2) for word in words]
+            atoms += [Atom(name, tuple(_word(word) for word in words if word != left), 3) for left in words]
+        if name in NUMBERS:
+            numbers = sorted({value for kind, value in values if kind in (int, float) and value in TELLING})
+            atoms += [Atom(name, (_number(number),), 4) for number in numbers]
+            atoms += [Atom(name, tuple(map(_number, numbers)), 4)] if len(numbers) > 1 else []
     return atoms
+
+
+def _as_function(name: str) -> str:
+    """Sorts a method's `self` where a function has `input`, so that both come out alike."""
+    return re.sub(r"^self\b", "input", name)
+
+
+def _derived_atoms(name: str, fact: str) -> list[Atom]:
+    match fact:
+        case "ndim":
+            return [Atom(name, ranks, 5) for ranks in ((1, 2), (1,), (2,), (3,), (4,))]
+        case "len":
+            return [Atom(name, (1,), 5)]
+        case _:
+            return [Atom(name, (False,), 6)]
 
 
 def _word(word: str) -> str:
@@ -169,12 +232,12 @@ def _number(number: Any) -> Any:
     return int(number) if number == int(number) else number
 
 
-def _disagreement(samples: Sequence[Seen]) -> int:
-    """How many (fact, sample) pairs go against the majority of the samples that can tell; 0 where all agree."""
-    total = 0
+def _disagreement(samples: Sequence[Seen]) -> float:
+    """How far the samples are from agreeing on every fact (Gini's measure); 0 where all agree."""
+    total = 0.0
     for votes in _votes(samples).values():
-        counts = sorted(votes.values())
-        total += sum(counts[:-1])
+        count = sum(votes.values())
+        total += count - sum(vote * vote for vote in votes.values()) / count
     return total
 
 
@@ -206,23 +269,29 @@ def _votes(samples: Sequence[Seen]) -> dict[object, dict[object, int]]:
 def _returned(sample: Seen) -> object:
     """The structure that is returned; a list of many outputs of one kind counts as "any number"."""
     structure = sample.returns
-    if isinstance(structure, list) and not sample.fields and structure == list(range(len(structure))):
+    if _is_list(sample):
         facts = {(output.alias, output.grad) for output in sample.outputs}
         if len(facts) == 1:
             return "*"
     return structure
 
 
+def _is_list(sample: Seen) -> bool:
+    return sample.returns == list(range(len(sample.outputs))) and not sample.fields
+
+
 def _leaf(samples: Sequence[Seen]) -> dict[str, Any]:
     """An entry for samples that no condition tells apart."""
     structures = {repr(_returned(sample)): _returned(sample) for sample in samples}
     fixed = {len(sample.outputs) for sample in samples}
-    many = "*" in structures.values() and (len(fixed) > 1 or len(structures) == 1 and not _is_pair(samples))
+    flat = all(_is_list(sample) for sample in samples) and len(fixed) > 1
+    many = flat or ("*" in structures.values() and len(structures) == 1 and not _is_pair(samples))
     count = 1 if many else min(fixed)
     keys = {(key, edge) for sample in samples for key in sample.keys for edge in sample.edges}
     sure, maybe = _relation(samples, keys)
     holds, maybe_holds = _holds(samples)
-    leaf: dict[str, Any] = {"outputs": [_output(samples, index) for index in range(count)]}
+    alike = [replace(sample, outputs=(output,)) for sample in samples for output in sample.outputs] if many else samples
+    leaf: dict[str, Any] = {"outputs": [_output(alike, index) for index in range(count)]}
     if many:
         leaf["returns"] = "*"
     elif len(fixed) > 1 or len(structures) > 1:

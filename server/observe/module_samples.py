@@ -17,7 +17,7 @@ MODULES: Mapping[str, str] = {
     "Dropout3d": "-> vol | 0.0 -> vol | .1, True -> vol",
     "AlphaDropout": "-> x | 0.0 -> x | .1, True -> x",
     "FeatureAlphaDropout": "-> img | 0.0 -> img | .1, True -> img",
-    "Linear": "4, 2 -> x | 4, 2, False -> x | 4, 2 -> img",
+    "Linear": "4, 2 -> x | 4, 2 -> b3b | 4, 2 -> b3b.transpose(0, 1) | 4, 2, False -> b3b.transpose(0, 1) | 4, 2, False -> x | 4, 2 -> img",
     "LazyLinear": "2 -> x | 2, False -> x",
     "Bilinear": "4, 4, 2 -> x, y | 4, 4, 2, False -> x, y",
     "Identity": "-> x | 4, 5 -> x",

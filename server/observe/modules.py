@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -12,8 +11,8 @@ from torch import nn
 
 from . import module_samples, samples, torch_samples
 from .behaviour import Seen, Unobservable, observe
-from .calls import Unbindable, defaults, describe_call, module_call
-from .fold import entry_of, tell_apart
+from .calls import Unbindable, bind, defaults, describe_call, module_call
+from .fold import describe, entry_of, tell_apart
 from .signatures import from_python
 
 MOST_SAMPLES = 40
@@ -44,7 +43,7 @@ def observe_modules(
     for name, cls in names().items():
         if not wanted(name):
             continue
-        entry, problems = entry_of_module(cls)
+        entry, problems = entry_of_module(name, cls)
         for problem in problems:
             report(f"{name}: {problem}")
         if entry is None:
@@ -54,9 +53,9 @@ def observe_modules(
     return found, left_out
 
 
-def entry_of_module(cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[str]]:
+def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[str]]:
     """A class's entry, and what went wrong with some of its samples."""
-    init = from_python(cls.__init__, skip=1)
+    init = _init_of(cls)
     forward = from_python(cls.forward, skip=1)
     made: list[tuple[Mapping[str, object], nn.Module]] = []
     seen: dict[bool, list[Seen]] = {True: [], False: []}
@@ -70,7 +69,7 @@ def entry_of_module(cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[s
                 module.train(training)
                 if any(isinstance(tensor, torch.Tensor) and tensor.dtype == torch.float64 for tensor in args):
                     module.double()
-                bound = {**defaults(init), **_bound(cls, init_args, init_kwargs)}
+                bound = {**defaults(init), **bind(init, init_args, init_kwargs)}
                 if isinstance(module, nn.modules.lazy.LazyModuleMixin):
                     module(*args, **kwargs)
                 listed = _listed(module)
@@ -88,7 +87,9 @@ def entry_of_module(cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[s
     problems = list(dict.fromkeys(problems))
     if not seen[True]:
         return None, problems
-    train, evaluation = entry_of(seen[True]), entry_of(seen[False]) if seen[False] else None
+    usual = {name: describe(value) for name, value in {**defaults(forward), **defaults(init)}.items()}
+    train = entry_of(seen[True], name, usual)
+    evaluation = entry_of(seen[False], name, usual) if seen[False] else None
     return {
         "init": init,
         "parameters": _present([(bound, _parameter_names(module)) for bound, module in made]),
@@ -99,9 +100,15 @@ def entry_of_module(cls: type[nn.Module]) -> tuple[dict[str, Any] | None, list[s
     }, problems
 
 
-def _bound(cls: type[nn.Module], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
-    signature = inspect.signature(cls.__init__)
-    return dict(list(signature.bind(None, *args, **kwargs).arguments.items())[1:])
+def _init_of(cls: type[nn.Module]) -> list[str]:
+    """The constructor's parameters; the recurrent modules hide theirs behind `*args`."""
+    if cls.__init__ is nn.Module.__init__:
+        return []
+    if issubclass(cls, nn.RNNBase):
+        rest = from_python(nn.RNNBase.__init__, skip=2)
+        added = {nn.RNN: [*rest, 'nonlinearity="tanh"'], nn.GRU: [text for text in rest if text != "proj_size=0"]}
+        return added.get(cls, rest)
+    return from_python(cls.__init__, skip=1)
 
 
 def _listed(module: nn.Module) -> bool:

@@ -10,6 +10,12 @@ from typing import Any
 
 import torch
 
+
+def _both(text: str) -> str:
+    """Each sample for a tensor of either precision: `@` is the place."""
+    return " | ".join(text.replace("@", name) for name in ("x", "f32"))
+
+
 OPS: Mapping[str, str] = {
     "pow": "x, 0 | x, 1 | x, 2 | x, 3 | x, 2.5 | x, -1 | x, 0.5 | x, y | 2.0, y",
     "float_power": "x, 0 | x, 1 | x, 2 | x, 3 | x, y | 2.0, y",
@@ -43,7 +49,8 @@ OPS: Mapping[str, str] = {
     "mode": "x | x, 0",
     "quantile": "x, .3 | x, .3, 0 | x, q | x, q, dim=1 | x, .5 | x, 0 | x, 1 | x, .3, interpolation='nearest'",
     "nanquantile": "x, .3 | x, .3, 0 | x, q | x, q, dim=1 | x, .5 | x, .3, interpolation='nearest'",
-    "matmul": "x, w | v, v2 | x, v | v3, x | b3, b3t | b3, sq | sq, b3",
+    "matmul": "v, v2 | x, v | v3, x | x, w | xt, y | b3, b3t | b3.mT, b3t.mT | v3, b3 | sq, b3 | sq, b3.mT | v3, b3.mT | b3, v3 | b3, sq | b3, sq.T | b3.mT, sq | b3.mT, v3"
+    " | b4, b4t | b4.mT, b4t | b4, b3 | b3, b4 | b4, sq | sq, b4 | b4, v3 | v3, b4 | b4.mT, sq | b4, b4t.mT",
     "mm": "x, w",
     "bmm": "b3, b3t",
     "mv": "x, v",
@@ -62,7 +69,7 @@ OPS: Mapping[str, str] = {
     "flatten": "x | xt | x, 0 | img, 1 | v",
     "contiguous": "x | xt",
     "ravel": "x | xt",
-    "view": "x, 4, 3 | x, -1 | x, (4, 3) | x, torch.int64",
+    "view": "x, 4, 3 | x, 12 | x, -1 | x, (4, 3) | x, torch.int64 | x, torch.float64",
     "view_as": "x, w",
     "reshape_as": "x, w | xt, y",
     "permute": "x, 1, 0 | img, 0, 2, 3, 1 | x, (1, 0)",
@@ -111,8 +118,8 @@ OPS: Mapping[str, str] = {
     "batch_norm": "img, c2, c3, c4, c5, True, .1, 1e-5, True | img, None, None, c2, c3, False, .1, 1e-5, True",
     "clone": "x | x, memory_format=torch.contiguous_format",
     "detach": "x",
-    "as_tensor": "x | x, dtype=torch.float32 | x, dtype=torch.int64",
-    "asarray": "x | x, dtype=torch.float32",
+    "as_tensor": _both("@ | @, dtype=torch.float32 | @, dtype=torch.float64 | @, dtype=torch.int64"),
+    "asarray": _both("@ | @, dtype=torch.float32 | @, dtype=torch.float64 | @, dtype=torch.int64"),
     "tensor": "x",
     "nn.Parameter": "x | x, False",
     "normal": "x, y | x | x, 1.0 | 0.0, y",
@@ -148,38 +155,27 @@ OPS: Mapping[str, str] = {
     "rand_like": "x",
     "randn_like": "x",
     "randint_like": "x, 5",
-    "to": "x, torch.float32 | x, torch.float64 | x, torch.int64 | x, torch.int32 | x, torch.bool | x, 'cpu' | x, dtype=torch.float32 | x, dtype=torch.int64"
-    " | x, y | x, device='cpu' | x, 'cpu', torch.float32 | x, torch.float16 | x, 'cpu', torch.int64 | x, torch.float64, False, True | x, 'cpu', copy=True | x, torch.bfloat16",
-    "type": "x, torch.float32 | x, torch.float64 | x, torch.int64 | x, torch.bool",
-    "type_as": "x, y | x, f32 | x, i",
-    "half": "x",
-    "float": "x | f32",
-    "double": "x",
-    "bfloat16": "x",
-    "int": "x",
-    "long": "x | i",
-    "short": "x",
-    "char": "x",
-    "byte": "x",
-    "bool": "x | m",
-    "cfloat": "x",
-    "cdouble": "x",
-    "chalf": "x",
-    "cpu": "x",
-    "data": "x",
-    "T": "x",
-    "mT": "x",
-    "H": "x",
-    "mH": "x",
-    "real": "x | cx",
-    "imag": "cx",
-    "grad": "",
+    "to": _both(
+        "@, torch.float32 | @, torch.float64 | @, torch.int64 | @, torch.int32 | @, torch.bool | @, torch.float16 | @, 'cpu' | @, y"
+        " | @, dtype=torch.float32 | @, dtype=torch.int64 | @, device='cpu' | @, 'cpu', torch.float32 | @, 'cpu', torch.int64"
+        " | @, 'cpu', copy=True | @, torch.float32, False, True | @, 'cpu', torch.float64"
+    ),
+    "type": _both("@, torch.float32 | @, torch.float64 | @, torch.int64 | @, torch.bool"),
+    "type_as": _both("@, y | @, i"),
+    **{name: _both("@") + " | i" for name in "float double half bfloat16 cfloat cdouble chalf".split()},
+    **{name: "x | i | m | i.int()" for name in "int long short char byte bool".split()},
+    "cpu": "x", "data": "x", "T": "x", "mT": "x", "H": "x", "mH": "x", "real": "x | cx", "imag": "cx",
     "requires_grad_": "x",
     "detach_": "x",
 }
 """For the functions, methods and in-place methods of that name."""
 
 ONLY: Mapping[str, str] = {
+    "operator.matmul": OPS["matmul"],
+    "polygamma": "1, x",
+    "Tensor.where": "x, m, y | x, m, 0.0",
+    "Tensor.polygamma": "x, 1",
+    "Tensor.polygamma_": "x, 1",
     **{
         f"operator.{name}": "x, y | x, 2.5 | 2.5, y | x, 2 | x, 0 | x, 1"
         for name in "add sub mul truediv floordiv mod pow".split()
@@ -188,7 +184,7 @@ ONLY: Mapping[str, str] = {
     **{f"operator.{name}": "x, y | x, 2.5 | 2.5, y" for name in "lt le gt ge eq ne".split()},
     **{f"operator.{name}": "k, k2 | k, 3 | m, m2" for name in "and_ or_ xor iand ior ixor".split()},
     **{f"operator.{name}": "k, k2 | k, 3" for name in "lshift rshift ilshift irshift".split()},
-    "operator.matmul": "x, w | v, v2 | b3, b3t",
+
     "operator.imatmul": "sq, sq",
     "operator.neg": "x",
     "operator.pos": "x",
@@ -224,7 +220,8 @@ ONLY: Mapping[str, str] = {
     "nn.functional.rrelu": "s | s, .1, .3, True | s, .1, .3, False, True | s, .1, .3, True, True",
     "nn.functional.threshold": "s, .1, 0. | s, .1, 0., True",
     "nn.functional.prelu": "s, s1 | img, c2",
-    "nn.functional.linear": "x, y | x, y, u | v, y",
+    "nn.functional.linear": "x, y | x, y, u | v, y | b3b, y, u | b3b.transpose(0, 1), y, u",
+    "nn.functional.conv2d": "img, k33 | img, k33, c2 | img, k33, c2, 1, 'same'",
     "nn.functional.bilinear": "x, y, w3 | x, y, w3, u2",
     "nn.functional.embedding": "i, x | i, x, 0 | i, x, max_norm=1.0 | i, x, scale_grad_by_freq=True | i, x, None, 1.0",
     "nn.functional.embedding_bag": "i2, x | i2, x, mode='sum' | i2, x, mode='max' | i, x, o | i2, x, mode='sum', per_sample_weights=p22",
@@ -245,7 +242,7 @@ ONLY: Mapping[str, str] = {
         f"nn.functional.{name}": "x, y | x, y, reduction='sum' | x, y, reduction='none' | x, y, weight=z"
         for name in "mse_loss l1_loss smooth_l1_loss huber_loss".split()
     },
-    "nn.functional.cross_entropy": "x, t | x, t, reduction='sum' | x, t, reduction='none' | x, t, v | x, pr | x, pr, reduction='none' | x, t, label_smoothing=.1",
+    "nn.functional.cross_entropy": "x, t | x, t, reduction='sum' | x, t, reduction='none' | x, t, v | x, pr | x, pr, reduction='none' | x, t, label_smoothing=.1 | x, pr, label_smoothing=.1",
     "nn.functional.nll_loss": "x, t | x, t, reduction='sum' | x, t, reduction='none' | x, t, v | img, t2",
     "nn.functional.binary_cross_entropy": "pr, pr2 | pr, pr2, reduction='none' | pr, pr2, pr | pr, pr2, reduction='sum'",
     "nn.functional.binary_cross_entropy_with_logits": "x, pr | x, pr, reduction='none' | x, pr, pr2 | x, pr, pos_weight=v | x, pr, reduction='sum'",
@@ -310,6 +307,8 @@ def tensors() -> dict[str, Any]:
         "w3": some(2, 4, 4),
         "b3": some(2, 3, 3),
         "b3t": some(2, 3, 3),
+        "b4": some(2, 2, 3, 3),
+        "b4t": some(2, 2, 3, 3),
         "q": torch.tensor([0.2, 0.7], dtype=torch.float64),
         "m": x > 1,
         "m2": x > 0.8,
@@ -338,6 +337,8 @@ def tensors() -> dict[str, Any]:
         "v4": some(1, 2, 3, 4),
         "am": some(3, 3),
         "bm": torch.ones(3, 3, dtype=torch.bool),
+        "grid": some(2, 3, 3, 2) - 1,
+        "k33": some(2, 2, 3, 3),
         "th": some(2, 2, 3),
         "cols": some(1, 4, 9),
         "h": some(3, 4),

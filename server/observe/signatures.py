@@ -16,6 +16,15 @@ from typing import Any
 import torch
 
 BY_HAND: Mapping[str, Sequence[str]] = {
+    "torch.einsum": ["equation", "*operands"],
+    "torch.Tensor.where": ["self", "condition", "other"],
+    "torch.Tensor.polygamma": ["self", "n"],
+    "torch.Tensor.polygamma_": ["self", "n"],
+    "torch.polygamma": ["n", "input", "*", "out=null"],
+    "torch.nonzero": ["input", "*", "out=null", "as_tuple=false"],
+    "torch.Tensor.nonzero": ["self", "*", "as_tuple=false"],
+    "torch.unique": ["input", "sorted=true", "return_inverse=false", "return_counts=false", "dim=null"],
+    "torch.unique_consecutive": ["input", "return_inverse=false", "return_counts=false", "dim=null"],
     "torch.Tensor.to": [
         "self",
         "device=null",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -13,8 +13,8 @@ from torch.overrides import get_overridable_functions
 
 from . import samples, torch_samples
 from .behaviour import Seen, Unobservable, observe
-from .calls import Unbindable, call_of, describe_call
-from .fold import entry_of
+from .calls import Unbindable, call_of, defaults, describe_call
+from .fold import describe, entry_of
 from .modules import observe_modules
 from .signatures import OPERATORS, parameters
 
@@ -101,7 +101,8 @@ def build(wanted: Callable[[str], object], report: Report) -> dict[str, Any]:
             continue
         for problem in problems:
             report(f"{name}: {problem}")
-        ops[name] = {"params": params, **entry_of(seen)}
+        usual = {key: describe(value) for key, value in defaults(params).items()}
+        ops[name] = {"params": params, **entry_of(seen, name, usual)}
     modules, without = observe_modules(wanted, report)
     aliases = _aliases(ops)
     return {
@@ -138,14 +139,15 @@ def arguments(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool
     short = name.removeprefix("torch.").removeprefix("Tensor.")
     base = short.removesuffix("_") if name.startswith("torch.Tensor.") else short
     texts = [samples.ONLY.get(name.removeprefix("torch."))]
-    texts += [samples.OPS.get(key) for key in dict.fromkeys((short, base))] if not name.startswith("operator.") else []
+    texts += [samples.OPS.get(key) for key in dict.fromkeys((short, base))]
     for text in texts:
         for sample in text.split("|") if text else ():
             if sample.strip():
                 args, kwargs = eval(f"_call({sample})", {"_call": _arguments, **_tensors()})
                 yield args, kwargs, True
-    if name.startswith("torch."):
-        for key in dict.fromkeys((short, base)):
+    if name.startswith("torch.") or name == "operator.matmul":
+        last = base.rpartition(".")[2]
+        for key in dict.fromkeys((short, base, last, f"nn.functional.{last}", f"linalg.{last}", f"special.{last}")):
             for args, kwargs in torch_samples.samples(key, MOST_SAMPLES):
                 yield args, kwargs, False
 
@@ -201,12 +203,24 @@ def _same_meaning(name: str) -> Iterator[str]:
         yield f"torch.Tensor.{info.name}_" if inplace else f"torch.{info.name}"
 
 
-def _comparable(entry: Mapping[str, Any], operator: bool = False) -> str:
-    """An entry as text, without the difference between `self` and `input` and between `out` and no `out`."""
+def _comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
+    """An entry without the difference between `self` and `input`, and between a signature with and without `out`."""
     first = entry["params"][0].partition("=")[0] if entry["params"] else ""
-    params = [] if operator else _plain(entry["params"])
-    text = json.dumps({**entry, "params": params}, sort_keys=True)
-    return text.replace(f'"{first}"', '"input"').replace(f':{first}"', ':input"')
+
+    def plain(value: Any) -> Any:
+        match value:
+            case str():
+                return re.sub(rf"(^|:){first}$", r"\1input", value) if first else value
+            case dict():
+                return {plain(key): plain(part) for key, part in value.items()}
+            case list():
+                parts = [plain(part) for part in value]
+                return sorted(parts) if all(isinstance(part, str) for part in parts) else parts
+            case _:
+                return value
+
+    params = [] if operator else [first and "input", *_plain(entry["params"])[1:]]
+    return {**plain({key: value for key, value in entry.items() if key != "params"}), "params": params}
 
 
 def _plain(params: list[str]) -> list[str]:

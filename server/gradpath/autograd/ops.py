@@ -4,9 +4,12 @@ The table was observed from a real PyTorch by `server/observe`; this module only
 first asked for, and what an entry says about one way of calling is remembered.
 
 In the table a condition (`when`) gives alternatives for each argument: `"number"`, `"tensor"`, `"sequence"`, `"none"`
-(absent or None), `"given"` (anything but None), `"inf"`/`"-inf"`, or a literal that must be equal. A literal string that
-could be mistaken for one of these words carries a `=` in front (`"=none"`); a dtype is written as its name
-(`"torch.int64"`).
+(absent or None), `"given"` (anything but None), `"string"`, `"integral"` (a dtype of whole numbers or bool), `"inf"`/`"-inf"`, or a
+literal that must be equal. A literal string that could be mistaken for one of these words has a `=` in front
+(`"=none"`); a dtype goes by its name (`"torch.int64"`), the index `[:]` is `":"`.
+
+Few conditions ask for a fact on an argument, which `kinds` may give under "name.fact": `x.ndim` (a tensor's rank; unknown
+when not given), `x.len` (how many items a list has; unknown when not given), `x.contiguous` (presumed when not given).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from typing import Any, Final, Literal, TypeAlias
 Kinds: TypeAlias = Mapping[str, object]
 """Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`. An absent name means the default."""
 
-Structure: TypeAlias = "int | str | None | tuple[Structure, ...]"
+Structure: TypeAlias = "int | str | tuple[Structure, ...] | None"
 """How outputs are returned: an index into `outputs`, a tuple of such, None where a None stands, `"*"` for a sequence of
 any length whose items are all like output 0, `"?"` where it is not known."""
 
@@ -54,6 +57,11 @@ NUMBER: Final = Marker.NUMBER
 OBJECT: Final = Marker.OBJECT
 UNKNOWN: Final = Marker.UNKNOWN
 REQUIRED: Final = Marker.REQUIRED
+
+_INTEGRAL: Final = frozenset(
+    f"torch.{name}"
+    for name in "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 short int long".split()
+)
 
 _EMPTY: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 
@@ -232,7 +240,9 @@ class _Choices:
 def _value(name: str, kinds: Kinds, defaults: Kinds) -> object:
     """What is known of an argument, as something hashable."""
     value = kinds.get(name, REQUIRED)
-    if value is REQUIRED:
+    if value is REQUIRED and "." in name:
+        value = True if name.endswith(".contiguous") else UNKNOWN
+    elif value is REQUIRED:
         value = defaults.get(name)
         if value is REQUIRED:
             value = None
@@ -270,6 +280,10 @@ def _matches(alternative: object, value: object) -> Certainty:
             return _sure(value is TENSOR)
         case "sequence":
             return _sure(value is SEQUENCE)
+        case "integral":
+            return Certainty.MAYBE if value is OBJECT else _sure(value in _INTEGRAL)
+        case "string":
+            return Certainty.MAYBE if value is OBJECT else _sure(isinstance(value, str))
         case "inf" | "-inf":
             number = math.inf if alternative == "inf" else -math.inf
             return Certainty.MAYBE if value is NUMBER else _sure(value in (number, alternative))

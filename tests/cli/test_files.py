@@ -104,6 +104,7 @@ def test_a_circle_of_links_ends_and_a_dangling_link_is_no_file(gradpath_main: Ru
     tree("src/a.py")
     (project / "src" / "again").symlink_to(project, target_is_directory=True)
     (project / "src" / "dangling.py").symlink_to(project / "nowhere.py")
+    (project / "src" / "itself.py").symlink_to(project / "src" / "itself.py")
     assert checked(gradpath_main) == ["src/a.py"]
 
 

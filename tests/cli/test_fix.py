@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_a_file_that_changed_in_the_meantime_is_not_overwritten(write: Write) ->
 def test_text_that_the_encoding_lacks_is_refused() -> None:
     with pytest.raises(fix.UnwritableFile, match="iso-8859-1 has no '字'"):
         fix.encode_like(b"# coding: latin-1\n", "# coding: latin-1\n", "# coding: latin-1\n'字'\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_can_be_checked_and_not_fixed(gradpath_main: Run, project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    writer = threading.Thread(target=(project / "pipe").write_text, args=[ERROR])
+    writer.start()
+    result = gradpath_main("check", "--fix", "pipe")
+    writer.join()
+    assert result.status == 2
+    assert result.err == "gradpath: pipe: fixes not applied: not a regular file\n"
+    assert "pipe:1:1: error" in result.out
 
 
 def test_diff_shows_a_patch_and_writes_nothing(gradpath_main: Run, write: Write, project: Path) -> None:

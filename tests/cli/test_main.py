@@ -77,9 +77,9 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: R
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
 def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Write) -> None:
     code = (
-        "import sys, threading, gradpath.check\n"
+        "import os, sys, threading, gradpath.check\n"
         "def check(document, config):\n"
-        "    print('started', flush=True)\n"
+        "    os.write(1, b'started ')\n"
         "    threading.Event().wait(60)\n"
         "gradpath.check.check = check\n"
         "from gradpath.cli import main\n"
@@ -97,10 +97,34 @@ def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Writ
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "started\n"
+        assert process.stdout.read(8) == "started "
         os.killpg(process.pid, signal.SIGINT)
         _, complaints = process.communicate(timeout=30)
     assert (process.returncode, complaints) == (130, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
+def test_a_process_that_dies_costs_one_file(project: Path, write: Write) -> None:
+    code = (
+        "import os, sys, gradpath.check\n"
+        "check = gradpath.check.check\n"
+        "def dying(document, config):\n"
+        "    if 'die' in document.text:\n"
+        "        os.abort()\n"
+        "    return check(document, config)\n"
+        "gradpath.check.check = dying\n"
+        "from gradpath.cli import main\n"
+        "sys.exit(main(['check', '--jobs', '2', '.']))\n"
+    )
+    for number in range(20):
+        write(f"train{number:02}.py", "die\n" if number % 5 == 3 else "x = 1\n")
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=project, env=environment(), timeout=60
+    )
+    assert (result.returncode, result.stdout) == (2, "No mistakes found in 16 files\n")
+    assert [line for line in result.stderr.splitlines() if line.startswith("gradpath: ")] == [
+        f"gradpath: train{number:02}.py: not checked: the process that checked it has died" for number in (3, 8, 13, 18)
+    ]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
@@ -113,6 +137,31 @@ def test_a_reader_that_goes_away_is_no_error(project: Path) -> None:
         )
     assert result.stderr == b""
     assert result.returncode == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device exists on Linux only")
+def test_a_full_disk_under_the_output_is_one_line(project: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(
+            [*PROGRAM, "rule"], stdout=full, stderr=subprocess.PIPE, cwd=project, env=environment(), timeout=60
+        )
+    assert (result.returncode, result.stderr) == (2, b"gradpath: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no shell that closes streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_closed_streams_do_not_stop_the_program(project: Path, write: Write, closed: str) -> None:
+    write("train.py", "x = 1\n")
+    result = subprocess.run(
+        ["sh", "-c", f'"$0" -m gradpath check absent.py {closed}; "$0" -m gradpath check - {closed}', sys.executable],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        cwd=project,
+        env=environment(),
+        timeout=60,
+    )
+    assert b"Traceback" not in result.stderr
+    assert result.returncode == 0
 
 
 def test_words_that_a_terminal_encoding_lacks_do_not_stop_the_program(project: Path, write: Write) -> None:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn, Protocol
 
 from gradpath import __version__
@@ -47,9 +48,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status; `arguments` are those of the process unless given."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         answer = _run(words)
         sys.stdout.flush()
@@ -61,6 +60,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return status.BROKEN_PIPE
+    except OSError as error:  # Such as a full disk under the output.
+        _drop_output()
+        print(f"gradpath: {error.strerror or error}", file=sys.stderr)
+        return status.UNUSABLE
 
 
 def _run(words: Sequence[str]) -> int:
@@ -101,6 +104,16 @@ def _unknown_command(name: str) -> int:
         hint = did_you_mean(name, _COMMANDS) or f" (there are {', '.join(_COMMANDS)})"
     print(f"gradpath: unknown command `{name}`{hint}", file=sys.stderr)
     return status.UNUSABLE
+
+
+def _prepare_streams() -> None:
+    """Make every word writable: a terminal encoding may lack it, and a stream may be closed."""
+    if sys.stdout is None or sys.stderr is None:
+        nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - it stays open as long as the process
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _drop_output() -> None:

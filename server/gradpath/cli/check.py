@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gradpath.cli import fix
 from gradpath.cli.files import find_files
 from gradpath.cli.output import FORMATS, Output
-from gradpath.cli.run import Checked, check_document, check_files
+from gradpath.cli.run import Checked, check_document, check_file
 from gradpath.cli.settings import Settings, rule_names
 from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
+from gradpath.config import Config
 from gradpath.diagnostic import Safety
 from gradpath.render.report import Problem
 from gradpath.render.width import safe_text
 from gradpath.source.document import Document, decode_source
 
 _STDIN = "-"
+_WORTH_PROCESSES = 8
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +84,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        outcomes = list(check_files(list(configs.items()), arguments.jobs, progress.step))
+        outcomes = _check_files(list(configs.items()), arguments.jobs, progress)
     finally:
         progress.close()
     for folder in found.empty:
@@ -103,11 +107,30 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     return _output(arguments).tell(outcomes, problems, fixes if allowed else None, sys.stdout)
 
 
+def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress) -> list[Checked]:
+    """Check files with up to `jobs` processes (0: one a processor, where it is worth it)."""
+    workers = min(jobs or _processors(), len(files))
+    if workers > 1 and (jobs or len(files) >= _WORTH_PROCESSES):
+        # Imported here because it costs more than the check of a small file.
+        from gradpath.cli.workers import check_in_processes
+
+        return list(check_in_processes(files, workers, progress.step))
+    outcomes = []
+    for path, config in files:
+        outcomes.append(check_file(path, config))
+        progress.step()
+    return outcomes
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
     name = arguments.stdin_filename or _STDIN
     config = settings.of_file(Path(arguments.stdin_filename or "stdin.py"))
     try:
-        document = Document(name, decode_source(sys.stdin.buffer.read()))
+        document = Document(name, decode_source(sys.stdin.buffer.read() if sys.stdin else b""))
     except ValueError as error:
         return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)
     checked = check_document(document, config)

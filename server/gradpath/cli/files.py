@@ -132,7 +132,7 @@ def _walk(argument: str, excludes: Excludes, problems: list[Problem]) -> Iterato
             if is_folder:
                 if entry.name in SKIPPED_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
                     continue
-            elif not entry.name.endswith(SUFFIXES) or not entry.is_file():
+            elif not entry.name.endswith(SUFFIXES) or not os.path.isfile(entry.path):
                 continue
             if _left_out(entry.path, gitignores, folder=is_folder):
                 continue

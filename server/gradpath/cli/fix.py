@@ -87,6 +87,8 @@ def _collide(edits: Sequence[Edit], applied: Sequence[Edit]) -> bool:
 
 def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Checked, *, write: bool) -> Fixed:
     """Fix the file that `checked` is the outcome of, and write it; raises `UnwritableFile`."""
+    if not os.path.isfile(path):
+        raise UnwritableFile("fixes not applied: not a regular file")
     try:
         data = Path(path).read_bytes()
         text = decode_source(data)

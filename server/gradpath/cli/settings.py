@@ -43,7 +43,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     file: Path | None = None
     problems: list[Problem] = field(default_factory=list)
-    _by_folder: dict[Path, tuple[Path, Config]] = field(default_factory=dict)
+    _homes: dict[Path, Path] = field(default_factory=dict)
+    _by_home: dict[Path, Config] = field(default_factory=dict)
 
     def of_file(self, path: Path) -> Config:
         """What holds for a file."""
@@ -55,14 +56,16 @@ class Settings:
         return home, config.exclude
 
     def _of_folder(self, folder: Path) -> tuple[Path, Config]:
-        home = self.file.absolute().parent if self.file else _home(folder)
-        known = self._by_folder.get(home)
+        home = self._homes.get(folder)
+        if home is None:
+            home = self._homes[folder] = self.file.absolute().parent if self.file else _home(folder)
+        known = self._by_home.get(home)
         if known is None:
             config, complaints = _read(self.file) if self.file else find_config(home)
             shown = str(self.file or home)
             self.problems += [_problem(shown, complaint) for complaint in complaints]
-            known = self._by_folder[home] = home, self._with_options(config)
-        return known
+            known = self._by_home[home] = self._with_options(config)
+        return home, known
 
     def _with_options(self, config: Config) -> Config:
         if self.select:

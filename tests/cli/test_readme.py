@@ -1,0 +1,50 @@
+"""What the README promises is what the program has."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from gradpath.cli import check
+from gradpath.config import config_from
+from tests.cli.conftest import Run, Write
+from tests.cli.made_up import ERROR
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_option_of_check_is_in_the_readme_and_no_other() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    check.configure(parser)
+    options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
+    section = README.split("## On the command line")[1].split("## Configuration")[0]
+    assert options == set(re.findall(r"--[a-z][a-z-]+", section))
+
+
+def test_the_json_of_the_readme_has_the_shape_of_the_output(gradpath_main: Run, write: Write) -> None:
+    write("train.py", ERROR)
+    example = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    real = json.loads(gradpath_main("check", "--output-format", "json", "train.py", "absent.py").out)
+    assert shape(example) == shape(real)
+
+
+def shape(value: Any) -> Any:
+    """The keys and the kinds of values, of a list those of its first item."""
+    match value:
+        case dict():
+            return {key: shape(item) for key, item in value.items()}
+        case list():
+            return [shape(value[0])]
+        case _:
+            return type(value).__name__
+
+
+def test_the_configuration_of_the_readme_is_right() -> None:
+    from gradpath.cli.settings import tomllib
+
+    table = tomllib.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    _, complaints = config_from(table["tool"]["gradpath"])
+    assert complaints == ()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from websockets.asyncio.client import connect
 
 from gradpath.lsp.frames import Frames
 from tests.lsp.harness import ENVIRONMENT, PATIENCE, SCRIPTED
@@ -293,10 +294,9 @@ async def test_the_server_ends_with_its_tcp_client() -> None:
 
 
 async def test_a_client_can_connect_by_web_socket() -> None:
-    client = pytest.importorskip("websockets.asyncio.client")
     async with started("--ws", "127.0.0.1:0") as (process, _):
         host, port = await listening(process)
-        async with client.connect(f"ws://{host}:{port}") as socket:
+        async with connect(f"ws://{host}:{port}") as socket:
 
             async def ask(method: str, params: Any) -> Any:
                 await socket.send(json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params}))

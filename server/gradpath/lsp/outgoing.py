@@ -14,7 +14,6 @@ from gradpath.lsp.convert import to_range
 from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.lsp.text import split_lines
 from gradpath.lsp.uris import page_of, path_of, uri_of
-from gradpath.source.document import UnreadableSource, read_document
 
 if TYPE_CHECKING:
     from gradpath.features.code_actions import Action
@@ -128,6 +127,8 @@ class Outgoing:
 
 
 def _lines_on_disk(path: str) -> Sequence[str]:
+    from gradpath.source.document import UnreadableSource, read_document
+
     try:
         return split_lines(read_document(Path(path)).text)
     except UnreadableSource:

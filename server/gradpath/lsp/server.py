@@ -39,16 +39,10 @@ def _serve(tcp: Address | None, ws: Address | None) -> int:
             return asyncio.run(serve_ws(server, *ws))
         return asyncio.run(serve_stdio(server))
     except OSError as error:
-        return _refused(error.strerror or str(error))
-    except ImportError as error:
-        return _refused(f"--ws needs the package websockets ({error})")
+        print(f"gradpath server: {error.strerror or error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 1
-
-
-def _refused(reason: str) -> int:
-    print(f"gradpath server: {reason}", file=sys.stderr)
-    return 2
 
 
 def register(server: Server) -> None:

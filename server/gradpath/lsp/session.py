@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 from collections.abc import Callable
@@ -236,10 +237,14 @@ class Server(LanguageServer):
 
 
 def _import_analysis() -> None:
-    """Load what the first check needs, while the client is still busy with its own start."""
+    """Load what the first check needs, while the client is still busy with its own start.
+
+    What is in memory by then stays for good, so the garbage collector need not look at it again and again.
+    """
     try:
         import gradpath.check
         import gradpath.features.code_actions
         import gradpath.features.hover  # noqa: F401
     except Exception:
         logger.exception("The analysis cannot be loaded")
+    gc.freeze()

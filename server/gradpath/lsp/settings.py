@@ -6,12 +6,18 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradpath.config import Config, config_from, find_config
 from gradpath.lsp.uris import path_of
 
+if TYPE_CHECKING:
+    # Imported late, as is all that `initialize` can be answered without.
+    from gradpath.config import Config
+
 Settings = Mapping[str, Any]
+
+OF_THE_CLIENT = frozenset({"trace"})
+"""Settings under `gradpath` that say how the client is to behave, such as `gradpath.trace.server`."""
 
 
 def section_of(options: object) -> Settings:
@@ -32,7 +38,7 @@ def merged(file: Config, editor: Config) -> Config:
     merged entry by entry.
     """
     values: dict[str, Any] = {}
-    for field in fields(Config):
+    for field in fields(file):
         below, above = getattr(file, field.name), getattr(editor, field.name)
         if above:
             both = isinstance(below, Mapping) and isinstance(above, Mapping)
@@ -78,8 +84,10 @@ class Configurations:
             return known
 
     def _read(self, folder: str) -> Config:
+        from gradpath.config import Config, config_from, find_config
+
         file, complaints = find_config(Path(folder)) if Path(folder).is_absolute() else (Config(), ())
-        editor, more = config_from(_without_empty(self._settings_of(folder)))
+        editor, more = config_from(_for_analysis(self._settings_of(folder)))
         for complaint in (*complaints, *(f"editor settings: {complaint}" for complaint in more)):
             self._complain(complaint)
         return merged(file, editor)
@@ -90,5 +98,10 @@ class Configurations:
         return self._by_folder[max(holders, key=len)] if holders else self._everywhere
 
 
-def _without_empty(settings: Settings) -> Settings:
-    return {key: value for key, value in settings.items() if value not in (None, "", [], {}, ())}
+def _for_analysis(settings: Settings) -> Settings:
+    """What is set, without the settings that are the client's own."""
+    return {
+        key: value
+        for key, value in settings.items()
+        if value not in (None, "", [], {}, ()) and key not in OF_THE_CLIENT
+    }

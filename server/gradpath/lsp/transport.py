@@ -72,11 +72,9 @@ async def serve_tcp(server: Server, host: str, port: int) -> int:
             return
         taken.set()
         server.protocol.set_writer(writer)
-        try:
+        with suppress(ConnectionError):
             while data := await reader.read(_CHUNK):
                 server.feed(data)
-        except ConnectionError:
-            pass
         server.lost()
 
     listener = await asyncio.start_server(connected, host, port)
@@ -100,7 +98,7 @@ class MessagesOut:
 
 
 async def serve_ws(server: Server, host: str, port: int) -> int:
-    """Serve the first client that connects by WebSocket, a message to a frame; raises ImportError without websockets.
+    """Serve the first client that connects by WebSocket, a message to a frame.
 
     Port 0 takes a free one. The address is printed.
     """
@@ -121,14 +119,11 @@ async def serve_ws(server: Server, host: str, port: int) -> int:
         out = MessagesOut()
         server.protocol.set_writer(out, include_headers=False)
         sender = asyncio.create_task(send(connection, out))
-        try:
+        with suppress(ConnectionClosed):
             async for message in connection:
                 server.protocol.receive(message if isinstance(message, bytes) else message.encode())
-        except ConnectionClosed:
-            pass
-        finally:
-            sender.cancel()
-            server.lost()
+        sender.cancel()
+        server.lost()
 
     async with serve(connected, host, port, max_size=LARGEST_BODY) as listener:
         _announce(*next(iter(listener.sockets)).getsockname()[:2])

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote, unquote, urlsplit
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # Longer than the letter of a Windows drive.
 
 
 @lru_cache(maxsize=1024)
@@ -29,7 +32,7 @@ def path_of(uri: str) -> str:
 @lru_cache(maxsize=1024)
 def uri_of(path: str) -> str:
     """The `file:` URI of a path; what already is a URI stays."""
-    if "://" in path or path.startswith("untitled:"):
+    if _SCHEME.match(path):
         return path
     absolute = Path(os.path.abspath(path))
     return absolute.as_uri() if os.name == "nt" else "file://" + quote(str(absolute))

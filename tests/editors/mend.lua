@@ -1,0 +1,63 @@
+-- Opens a file in Neovim with gradpath, waits for a mark, applies the preferred fix, saves, and says what happened.
+-- nvim --clean --headless -l mend.lua FILE SERVER-COMMAND...
+local file = arg[1]
+local command = vim.list_slice(arg, 2)
+local patience = 20000
+
+local function fail(what)
+  io.stderr:write(what .. '\n')
+  vim.cmd('cquit 1')
+end
+
+local function await(what, condition)
+  if not vim.wait(patience, condition, 10) then fail('no ' .. what) end
+end
+
+vim.lsp.config('gradpath', { cmd = command, filetypes = { 'python' }, root_dir = vim.fs.dirname(file) })
+vim.cmd('filetype on')
+vim.lsp.enable('gradpath')
+vim.cmd.edit(vim.fn.fnameescape(file))
+local buffer = vim.api.nvim_get_current_buf()
+
+local function text() return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), '\n') end
+
+-- What is underlined on the screen, as text.
+local function underlined()
+  local found = {}
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buffer, -1, 0, -1, { details = true })) do
+    local details = mark[4]
+    if (details.hl_group or ''):find('DiagnosticUnderline') then
+      local lines = vim.api.nvim_buf_get_text(buffer, mark[2], mark[3], details.end_row, details.end_col, {})
+      table.insert(found, table.concat(lines, '\n'))
+    end
+  end
+  return found
+end
+
+await('diagnostic', function() return #vim.diagnostic.get(buffer) > 0 end)
+await('underline', function() return #underlined() > 0 end)
+local seen = {}
+for _, diagnostic in ipairs(vim.diagnostic.get(buffer)) do
+  table.insert(seen, {
+    line = diagnostic.lnum + 1,
+    code = diagnostic.code,
+    source = diagnostic.source,
+    message = diagnostic.message,
+    related = #(diagnostic.user_data.lsp.relatedInformation or {}),
+  })
+end
+local marks = underlined()
+
+local first = vim.diagnostic.get(buffer)[1]
+vim.api.nvim_win_set_cursor(0, { first.lnum + 1, first.col })
+local before = text()
+vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.isPreferred end })
+await('fix', function() return text() ~= before end)
+await('end of the diagnostic', function() return #vim.diagnostic.get(buffer) == 0 end)
+vim.cmd.write()
+
+local encoding = vim.lsp.get_clients({ bufnr = buffer })[1].offset_encoding
+for _, client in ipairs(vim.lsp.get_clients()) do client:stop() end
+await('end of the server', function() return #vim.lsp.get_clients() == 0 end)
+io.stdout:write(vim.json.encode({ seen = seen, underlined = marks, encoding = encoding, log = vim.lsp.log.get_filename() }))
+vim.cmd('qa!')

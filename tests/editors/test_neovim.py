@@ -1,0 +1,70 @@
+"""Neovim, as people use it: a faulty file is opened, marked, mended by its fix, saved, and runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lsp.harness import ENVIRONMENT, REAL, SCRIPTED
+
+HERE = Path(__file__).parent
+PATIENCE = 60
+"""Seconds for a whole visit of the editor."""
+
+
+def mend(file: Path, command: tuple[str, ...]) -> dict[str, Any]:
+    """Open a file in Neovim and have it mended; what Neovim saw."""
+    neovim = shutil.which("nvim", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if neovim is None:
+        pytest.skip("Neovim is not installed")
+    places = {f"XDG_{name}_HOME": str(file.parent / ".nvim" / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    visit = subprocess.run(
+        [neovim, "--clean", "--headless", "-l", str(HERE / "mend.lua"), str(file), *command],
+        env={**ENVIRONMENT, **places},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert visit.returncode == 0, visit.stderr
+    seen: dict[str, Any] = json.loads(visit.stdout)
+    log = Path(seen["log"])
+    assert not log.exists() or "stderr" not in log.read_text(), "the server wrote on standard error"
+    return seen
+
+
+def run(file: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script under PyTorch."""
+    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=PATIENCE)
+
+
+def test_a_fix_lies_right_behind_an_emoji(tmp_path: Path) -> None:
+    file = tmp_path / "träin 1.py"
+    file.write_bytes("CAUSE = 1\r\nx = '😀'; BAD\r\n".encode())
+    seen = mend(file, SCRIPTED)
+    assert seen["encoding"] == "utf-8"
+    assert seen["underlined"] == ["BAD"]
+    assert [(one["line"], one["code"], one["source"], one["related"]) for one in seen["seen"]] == [
+        (2, "made-up", "gradpath", 2)
+    ]
+    assert file.read_bytes().decode() == "CAUSE = 1\r\nx = '😀'; GOOD\r\n"
+
+
+def test_a_repeated_backward_is_mended(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    file = tmp_path / "train.py"
+    file.write_text(
+        "import torch\nw = torch.randn(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
+    )
+    assert "backward through the graph a second time" in run(file).stderr
+    seen = mend(file, REAL)
+    assert seen["underlined"] == ["loss.backward()"]
+    assert [(one["line"], one["code"]) for one in seen["seen"]] == [(5, "double-backward")]
+    mended = run(file)
+    assert mended.returncode == 0, mended.stderr

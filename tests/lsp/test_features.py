@@ -1,0 +1,127 @@
+"""What is offered and told about an analysis, apart from any protocol."""
+
+from __future__ import annotations
+
+from gradpath.check import Analysis, Story
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.features.code_actions import Kind, actions_at, fix_all
+from gradpath.features.edits import apply_edits
+from gradpath.features.hover import as_markdown, as_text, hover_at
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+
+PATH = "train.py"
+EVERYWHERE = Range(Position(1, 1), Position(99, 1))
+
+
+def at(line: int, start: int, end: int | None = None) -> Range:
+    return Range(Position(line, start), Position(line, start if end is None else end))
+
+
+def edit(place: Range, text: str) -> Edit:
+    return Edit(PATH, place, text)
+
+
+def fault(place: Range, *fixes: Fix, rule: str = "some-rule") -> Diagnostic:
+    return Diagnostic(PATH, place, rule, "graph", Level.ERROR, "a fault", fixes=fixes)
+
+
+def analysed(text: str, *diagnostics: Diagnostic, stories: tuple[Story, ...] = ()) -> Analysis:
+    document = Document(PATH, text)
+    return Analysis(document, parse(document), diagnostics, {}, stories)
+
+
+def fixed(analysis: Analysis) -> str | None:
+    actions = fix_all(analysis)
+    return apply_edits(analysis.document, actions[0].edits) if actions else None
+
+
+def test_insertions_at_one_place_keep_their_order() -> None:
+    document = Document(PATH, "f()\n")
+    assert apply_edits(document, [edit(at(1, 3), "a, "), edit(at(1, 3), "b"), edit(at(1, 1, 2), "g")]) == "g(a, b)\n"
+
+
+def test_fixing_all_takes_one_safe_fix_of_each_fault() -> None:
+    unsafe = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),), preferred=True)
+    safe = Fix("yes", Safety.SAFE, (edit(at(1, 1, 2), "x"),))
+    also_safe = Fix("also", Safety.SAFE, (edit(at(1, 1, 2), "y"),))
+    other = Fix("other", Safety.SAFE, (edit(at(2, 1, 2), "z"),))
+    analysis = analysed("a\nb\n", fault(at(1, 1, 2), unsafe, safe, also_safe), fault(at(2, 1, 2), other))
+    assert fixed(analysis) == "x\nz\n"
+
+
+def test_fixing_all_leaves_out_what_gets_in_the_way_of_another_fix() -> None:
+    one = Fix("one", Safety.SAFE, (edit(at(1, 1, 4), "x"),))
+    other = Fix("other", Safety.SAFE, (edit(at(1, 3, 6), "y"), edit(at(2, 1), "z")))
+    assert fixed(analysed("abcdef\nb\n", fault(at(1, 1), one), fault(at(1, 2), other))) == "xdef\nb\n"
+
+
+def test_fixing_all_applies_a_shared_fix_once() -> None:
+    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "retain_graph=True"),))
+    assert fixed(analysed("f()\n", fault(at(1, 1), keep), fault(at(1, 2), keep))) == "f(retain_graph=True)\n"
+
+
+def test_fixing_all_leaves_out_a_fix_that_breaks_the_text() -> None:
+    breaks = Fix("breaks", Safety.SAFE, (edit(at(1, 1, 2), "("),))
+    works = Fix("works", Safety.SAFE, (edit(at(2, 1, 2), "x"),))
+    assert fixed(analysed("a\nb\n", fault(at(1, 1), breaks), fault(at(2, 1), works))) == "a\nx\n"
+    assert fix_all(analysed("a\nb\n", fault(at(1, 1), breaks))) == ()
+
+
+def test_a_fix_that_two_faults_share_is_offered_once() -> None:
+    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "x"),))
+    analysis = analysed("f()\n", fault(at(1, 1, 2), keep), fault(at(1, 2, 3), keep))
+    [action] = [action for action in actions_at(analysis, EVERYWHERE) if action.title == "keep"]
+    assert len(action.diagnostics) == 2
+    assert action.preferred
+
+
+def test_an_unsafe_fix_is_never_the_preferred_one() -> None:
+    unsafe = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),), preferred=True)
+    actions = actions_at(analysed("a\n", fault(at(1, 1, 2), unsafe)), EVERYWHERE)
+    assert not any(action.preferred for action in actions)
+
+
+def test_advice_without_edits_is_not_offered() -> None:
+    advice = Fix("think", Safety.DISPLAY)
+    actions = actions_at(analysed("a\n", fault(at(1, 1, 2), advice)), EVERYWHERE)
+    assert [action.title for action in actions] == ["Ignore some-rule on this line"]
+
+
+def test_a_comment_without_effect_is_not_ignored_by_another() -> None:
+    remove = Fix("Remove it", Safety.SAFE, (edit(at(1, 1, 2), "b"),))
+    actions = actions_at(analysed("a\n", fault(at(1, 1, 2), remove, rule="unused-ignore")), EVERYWHERE)
+    assert [(action.title, action.kind) for action in actions] == [
+        ("Remove it", Kind.QUICK_FIX),
+        ("Apply all safe gradpath fixes", Kind.FIX_ALL),
+    ]
+
+
+def test_the_story_of_the_smallest_thing_under_the_pointer_is_told() -> None:
+    stories = (
+        Story(Range(Position(1, 1), Position(3, 5)), "the module", ()),
+        Story(at(1, 1, 20), "the call", ()),
+        Story(at(1, 5, 9), "the tensor", ("saved here", "freed there")),
+    )
+    analysis = analysed("out = net(x)\n", stories=stories)
+    inner, outer = hover_at(analysis, Position(1, 6)), hover_at(analysis, Position(2, 1))
+    assert inner is not None
+    assert (inner.range, as_text(inner)) == (at(1, 5, 9), "the tensor\nsaved here\nfreed there")
+    assert outer is not None
+    assert as_text(outer) == "the module"
+    assert hover_at(analysis, Position(4, 1)) is None
+
+
+def test_names_keep_their_underscores_in_markdown() -> None:
+    analysis = analysed("x\n", stories=(Story(at(1, 1), "`a_b` and __init__", ("*args", "<grad_fn>")),))
+    hover = hover_at(analysis, Position(1, 1))
+    assert hover is not None
+    assert as_markdown(hover) == "**`a_b` and \\_\\_init\\_\\_**\n\n- \\*args\n- \\<grad\\_fn\\>"
+
+
+def test_a_step_in_another_file_names_it() -> None:
+    label = Label("model.py", at(7, 1), "built here")
+    diagnostic = Diagnostic(PATH, at(1, 1, 2), "some-rule", "graph", Level.ERROR, "a fault", labels=(label,))
+    hover = hover_at(analysed("x\n", diagnostic), Position(1, 1))
+    assert hover is not None
+    assert as_text(hover).splitlines() == ["a fault (some-rule)", "1. model.py, line 7: built here"]

@@ -17,7 +17,5 @@ class Denormalize:
 
     def __call__(self, tensor):
         for t, m, s in zip(tensor, self.mean, self.std):
-            t.mul_(s).add_(
-                m
-            )  # error: [inplace-on-view] # raises: RuntimeError "is a view and is being modified inplace"
+            t.mul_(s).add_(m)  # error: [inplace-on-view] # raises: RuntimeError "is being modified inplace"
         return tensor

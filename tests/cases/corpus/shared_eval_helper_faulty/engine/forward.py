@@ -1,0 +1,15 @@
+import torch
+
+
+def unpack(batch, device):
+    noisy, clean = batch
+    return noisy.to(device), clean.to(device)
+
+
+@torch.no_grad()
+def forward_batch(model, batch, criterion):
+    """Loss and output for one batch."""
+    device = next(model.parameters()).device
+    noisy, clean = unpack(batch, device)
+    restored = model(noisy)
+    return criterion(restored, clean), restored

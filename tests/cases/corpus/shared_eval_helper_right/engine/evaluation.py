@@ -1,0 +1,10 @@
+import torch
+
+from .forward import forward_batch
+
+
+@torch.no_grad()
+def evaluate(model, loader, criterion):
+    model.eval()
+    losses = torch.stack([forward_batch(model, batch, criterion)[0] for batch in loader])
+    return losses.mean().item()

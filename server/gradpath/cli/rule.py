@@ -13,7 +13,8 @@ from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
 from gradpath.render.style import BOLD, CYAN, LEVEL_COLOURS, Style
-from gradpath.rules import RULES, Rule
+from gradpath.rules import RULES
+from gradpath.rules.report import Rule
 
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*([^*\n]+)\*\*")

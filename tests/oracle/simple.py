@@ -179,8 +179,6 @@ HIDDEN = rows(
 0.2| {T:var}.requires_grad = True
 0.2| {T:var}.requires_grad = False
 0.2| {T:mid}.retain_grad()
-0.2| {T:mid}.register_hook(lambda g: g * {num})
-0.2| {T:param}.register_hook(lambda g: g.clamp(-1, 1))
 0.3| nn.init.zeros_({T:param})
 0.2| nn.init.normal_({T:param})
 0.2| nn.init.xavier_uniform_({M:param})
@@ -287,6 +285,15 @@ WORLD = rows(
 0.1| assert {T:var} is not None
 0.1| torch.manual_seed(0)
 """,
-) + paragraphs("world", "0.3| del {T:own=a}\n@drop {=a}")
+) + paragraphs(
+    "world",
+    """
+0.3| del {T:own=a}
+@drop {=a}
+
+0.3| {T:fresh=y} = {T:op}
+{=y}.register_hook(lambda g: g<< * {num}|.clamp(-1, 1)>>)
+""",
+)
 
 SIMPLE = (*CREATE, *ASSIGN, *INPLACE, *HIDDEN, *BACKWARD, *UPDATE, *WORLD)

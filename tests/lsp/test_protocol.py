@@ -19,6 +19,7 @@ from gradpath.lsp.frames import Frames
 from tests.lsp.harness import ENVIRONMENT, PATIENCE, SCRIPTED
 
 URI = "file:///project/train.py"
+CANCELLED = -32800
 METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, NOT_INITIALIZED = -32601, -32602, -32600, -32002
 
 
@@ -224,6 +225,25 @@ async def test_a_client_that_only_pulls_gets_nothing_pushed() -> None:
         wire.send(method="textDocument/didClose", params={"textDocument": {"uri": URI}})
         wire.send(id=3, method="textDocument/diagnostic", params=params)
         assert (await wire.message())["result"]["items"] == []
+
+
+async def test_a_shutdown_ends_what_is_still_asked() -> None:
+    async with started() as (process, wire):
+        await wire.begin()
+        wire.open("WAIT")
+        place = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}}
+        for number in (1, 2):
+            wire.send(id=number, method="textDocument/hover", params=place)
+        wire.send(id=3, method="shutdown")
+        wire.send(id=4, method="textDocument/hover", params=place)
+        answers = {}
+        while len(answers) < 4:
+            answer = await wire.message()
+            answers[answer.get("id")] = answer
+        assert answers[3]["result"] is None
+        assert [answers[number]["error"]["code"] for number in (1, 2, 4)] == [CANCELLED, CANCELLED, INVALID_REQUEST]
+        wire.send(method="exit")
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
 
 
 async def test_exit_without_shutdown_is_a_failure() -> None:

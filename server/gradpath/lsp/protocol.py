@@ -98,7 +98,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *_: object) -> None:  # type: ignore[override]  # A generator is pygls' own way, not a duty.
-        """Stop all work; what is still asked is answered as cancelled, before this request is."""
+        """Stop all work; what is still asked is answered as cancelled."""
         self._server.did_shutdown()
         for future in list(self._request_futures.values()):
             future.cancel()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
+import gradpath.check
+from gradpath.config import Config
+from gradpath.source.document import Document
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR, HINT, WARNING
 
@@ -133,6 +137,27 @@ def test_a_failure_of_gradpath_is_one_line_and_costs_the_other_files_nothing(gra
         "gradpath: a.py: gradpath failed on this file (AssertionError: the tower fell down; "
         "set GRADPATH_TRACEBACK=1 to see where)\n"
     )
+    assert "b.py:1:1: error" in result.out
+
+
+def test_a_failure_in_a_part_is_one_line_without_a_traceback(
+    gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete = gradpath.check.check  # The made-up one.
+
+    def check(document: Document, config: Config) -> gradpath.check.Analysis:
+        try:
+            raise AssertionError("the tower fell down")
+        except AssertionError:
+            logging.getLogger("gradpath.check").exception("a rule failed")
+        return complete(document, config)
+
+    write("a.py", ERROR)
+    write("b.py", ERROR)
+    monkeypatch.setattr(gradpath.check, "check", check)
+    result = gradpath_main("check", ".")
+    assert result.status == 1
+    assert result.err == "gradpath: a part of the analysis failed; set GRADPATH_TRACEBACK=1 to see where\n"
     assert "b.py:1:1: error" in result.out
 
 

@@ -13,7 +13,7 @@ from typing import TextIO
 from gradpath import __version__
 from gradpath.cli import status
 from gradpath.cli.fix import Fixed, difference
-from gradpath.cli.run import Checked
+from gradpath.cli.run import HOW_TO_SEE, Checked
 from gradpath.cli.terminal import complain, style_for
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.render.concise import render_concise
@@ -55,6 +55,8 @@ class Output:
         report = self._report(outcomes, problems, fixes)
         for problem in report.problems:
             complain(problem.path, problem.message)
+        if any(outcome.incomplete for outcome in outcomes):
+            print(f"gradpath: a part of the analysis failed; {HOW_TO_SEE}", file=sys.stderr)
         if self.diff:
             _write_difference(fixes or (), stream)
             stream = sys.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,30 +13,56 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic
 from gradpath.source.document import Document, UnreadableSource, read_document
 
+HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The outcome for one file. `document` is None where nothing was found, `problem` says why it was not checked."""
+    """The outcome for one file.
+
+    `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` that
+    gradpath itself failed on a part of it.
+    """
 
     path: str
     document: Document | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     unknowns: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
+    incomplete: bool = False
+
+
+class _Failures(logging.Handler):
+    """Notices that a part of the analysis failed, which is logged with its traceback."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.any = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.any = True
 
 
 def check_document(document: Document, config: Config) -> Checked:
     """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line."""
+    failures = _Failures()
+    if not _wants_tracebacks():
+        logging.getLogger("gradpath").addHandler(failures)
     try:
         analysis = gradpath.check.check(document, config)
     except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
-        if os.environ.get("GRADPATH_TRACEBACK"):
+        if _wants_tracebacks():
             raise
         cause = " ".join(f"{type(error).__name__}: {error}".split())
-        hint = "set GRADPATH_TRACEBACK=1 to see where"
-        return Checked(document.path, problem=f"gradpath failed on this file ({cause}; {hint})")
+        return Checked(document.path, problem=f"gradpath failed on this file ({cause}; {HOW_TO_SEE})")
+    finally:
+        logging.getLogger("gradpath").removeHandler(failures)
     found = document if analysis.diagnostics else None
-    return Checked(document.path, found, tuple(analysis.diagnostics), dict(analysis.unknowns))
+    return Checked(document.path, found, tuple(analysis.diagnostics), dict(analysis.unknowns), incomplete=failures.any)
+
+
+def _wants_tracebacks() -> bool:
+    return bool(os.environ.get("GRADPATH_TRACEBACK"))
 
 
 def check_file(path: str, config: Config) -> Checked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 
 from gradpath.source.document import Document
@@ -14,7 +15,20 @@ DEEPEST = 200
 
 _SHALLOW_CODE = 150  # No code of so few characters nests more than so many nodes.
 _DEEPENING = re.compile(r"[-+*/%@|&^~<>=.,:\[({]|\b(?:not|if|lambda|await|yield|and|or|for)\b")
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
+    ast.FunctionDef: ("body",),
+    ast.AsyncFunctionDef: ("body",),
+    ast.ClassDef: ("body",),
+    ast.With: ("body",),
+    ast.AsyncWith: ("body",),
+    ast.For: ("body", "orelse"),
+    ast.AsyncFor: ("body", "orelse"),
+    ast.While: ("body", "orelse"),
+    ast.If: ("body", "orelse"),
+    ast.Try: ("body", "orelse", "finalbody"),
+}
+if sys.version_info >= (3, 11):
+    _BLOCKS[ast.TryStar] = _BLOCKS[ast.Try]
 
 
 def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
@@ -24,38 +38,44 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
     cut.
     """
     problems = []
-    stack: list[tuple[ast.AST, int]] = [(tree, 1)]
+    starts = document.line_starts
+    stack = [(tree.body, 2)]
     while stack:
-        node, depth = stack.pop()
-        for field in _BLOCKS:
-            children = getattr(node, field, None)
-            if not isinstance(children, list) or not children:
-                continue
-            if depth >= DEEPEST and isinstance(children[0], ast.stmt):
-                problems.append(SyntaxProblem(document.range_of(children[0]), "nested too deeply to analyse"))
-                children[:] = [ast.copy_location(ast.Pass(), children[0])]
-                continue
-            stack += [(child, depth + 1) for child in children]
-        if isinstance(node, ast.stmt) and _may_be_deep(node, document) and _cut(node, depth):
-            problems.append(SyntaxProblem(document.range_of(node), "nested too deeply to analyse"))
+        block, depth = stack.pop()
+        if depth > DEEPEST:
+            problems.append(_problem(block[0], document))
+            block[:] = [ast.copy_location(ast.Pass(), block[0])]
+            continue
+        for node in block:
+            first, last = node.lineno, node.end_lineno or node.lineno
+            fields = _BLOCKS.get(type(node))
+            if fields is not None:
+                for field in fields:
+                    children = getattr(node, field)
+                    if children:
+                        stack.append((children, depth + 1))
+                # For a definition, decorators stand above its own line: its code is that down to the first statement.
+                decorators = getattr(node, "decorator_list", None)
+                first = decorators[0].lineno if decorators else first
+                last = node.body[0].lineno  # type: ignore[attr-defined]
+                parts = getattr(node, "handlers", ())
+            else:
+                parts = getattr(node, "cases", ())
+            stack += [(part.body, depth + 2) for part in parts]
+            # The index of a line's end is its number: this runs for every statement, so it makes no calls.
+            size = (starts[last] if last < len(starts) else len(document.text)) - starts[first - 1]
+            if (parts or (size > _SHALLOW_CODE and _may_be_deep(document, first, last))) and _cut(node, depth):
+                problems.append(_problem(node, document))
     return problems
 
 
-def _may_be_deep(statement: ast.stmt, document: Document) -> bool:
-    match statement:
-        case ast.Match() | ast.Try():
-            return True
-        case ast.If() | ast.For() | ast.While() | ast.With() | ast.FunctionDef() | ast.ClassDef():
-            last = statement.body[0].lineno
-        case ast.AsyncFor() | ast.AsyncWith() | ast.AsyncFunctionDef():
-            last = statement.body[0].lineno
-        case _:
-            last = statement.end_lineno or statement.lineno
-    first = min([statement.lineno, *(node.lineno for node in getattr(statement, "decorator_list", ()))])
-    size = document.characters(first, last)
-    if size <= _SHALLOW_CODE:
-        return False
-    return len(_DEEPENING.findall(document.text_of_lines(first, last))) > _SHALLOW_CODE // 2
+def _problem(node: ast.stmt, document: Document) -> SyntaxProblem:
+    return SyntaxProblem(document.range_of(node), "nested too deeply to analyse")
+
+
+def _may_be_deep(document: Document, first: int, last: int) -> bool:
+    text = document.text[document.line_starts[first - 1] : document.offset_of_line(last + 1)]
+    return len(_DEEPENING.findall(text)) > _SHALLOW_CODE // 2
 
 
 def _cut(statement: ast.stmt, depth: int) -> bool:

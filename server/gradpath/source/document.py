@@ -7,6 +7,7 @@ import codecs
 import io
 import tokenize
 from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import Path
 
 from gradpath.diagnostic import Position, Range
@@ -100,16 +101,14 @@ class Document:
         """The text of a range."""
         return self.text[self.offset(range.start) : self.offset(range.end)]
 
-    def text_of_lines(self, first: int, last: int) -> str:
-        """The lines `first` to `last` with their line endings."""
-        return self.text[self._starts[first - 1] : self._end_of(last)]
+    @property
+    def line_starts(self) -> Sequence[int]:
+        """The offset at which each line begins; line 1 has index 0."""
+        return self._starts
 
-    def characters(self, first: int, last: int) -> int:
-        """How many characters the lines `first` to `last` have, line endings included."""
-        return self._end_of(last) - self._starts[first - 1]
-
-    def _end_of(self, number: int) -> int:
-        return self._starts[number] if number < len(self._starts) else len(self.text)
+    def offset_of_line(self, number: int) -> int:
+        """The offset at which a line begins; the end of the text for a line behind the last."""
+        return self._starts[number - 1] if number <= len(self._starts) else len(self.text)
 
     def _bounds(self, number: int) -> tuple[int, int]:
         start = self._starts[number - 1]

@@ -63,14 +63,12 @@ class LogicalLine:
 class Swallower:
     """A string over several lines that holds what looks like a definition: perhaps its end is missing.
 
-    `first` and `last` are the lines of its statement, `definition` that of the definition. `surely` is true where the
-    definition stands further left than the statement, which text in a string seldom does.
+    `first` and `last` are the lines of its statement, `definition` that of the definition, which stands no further in.
     """
 
     first: int
     last: int
     definition: int
-    surely: bool
 
 
 Blame = Callable[[Sequence[Swallower]], Swallower]
@@ -126,7 +124,7 @@ _NEXT_WORD = re.compile(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
 _HEADER_END = re.compile(r"[ \t\f]*[)\]}].*:\Z")
 _DEFINITION = re.compile(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
-_MOST_RETURNS = 20
+_MOST_RETURNS = 10
 
 
 def width(indentation: str) -> int:
@@ -140,8 +138,8 @@ def indentation_of(line: str) -> str:
 
 
 def blame_the_first(swallowers: Sequence[Swallower]) -> Swallower:
-    """The first string that surely swallowed a definition, else the first of all."""
-    return next((s for s in swallowers if s.surely), swallowers[0])
+    """The first of all: right where only one string holds a definition."""
+    return swallowers[0]
 
 
 def logical_lines(
@@ -250,11 +248,10 @@ class _Reader:
                 case _:
                     if line := text[line_start:begin].rstrip():
                         code, code_start, code_end = line, line_start, begin
-                    closers = "".join(reversed(stack))
                     if not stack:
-                        return self.line(code_end, closers, torn), position
+                        return self.line(code_end, "", torn), position
                     if way_out is None and self.may_end_before(position, code, code_start):
-                        way_out = position, code_end, closers
+                        way_out = position, code_end, "".join(reversed(stack))
                     if (
                         position >= self.end
                         or (self.hasty and way_out is not None)
@@ -263,7 +260,9 @@ class _Reader:
                         or _operands_meet(code, text, position, self.end)
                     ):
                         self.returned = way_out is not None
-                        position, code_end, closers = way_out or (position, code_end, closers)
+                        if way_out is None:
+                            way_out = position, code_end, "".join(reversed(stack))
+                        position, code_end, closers = way_out
                         return self.line(code_end, closers, True), position
                     line_start = position
 
@@ -328,10 +327,9 @@ def _swallowers(lines: Lines, found: Sequence[LogicalLine], strings: Sequence[tu
         if swallowers and swallowers[-1].first == statement.first:
             continue
         for definition in _DEFINITION.finditer(lines.text, start, end):
-            column = width(definition[1])
-            if column < statement.indent or column == statement.indent == 0:
+            if width(definition[1]) <= statement.indent:
                 number = lines.number_at(definition.start() + 1)
-                swallowers.append(Swallower(statement.first, statement.last, number, column < statement.indent))
+                swallowers.append(Swallower(statement.first, statement.last, number))
                 break
     return swallowers
 

@@ -87,18 +87,17 @@ def _recover(
 
 def _blame(lines: Lines, swallowers: Sequence[Swallower]) -> Swallower:
     """The string that lost its end, or took another's: the first up to the end of which the text does not parse."""
-    candidates = [swallower for swallower in swallowers if swallower.surely] or swallowers
-    low, high = 0, len(candidates) - 1
+    low, high = 0, len(swallowers) - 1
     while low < high:
         middle = (low + high) // 2
         try:
-            parse_text(lines.between(1, candidates[middle].last))
+            parse_text(lines.between(1, swallowers[middle].last))
         except Unparsable as error:
             if not error.message.startswith("expected 'except'"):
                 high = middle
                 continue
         low = middle + 1
-    return candidates[low]
+    return swallowers[low]
 
 
 def _problem_at(document: Document, error: Unparsable) -> SyntaxProblem:
@@ -119,10 +118,14 @@ def _kept_problems(base: Parsed, first: int, last: int, moved: int) -> list[Synt
     return kept
 
 
+def _place(problem: SyntaxProblem) -> tuple[int, int, str]:
+    return problem.range.start.line, problem.range.start.column, problem.message
+
+
 def _in_order(problems: Sequence[SyntaxProblem]) -> tuple[SyntaxProblem, ...]:
     """Sorted, with one problem for several of the same kind in lines that follow each other."""
     merged: list[SyntaxProblem] = []
-    for problem in sorted(set(problems), key=lambda problem: (problem.range, problem.message)):
+    for problem in sorted(problems, key=_place):
         if merged and merged[-1].message == problem.message:
             previous = merged[-1].range
             if problem.range.start.line <= previous.end.line + 1:

@@ -22,6 +22,8 @@ _DEEPEST_BLOCK = 100
 _FIRST_RUN = 256
 _LINES_WORTH_PADDING = 500
 _EFFORT = 12
+_COST_OF_A_CALL = 200
+_MOST_HEADERS = 150
 
 _CONTINUES = {
     "elif": frozenset({"if"}),
@@ -51,7 +53,7 @@ class Recovery:
         self.levels = _levels(found)
         self.torn = [index for index, line in enumerate(found) if line.torn]
         self.problems: list[SyntaxProblem] = []
-        self.budget = _EFFORT * len(lines.text) + 100_000
+        self.budget = _EFFORT * len(lines.text) + 1_000_000
 
     def block(self, low: int, high: int, depth: int = 0, suspect_line: int | None = None) -> list[ast.stmt]:
         """The statements of the logical lines `low` to `high`, exclusive; one stands perhaps at `suspect_line`."""
@@ -105,7 +107,7 @@ class Recovery:
         # Empty lines in front give the right line numbers, and cost less than walking the tree, but not for few lines
         # far down.
         padded = 0 <= before <= _LINES_WORTH_PADDING * (code.count("\n") + 1)
-        self.budget -= len(code) + 10
+        self.budget -= len(code) + _COST_OF_A_CALL
         if self.budget < 0:
             raise Unparsable(at.first, "too many errors")
         try:
@@ -175,6 +177,8 @@ class Recovery:
             return self.fragment(code, line)
         except Unparsable as error:
             self.report(index, index, error.message)
+        if self.budget < 0:
+            return []
         for instead in statements_instead(line, code):
             try:
                 statements = self.fragment(instead, line)
@@ -182,7 +186,10 @@ class Recovery:
                 continue
             self.clamp(statements)
             return statements
-        return []
+        start = self.document.line(line.first)
+        column = len(start) - len(start.lstrip())
+        place = {"lineno": line.first, "col_offset": column, "end_lineno": line.first, "end_col_offset": column}
+        return [ast.Pass(**place)]
 
     def parts(self, low: int, high: int) -> list[_Part]:
         """The headers from `low` to `high` with their blocks; the cases of a `match` are headers like others."""
@@ -199,6 +206,9 @@ class Recovery:
     def compound(self, parts: Sequence[_Part], depth: int, suspect_line: int | None) -> list[ast.stmt]:
         """A statement with blocks: its headers first, then each block by itself."""
         headers = {part.header: self.code(self.found[part.header]) for part in parts}
+        if len(parts) > _MOST_HEADERS:
+            self.report(parts[0].header, parts[0].header, "nested too deeply to analyse")
+            return self.separated(parts, headers, depth, suspect_line)
         try:
             statements, bodies = self.skeleton(parts, headers)
         except Unparsable as error:
@@ -230,7 +240,7 @@ class Recovery:
         instead = [code, *headers_instead(line, code)] if is_header(line, code) else [code]
         for header in instead:
             try:
-                self.budget -= len(header)
+                self.budget -= len(header) + _COST_OF_A_CALL
                 parse_text(header_trial(line, header))
             except Unparsable as error:
                 if header is code:
@@ -357,5 +367,5 @@ def _fill(nodes: Iterable[ast.AST], blocks: Mapping[int, list[ast.stmt]]) -> Non
         while isinstance(last, ast.match_case):
             last = last.body[-1]
         if last is not None and hasattr(node, "end_lineno"):
-            node.end_lineno = getattr(last, "end_lineno", None)  # type: ignore[attr-defined]
+            node.end_lineno = getattr(last, "end_lineno", None)
             node.end_col_offset = getattr(last, "end_col_offset", None)  # type: ignore[attr-defined]

@@ -17,6 +17,7 @@ _TYPE_ALIAS = re.compile(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
 _EXCEPT_STAR = re.compile(r"(\s*except)(\*)")
 
 _TARGET = re.compile(r"\s*([^=(){}#'\"]*?(?:\[[^=\[\]{}#'\"]*\])?)\s*(?::[^=]*)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
+_LONGEST_TARGET = 200
 _FOR_TARGET = re.compile(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
 _NAME = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
@@ -47,7 +48,7 @@ def is_header(line: LogicalLine, code: str) -> bool:
 
 
 def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
-    """What to try instead of a simple statement; `pass` is the last."""
+    """What to try instead of a simple statement, if anything."""
     indent = code[: len(code) - len(code.lstrip())]
     older = _older(code)
     if older is not None:
@@ -56,10 +57,9 @@ def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
         yield code + line.closers
     if line.word in ("return", "raise"):
         yield f"{indent}{line.word} {UNPARSED}"
-    match = _TARGET.match(code)
+    match = _TARGET.match(code, 0, _LONGEST_TARGET)
     if match is not None and match[1]:
         yield f"{indent}{match[1]} = {UNPARSED}"
-    yield f"{indent}pass"
 
 
 def headers_instead(line: LogicalLine, code: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ class Recorder(Protocol):
     def mutated(self, tensor: Tensor, write: Write) -> None: ...
     def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None: ...
+    def flagged(self, tensor: Tensor, value: bool) -> None: ...
 
 
 class Autograd:
@@ -415,6 +416,7 @@ class Autograd:
             raise AutogradError(FaultKind.DTYPE_FLAG, tensor=tensor)
         if self.is_leaf(tensor):
             tensor.flag = value
+            self.recorder.flagged(tensor, value)
 
     def detach_in_place(self, tensor: Tensor) -> None:
         """`detach_()`: forgets the graph of the tensor itself."""

@@ -19,6 +19,7 @@ from gradpath.interpreter.trace import (
     CutOff,
     Event,
     Failed,
+    Flagged,
     Mutated,
     Site,
     Trace,
@@ -140,6 +141,9 @@ class Machine:
 
     def was_cut(self, tensor: Tensor, cut: Cut) -> None:
         self.emit(CutOff(tensor, cut, self.site()))
+
+    def flagged(self, tensor: Tensor, value: bool) -> None:
+        self.emit(Flagged(tensor, value, self.site()))
 
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None:
         self.emit(BackwardRan(call, tuple(executed), self.site()))

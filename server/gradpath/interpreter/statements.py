@@ -153,7 +153,7 @@ def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> No
     """`owner.name = value`."""
     if isinstance(owner, Object):
         owner.set_attribute(machine, name, value)
-        noted = None if not isinstance(value, Object) else machine.library.bound(machine, name, value)
+        noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value)
         if noted is not None:
             machine.note_binding(name, noted)
     elif owner is None:

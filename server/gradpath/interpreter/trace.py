@@ -85,9 +85,45 @@ class BackwardRan:
     site: Site
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadOut:
+    """A number that was read out of a tensor, with how (`item`, `float`, ...) and where."""
+
+    tensor: Tensor
+    how: str
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What is bound where a name gets a container: its kind ("tuple", "list", "dict") and the tensors in it."""
+
+    kind: str
+    tensors: tuple[Tensor, ...]
+    container: object
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """`requires_grad` of a leaf was set (or set again)."""
+
+    tensor: Tensor
+    value: bool
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A built-in module worked in place; `made` is where it was constructed."""
+
+    name: str
+    made: Site | None
+    site: Site
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name was bound to a tensor (or a value that holds tensors)."""
+    """A name was bound to a tensor, to a `ReadOut`, or to a container of tensors (`Held`)."""
 
     name: str
     value: object
@@ -127,7 +163,7 @@ class Failed:
     caught: bool
 
 
-Event = Built | Mutated | CutOff | BackwardRan | Bound | Stepped | Cleared | Failed
+Event = Built | Mutated | CutOff | BackwardRan | Flagged | Applied | Bound | Stepped | Cleared | Failed
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Dict, List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Held
 from gradpath.interpreter.values import Arguments, Function, Unknown, Value
 from gradpath.overlays import presumptions
 from gradpath.overlays.layers import layer_class
@@ -93,12 +94,13 @@ class Overlays:
                 return value.tensor.tensor
             case tuple() | List() | Dict():
                 parts = value if isinstance(value, tuple) else value.parts()
-                for part in parts:
-                    if isinstance(part, TensorValue) and not part.tensor.label:
-                        part.tensor.label = name
-                return None
+                tensors = tuple(part.tensor for part in parts if isinstance(part, TensorValue))
+                for tensor in tensors:
+                    tensor.label = tensor.label or name
+                kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, List) else "dict"
+                return Held(kind, tensors, value) if tensors else None
             case TensorNumber():
-                return value
+                return value.read
             case _:
                 return None
 

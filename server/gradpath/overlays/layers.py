@@ -10,6 +10,7 @@ from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
 from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import Dict, List, sample
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
@@ -51,6 +52,7 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
         return None
     settings = bind(spec.init, Arguments(arguments.positional[1:], arguments.keywords, arguments.open))
     module.spec = spec
+    module.made = machine.site()
     module.settings = settings
     kinds = {name: kind_of(value) for name, value in settings.items()}
     for name, certainty in spec.parameters(kinds).items():
@@ -121,6 +123,8 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
         if isinstance(parameter, TensorValue):
             inputs[name] = [parameter.tensor]
     behaviour = spec.behaviour(module.training, kinds)
+    if behaviour.inplace is not None:
+        machine.emit(Applied(spec.name, module.made, machine.site()))
     result = run_behaviour(machine, spec.name, behaviour, inputs, bound)
     if isinstance(result, TensorValue):
         shape = _result_shape(spec, module.settings, inputs)

@@ -9,7 +9,7 @@ from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import Dict, List
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared
+from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.tensor_value import TensorValue
@@ -18,11 +18,12 @@ from gradpath.overlays.tensor_value import TensorValue
 class ModuleInstance(Instance):
     """A module. `settings` are the constructor arguments of a built-in one; `buffers` the names of its buffers."""
 
-    __slots__ = ("buffers", "settings", "spec", "training")
+    __slots__ = ("buffers", "made", "settings", "spec", "training")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.training: bool | None = True
+        self.made: Site | None = None
         self.spec: ModuleSpec | None = None
         self.settings: dict[str, Value] = {}
         self.buffers: set[str] = set()

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import Dict, List
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared, Stepped
+from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
@@ -172,7 +172,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
 
 def _number(how: str) -> Method:
     def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-        return TensorNumber(presume_tensor(machine, receiver).tensor, how)
+        return TensorNumber(ReadOut(presume_tensor(machine, receiver).tensor, how, machine.site()))
 
     return method
 

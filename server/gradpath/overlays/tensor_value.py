@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import ReadOut
 from gradpath.interpreter.values import Arguments, Object, Value
 
 
@@ -101,12 +102,21 @@ class TensorValue(Object):
 class TensorNumber(Object):
     """A Python number that was read out of a tensor (`loss.item()`): its value is not known, its origin is."""
 
-    __slots__ = ("how", "kind", "tensor")
+    __slots__ = ("kind", "read")
 
-    def __init__(self, tensor: Tensor, how: str, kind: str = "float") -> None:
-        self.tensor = tensor
-        self.how = how
+    def __init__(self, read: ReadOut, kind: str = "float") -> None:
+        self.read = read
         self.kind = kind
+
+    @property
+    def tensor(self) -> Tensor:
+        """The tensor that it was read out of."""
+        return self.read.tensor
+
+    @property
+    def how(self) -> str:
+        """By which function it was read (`item`, `float`, ...)."""
+        return self.read.how
 
     def type_name(self) -> str:
         return self.kind
@@ -124,14 +134,14 @@ class TensorNumber(Object):
         return super().attribute(machine, name)
 
     def unary(self, machine: Machine, operator: str) -> Value:
-        return TensorNumber(self.tensor, self.how, self.kind)
+        return TensorNumber(self.read, self.kind)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if isinstance(other, (int, float, TensorNumber)):
             whole = self.kind == "int" and not isinstance(other, float) and operator != "truediv"
             if isinstance(other, TensorNumber) and other.kind == "float":
                 whole = False
-            return TensorNumber(self.tensor, self.how, "int" if whole else "float")
+            return TensorNumber(self.read, "int" if whole else "float")
         if isinstance(other, Object):
             return NotImplemented
         raise machine.error(
@@ -146,7 +156,7 @@ class TensorNumber(Object):
 
     def to_number(self, machine: Machine, name: str) -> Value:
         kind = "int" if name in ("int", "bool") else self.kind if name in ("abs", "round") else "float"
-        return TensorNumber(self.tensor, self.how, kind)
+        return TensorNumber(self.read, kind)
 
 
 def _key(value: Value) -> tuple[object, ...]:
@@ -159,7 +169,7 @@ def number_from(machine: Machine, value: TensorValue, how: str) -> TensorNumber:
     whole = how in ("int", "__int__", "__index__", "bool")
     if how == "item":
         whole = value.tensor.dtype is not None and not value.tensor.dtype.startswith(("float", "bfloat"))
-    return TensorNumber(value.tensor, how, "int" if whole else "float")
+    return TensorNumber(ReadOut(value.tensor, how, machine.site()), "int" if whole else "float")
 
 
 class DType(Object):

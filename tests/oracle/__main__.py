@@ -42,7 +42,7 @@ def main() -> int:
         print_coverage(tally, options.show)
         return 0
     print_tally(tally, seconds)
-    _show(tally, options.show, options.shrink)
+    _show(tally, options.show, options.shrink, options.each)
     return 1 if tally.examples or tally.false_errors else 0
 
 
@@ -53,6 +53,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--mode", choices=("guided", "unguided", "uncertain", "both"), default="both")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--show", type=int, default=10, metavar="K", help="how many confusions to show (10)")
+    parser.add_argument("--each", type=int, default=1, metavar="N", help="programs shown of each confusion (1)")
     parser.add_argument("--shrink", action="store_true", help="make the shown programs small first")
     parser.add_argument("--store", metavar="FILE", help="write the programs as JSON")
     parser.add_argument("--replay", metavar="FILE", help="take the programs from a file written by --store")
@@ -106,13 +107,13 @@ def _as_json(program: Program) -> dict[str, object]:
     }
 
 
-def _show(tally: Tally, count: int, small: bool) -> None:
+def _show(tally: Tally, count: int, small: bool, each: int) -> None:
     groups = sorted(tally.examples.items(), key=lambda item: -len(item[1]))
     for confusion, outcomes in groups[:count]:
-        shortest = sorted(outcomes, key=lambda o: len(o.program.text))[: 3 if small else 1]
-        shown = [_smaller(o) if small else o for o in shortest]
-        best = min(shown, key=lambda o: len(o.program.text))
-        print_program(f"{len(outcomes)} x {confusion}", best)
+        chosen = sorted(outcomes, key=lambda o: len(o.program.text))[:each]
+        shown = {o.program.text: o for o in (_smaller(o) if small else o for o in chosen)}
+        for outcome in sorted(shown.values(), key=lambda o: len(o.program.text)):
+            print_program(f"{len(outcomes)} x {confusion}", outcome)
     for outcome in sorted(tally.false_errors, key=lambda o: len(o.program.text))[:count]:
         print_program("error on a clean program", _without_false_alarm_context(outcome) if small else outcome)
 

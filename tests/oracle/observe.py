@@ -193,13 +193,15 @@ def _silent(*_values: Any, **_options: Any) -> None:
 def compiled(text: str, first_line: int = 1) -> CodeType:
     """A piece of a program as code whose handlers tell the session what they catch; raises SyntaxError."""
     placed = "\n" * (first_line - 1) + text
-    if "except" not in text:
-        return compile(placed, FILENAME, "exec")
-    tree = ast.parse(placed, FILENAME)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler):
-            _report_to_session(node)
-    return compile(ast.fix_missing_locations(tree), FILENAME, "exec")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        if "except" not in text:
+            return compile(placed, FILENAME, "exec")
+        tree = ast.parse(placed, FILENAME)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                _report_to_session(node)
+        return compile(ast.fix_missing_locations(tree), FILENAME, "exec")
 
 
 def _report_to_session(handler: ast.ExceptHandler) -> None:

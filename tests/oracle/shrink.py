@@ -76,15 +76,16 @@ def _without_headers(text: str) -> Iterator[str]:
 
 
 def _simpler_expressions(text: str) -> Iterator[str]:
-    """One expression replaced by a part of it, an argument dropped, or a number made smaller."""
+    """One expression replaced by a part of it, a keyword dropped, or a loop shortened."""
     lines = text.split("\n")
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value > 1:
-            yield _put(lines, node, str(node.value - 1))
+        match node:
+            case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(count)) as number]) if count > 1:
+                yield _put(lines, number, str(count - 1))
         if not isinstance(node, ast.expr) or node.lineno != node.end_lineno:
             continue
         for part in _parts(node):
-            if part.lineno == part.end_lineno == node.lineno:
+            if part.lineno == part.end_lineno == node.lineno and not isinstance(part, ast.Constant):
                 yield _put(lines, node, lines[part.lineno - 1][part.col_offset : part.end_col_offset])
         if isinstance(node, ast.Call):
             yield from _fewer_arguments(lines, node)
@@ -97,6 +98,10 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
             yield value
         case ast.Call(args=arguments):
             yield from arguments
+        case ast.Subscript(value=value):
+            yield value
+        case ast.Attribute() | ast.List() | ast.Tuple() | ast.Lambda() | ast.Starred():
+            return
         case _:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
@@ -104,11 +109,12 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _fewer_arguments(lines: list[str], node: ast.Call) -> Iterator[str]:
+    """The call without one of its keyword arguments; positional ones stay, for without them it is another call."""
     kept: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
-    for index in range(len(kept)):
+    if any(a.lineno != a.end_lineno for a in kept):
+        return
+    for index in range(len(node.args), len(kept)):
         rest = kept[:index] + kept[index + 1 :]
-        if any(a.lineno != a.end_lineno for a in kept):
-            return
         texts = [lines[a.lineno - 1][a.col_offset : a.end_col_offset] for a in rest]
         function = lines[node.lineno - 1][node.col_offset : node.func.end_col_offset]
         yield _put(lines, node, f"{function}({', '.join(texts)})")

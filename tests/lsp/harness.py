@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lsprotocol import types
+from pygls.capabilities import get_capability
 from pygls.lsp.client import LanguageClient as PlainClient
 from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
@@ -164,6 +166,14 @@ class Editor(LanguageClient):
                 await self._news.wait()
 
         return await asyncio.wait_for(wait(), PATIENCE)
+
+    def story(self, diagnostic: types.Diagnostic) -> list[tuple[str, types.Location]]:
+        """The steps of a diagnostic; skips the test of a client that takes none, once it is seen to get none."""
+        assert self.capabilities is not None
+        if not get_capability(self.capabilities, "text_document.publish_diagnostics.related_information", False):
+            assert diagnostic.related_information is None
+            pytest.skip("this client shows no related information")
+        return [(each.message, each.location) for each in diagnostic.related_information or ()]
 
     async def actions(
         self, uri: str, at: str, only: list[str] | None = None, echoed: list[types.Diagnostic] | None = None

@@ -11,6 +11,7 @@ from gradpath.lsp.client import Client
 from gradpath.lsp.documents import Documents
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.uris import page_of, path_of, uri_of
+from gradpath.rules import RULES
 
 OWN = "file:///project/train.py"
 OTHER = "file:///c%2B%2B/model.py"  # Written in a way in which `uri_of` would not.
@@ -88,6 +89,13 @@ def test_paths_and_uris_lead_to_each_other() -> None:
     for uri in ("untitled:Untitled-1", "vscode-notebook-cell:/x.ipynb#abc", "http://[broken"):
         assert path_of(uri) == uri
         assert uri_of(uri) == uri
+
+
+def test_a_rule_links_to_its_page() -> None:
+    for rule in RULES.values():
+        page = page_of(rule.id)
+        assert (page is None) == (not rule.page)
+        assert page is None or Path(path_of(page)).read_text(encoding="utf-8") == rule.page
 
 
 def test_a_rule_without_a_page_has_no_link() -> None:

@@ -17,7 +17,7 @@ from tests.lsp.harness import PATIENCE, SCRIPTED, Editor, server
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_lsp.fixture(scope="module", params=["visual_studio_code", "neovim"], config=server(SCRIPTED))
+@pytest_lsp.fixture(scope="module", params=["visual_studio_code", "neovim", "emacs"], config=server(SCRIPTED))
 async def session(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     await lsp_client.begin(request.param)
     yield
@@ -53,10 +53,8 @@ async def test_a_faulty_file_is_marked_when_it_is_opened(editor: Editor, uri: st
 async def test_the_story_is_told_in_execution_order(editor: Editor, uri: str) -> None:
     editor.open(uri, "CAUSE\nx = BAD\n")
     [found] = await editor.diagnostics_of(uri)
-    assert found.related_information is not None
-    story = [(each.message, editor.covered(uri, each.location.range)) for each in found.related_information]
-    assert story == [("the cause", "CAUSE"), ("the effect", "BAD")]
-    assert {each.location.uri for each in found.related_information} == {uri}
+    story = [(message, place.uri, editor.covered(uri, place.range)) for message, place in editor.story(found)]
+    assert story == [("the cause", uri, "CAUSE"), ("the effect", uri, "BAD")]
 
 
 async def test_what_can_go_is_faded(editor: Editor, uri: str) -> None:
@@ -243,18 +241,17 @@ async def test_other_languages_are_left_alone(editor: Editor, uri: str) -> None:
 
 
 async def test_a_new_file_without_a_name_is_checked(editor: Editor, uri: str) -> None:
-    editor.open("untitled:Untitled-1", "x = BAD\n")
-    [found] = await editor.diagnostics_of("untitled:Untitled-1")
-    assert found.related_information is not None
-    assert found.related_information[0].location.uri == "untitled:Untitled-1"
+    uri = "untitled:Untitled-1"
+    editor.open(uri, "x = BAD\n")
+    [found] = await editor.diagnostics_of(uri)
+    assert [place.uri for _, place in editor.story(found)] == [uri]
 
 
 async def test_names_with_special_characters_come_back_as_they_were_sent(editor: Editor) -> None:
     uri = "file:///pro%20ject/tr%C3%A4in%3B%23.py"
     editor.open(uri, "x = BAD\n")
     [found] = await editor.diagnostics_of(uri)
-    assert found.related_information is not None
-    assert found.related_information[0].location.uri == uri
+    assert [place.uri for _, place in editor.story(found)] == [uri]
 
 
 async def test_half_typed_code_is_marked_too(editor: Editor, uri: str) -> None:

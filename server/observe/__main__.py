@@ -15,6 +15,7 @@ from .table import build
 
 
 def main() -> int:
+    """Run the command; the exit status."""
     parser = argparse.ArgumentParser(prog="observe", description=__doc__)
     parser.add_argument("out", type=Path, help="where the table goes")
     parser.add_argument("--only", metavar="REGEX", default="", help="observe only the names that match")

@@ -1,7 +1,7 @@
-"""From what single calls showed to an entry of the table: what always held is the base, what hangs on arguments are cases.
+"""From what single calls showed to an entry of the table: a base, and cases for what hangs on arguments.
 
-A small decision tree is grown over the arguments that are no tensors' values (kinds, flags, words, a few telling numbers).
-Where no condition tells samples apart that disagree, the disagreement goes to `maybe`.
+A small decision tree is grown over what arguments are: kinds, flags, words, a few telling numbers. Where no condition
+tells samples apart that disagree, the disagreement goes to `maybe`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from torch import Tensor
 
-from .behaviour import Relation, Seen
+from .behaviour import Seen
 
 When: TypeAlias = dict[str, list[Any]]
 
@@ -33,10 +33,14 @@ ONLY_GIVEN = frozenset({"memory_format", "device", "layout"})
 """Arguments of which no more is asked than whether they are given."""
 
 DERIVED: Mapping[str, frozenset[str]] = {
-    **{name: frozenset({"input", "self", "other"}) for name in ("torch.matmul", "torch.Tensor.matmul", "operator.matmul")},
+    **{
+        name: frozenset({"input", "self", "other"})
+        for name in ("torch.matmul", "torch.Tensor.matmul", "operator.matmul")
+    },
     "torch.nn.functional.scaled_dot_product_attention": frozenset({"query", "key"}),
     "torch.nn.functional.linear": frozenset({"input"}),
     **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM")},
+    "torch.unique_consecutive": frozenset({"input"}),
     "torch.einsum": frozenset({"operands"}),
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }
@@ -85,6 +89,7 @@ def describe(value: object) -> object:
 
 
 def matches(alternative: Any, value: object) -> bool:
+    """Whether a described argument fits an alternative of a condition."""
     match alternative:
         case "none":
             return value is None
@@ -142,7 +147,7 @@ def _grow(samples: list[Seen], path: list[Atom], ground: _Ground) -> Iterable[tu
     best: tuple[tuple[float, ...], Atom, list[Seen], list[Seen]] | None = None
     if now:
         for atom in _atoms([sample.kinds for sample in samples], ground):
-            if any(atom.name == before.name and atom.rank <= before.rank for before in path):
+            if any(atom.name == before.name and not _narrower(atom, before) for before in path):
                 continue
             inside = [sample for sample in samples if atom.holds(sample.kinds)]
             outside = [sample for sample in samples if not atom.holds(sample.kinds)]
@@ -161,6 +166,10 @@ def _grow(samples: list[Seen], path: list[Atom], ground: _Ground) -> Iterable[tu
     _, atom, inside, outside = best
     yield from _grow(inside, [*path, atom], ground)
     yield from _grow(outside, path, ground)
+
+
+def _narrower(atom: Atom, before: Atom) -> bool:
+    return atom.rank > before.rank or set(atom.alternatives) < set(before.alternatives)
 
 
 def _when(path: Sequence[Atom]) -> When:
@@ -349,7 +358,7 @@ def _holds(samples: Sequence[Seen]) -> tuple[list[str], list[str]]:
 
 
 def _output(samples: Sequence[Seen], index: int) -> dict[str, Any]:
-    aliases = list(dict.fromkeys(sorted(sample.outputs[index].alias for sample in samples)))
+    aliases = sorted({sample.outputs[index].alias for sample in samples}, key=_likelihood)
     able = {edge for sample in samples for edge in sample.edges | sample.outputs[index].grad}
     sure, maybe = [], []
     for edge in sorted(able):
@@ -369,6 +378,11 @@ def _output(samples: Sequence[Seen], index: int) -> dict[str, Any]:
     if dtype:
         output["dtype"] = dtype
     return output
+
+
+def _likelihood(alias: str) -> tuple[bool, str]:
+    """Puts "fresh" last: what may be its argument usually is."""
+    return alias == "fresh", alias
 
 
 _SHAPES = ("scalar", "input", "broadcast", "matmul", "reduce")

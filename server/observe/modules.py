@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import torch
 from torch import nn
 
-from . import module_samples, samples, torch_samples
-from .behaviour import Seen, Unobservable, observe
-from .calls import Unbindable, bind, defaults, describe_call, module_call
+from . import samples, torch_samples
+from .behaviour import Seen, observe
+from .binding import Unbindable, bind, defaults, describe_call, module_call
+from .call import Unobservable
 from .fold import describe, entry_of, tell_apart
 from .signatures import from_python
 
@@ -26,6 +26,7 @@ Sample = tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any]]
 
 
 def names() -> dict[str, type[nn.Module]]:
+    """All classes of modules that the table tells of, by their full names."""
     found = {name: getattr(nn, name) for name in dir(nn)}
     return {
         f"torch.nn.{name}": cls
@@ -82,7 +83,7 @@ def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | N
                     seen[training].append(observe(call))
             except (Unobservable, Unbindable) as error:
                 problems.append(str(error))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  A sample that does not fit, for whatever reason.
                 problems.append(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:100]}")
     problems = list(dict.fromkeys(problems))
     if not seen[True]:
@@ -136,14 +137,6 @@ def _present(made: Sequence[tuple[Mapping[str, object], frozenset[str]]]) -> dic
 
 
 def _samples(cls: type[nn.Module]) -> Iterator[Sample]:
-    space = {**_tensors(), "nn": nn, "_call": lambda *args, **kwargs: (args, kwargs)}
-    for text in module_samples.MODULES.get(cls.__name__, "").split("|"):
-        if text.strip():
-            init, _, call = text.partition("->")
-            yield (*eval(f"_call({init})", space), *eval(f"_call({call})", space))
+    for init, call in samples.of_module(cls.__name__):
+        yield *init, *call
     yield from torch_samples.module_samples(cls, MOST_SAMPLES)
-
-
-@cache
-def _tensors() -> Mapping[str, Any]:
-    return samples.tensors()

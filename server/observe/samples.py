@@ -1,282 +1,52 @@
-"""Calls to watch that are written by hand, because conditions on arguments matter or because torch brings no samples.
-
-Each line is the text between a call's parentheses, over the tensors of `tensors()`.
-"""
+"""The calls to watch that were written by hand (`ops.txt`, `modules.txt`), and the tensors that they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, TypeAlias
 
 import torch
+from torch import nn
+
+Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def _both(text: str) -> str:
-    """Each sample for a tensor of either precision: `@` is the place."""
-    return " | ".join(text.replace("@", name) for name in ("x", "f32"))
+def of_op(name: str) -> Iterator[Arguments]:
+    """Arguments for an op: those under its full name, then those under its last name without a trailing underscore."""
+    last = name.rpartition(".")[2]
+    base = last.removesuffix("_") if name.startswith("torch.Tensor.") else last
+    for key in dict.fromkeys((name, last, base) if name.startswith("torch.") else (name,)):
+        for sample in _read("ops.txt").get(key, ()):
+            yield _evaluate(sample)
 
 
-OPS: Mapping[str, str] = {
-    "pow": "x, 0 | x, 1 | x, 2 | x, 3 | x, 2.5 | x, -1 | x, 0.5 | x, y | 2.0, y",
-    "float_power": "x, 0 | x, 1 | x, 2 | x, 3 | x, y | 2.0, y",
-    "add": "x, y | x, 2.5 | x, y, alpha=2",
-    "sub": "x, y | x, 2.5 | x, y, alpha=2",
-    "mul": "x, y | x, 2.5",
-    "div": "x, y | x, 2.5 | x, y, rounding_mode='floor' | x, y, rounding_mode='trunc' | x, 2.5, rounding_mode='floor'",
-    "rsub": "x, y | x, 2.5",
-    "remainder": "x, y | x, 2.5",
-    "fmod": "x, y | x, 2.5",
-    "floor_divide": "x, y | x, 2.5",
-    "clamp": "x, .6, 1.2 | x, min=.6 | x, max=1.2 | x, lo, hi | x, min=lo | x, max=hi",
-    "clip": "x, .6, 1.2 | x, min=.6 | x, max=1.2 | x, lo, hi | x, min=lo | x, max=hi",
-    "clamp_min": "x, .6 | x, lo",
-    "clamp_max": "x, 1.2 | x, hi",
-    "lerp": "x, y, .3 | x, y, z | x, y, 0 | x, y, 1",
-    "where": "m, x, y | m, x, 0.0 | m, 0.0, x | m",
-    "max": "x | x, 0 | x, 1 | x, dim=1 | x, 1, True | x, y | x, other=y",
-    "min": "x | x, 0 | x, 1 | x, dim=1 | x, 1, True | x, y | x, other=y",
-    "std": "x | x, 0 | x, dim=1, keepdim=True | x, unbiased=False",
-    "var": "x | x, 0 | x, dim=1, keepdim=True | x, unbiased=False",
-    "std_mean": "x | x, 0 | x, dim=1, keepdim=True",
-    "var_mean": "x | x, 0 | x, dim=1, keepdim=True",
-    "norm": "x | x, 1 | x, 2 | x, 3 | x, 0 | x, float('inf') | x, -float('inf') | x, 'fro' | x, 2, 1 | x, 1, 1 | x, 3, 1 | x, dim=1 | x, 'nuc'",
-    "linalg.norm": "x | x, 1 | x, 2 | v, 1 | v, 2 | v, 3 | x, 'fro' | x, 'nuc' | x, dim=1 | x, 1, 1 | x, 3, 1",
-    "linalg.vector_norm": "x | x, 0 | x, 1 | x, 2 | x, 3 | x, float('inf') | x, -float('inf') | x, 2, 1 | x, 3, 1",
-    "sum": "x | x, 0 | x, dim=1 | x, [0, 1] | x, dtype=torch.float32 | x, dim=1, keepdim=True",
-    "mean": "x | x, 0 | x, dim=1 | x, [0, 1] | x, dtype=torch.float32 | x, dim=1, keepdim=True",
-    "prod": "x | x, 0 | x, dim=1 | x, 1, True",
-    "median": "x | x, 0 | x, dim=1",
-    "mode": "x | x, 0",
-    "quantile": "x, .3 | x, .3, 0 | x, q | x, q, dim=1 | x, .5 | x, 0 | x, 1 | x, .3, interpolation='nearest'",
-    "nanquantile": "x, .3 | x, .3, 0 | x, q | x, q, dim=1 | x, .5 | x, .3, interpolation='nearest'",
-    "matmul": "v, v2 | x, v | v3, x | x, w | xt, y | b3, b3t | b3.mT, b3t.mT | v3, b3 | sq, b3 | sq, b3.mT | v3, b3.mT | b3, v3 | b3, sq | b3, sq.T | b3.mT, sq | b3.mT, v3"
-    " | b4, b4t | b4.mT, b4t | b4, b3 | b3, b4 | b4, sq | sq, b4 | b4, v3 | v3, b4 | b4.mT, sq | b4, b4t.mT",
-    "mm": "x, w",
-    "bmm": "b3, b3t",
-    "mv": "x, v",
-    "dot": "v, v2",
-    "addmm": "sq, x, w | sq, x, w, beta=0 | sq, x, w, alpha=2",
-    "baddbmm": "b3, b3, b3t",
-    "einsum": "'ij,kj->ik', x, y | 'ij->ji', x | 'ij->', x | 'ii->i', sq | 'ij,ij->ij', x, y | 'bij,bjk->bik', b3, b3t | 'i,j->ij', v, v2 | 'ij,kj,lj->il', x, y, z",
-    "tensordot": "x, w, 1 | x, y, 2 | x, y, ([0, 1], [0, 1])",
-    "cat": "[x, y] | (x, y, z) | [x, y], 1 | [x, y], dim=1",
-    "concat": "[x, y] | (x, y, z)",
-    "stack": "[x, y] | (x, y, z) | [x, y], 1",
-    "hstack": "[x, y]",
-    "vstack": "[x, y]",
-    "dstack": "[x, y]",
-    "reshape": "x, (4, 3) | x, (-1,) | xt, (-1,) | x, (12,)",
-    "flatten": "x | xt | x, 0 | img, 1 | v",
-    "contiguous": "x | xt",
-    "ravel": "x | xt",
-    "view": "x, 4, 3 | x, 12 | x, -1 | x, (4, 3) | x, torch.int64 | x, torch.float64",
-    "view_as": "x, w",
-    "reshape_as": "x, w | xt, y",
-    "permute": "x, 1, 0 | img, 0, 2, 3, 1 | x, (1, 0)",
-    "expand": "x[:1], 3, 4 | x, -1, -1 | x, (2, 3, 4)",
-    "expand_as": "x[:1], y",
-    "repeat": "x, 2, 1 | x, (2, 1)",
-    "tile": "x, (2, 1)",
-    "transpose": "x, 0, 1 | img, 1, 2",
-    "squeeze": "x | x[:1] | x[:1], 0 | x, 1",
-    "unsqueeze": "x, 0 | x, -1",
-    "split": "x, 2 | x, 1 | x, [1, 2] | x, 2, dim=1",
-    "chunk": "x, 2 | x, 3 | x, 2, 1",
-    "unbind": "x | x, 1",
-    "tensor_split": "x, 2 | x, [1, 2]",
-    "meshgrid": "v, v2, indexing='ij' | v, v2, u, indexing='xy'",
-    "broadcast_tensors": "x, x[:1] | x, y",
-    "index_select": "x, 0, i | x, 1, i",
-    "gather": "x, 0, g | x, 1, g",
-    "scatter": "x, 0, g, y[:2] | x, 0, g, 1.0 | x, 0, g, 1.0, reduce='add' | x, 0, g, y[:2], reduce='multiply'",
-    "scatter_add": "x, 0, g, y[:2]",
-    "index_add": "x, 0, i, y[:2] | x, 0, i, y[:2], alpha=2",
-    "index_copy": "x, 0, i, y[:2]",
-    "index_fill": "x, 0, i, 1.0 | x, 0, i, s0",
-    "masked_fill": "x, m, 0.0 | x, m, s0",
-    "masked_select": "x, m",
-    "masked_scatter": "x, m, y",
-    "take": "x, i",
-    "take_along_dim": "x, g, 0",
-    "index_put": "x, (i,), y[:2] | x, (i,), y[:2], accumulate=True | x, (m,), s0",
-    "topk": "x, 2 | x, 2, 0",
-    "sort": "x | x, 0 | x, stable=True",
-    "argsort": "x",
-    "argmax": "x | x, 1",
-    "kthvalue": "x, 2",
-    "cumsum": "x, 0",
-    "cumprod": "x, 0",
-    "cummax": "x, 0",
-    "logcumsumexp": "x, 0",
-    "softmax": "x, 1 | x, dim=1 | x, 1, dtype=torch.float32 | x, 1, torch.float64",
-    "log_softmax": "x, 1 | x, dim=1 | x, 1, dtype=torch.float32",
-    "logsumexp": "x, 1",
-    "dropout": "x, .5, True | x, .5, False | x, 0.0, True | x, 1.0, True",
-    "alpha_dropout": "x, .5, True | x, .5, False | x, 0.0, True",
-    "feature_dropout": "img, .5, True | img, .5, False | img, 0.0, True",
-    "feature_alpha_dropout": "img, .5, True | img, .5, False",
-    "batch_norm": "img, c2, c3, c4, c5, True, .1, 1e-5, True | img, None, None, c2, c3, False, .1, 1e-5, True",
-    "clone": "x | x, memory_format=torch.contiguous_format",
-    "detach": "x",
-    "as_tensor": _both("@ | @, dtype=torch.float32 | @, dtype=torch.float64 | @, dtype=torch.int64"),
-    "asarray": _both("@ | @, dtype=torch.float32 | @, dtype=torch.float64 | @, dtype=torch.int64"),
-    "tensor": "x",
-    "nn.Parameter": "x | x, False",
-    "normal": "x, y | x | x, 1.0 | 0.0, y",
-    "bernoulli": "x / 2 | x, .5",
-    "poisson": "x",
-    "binomial": "x.round(), y / 2",
-    "roll": "x, 1 | x, 1, 0",
-    "flip": "x, (0,)",
-    "diag": "x | v",
-    "tril": "sq",
-    "triu": "sq",
-    "trace": "sq",
-    "maximum": "x, y",
-    "minimum": "x, y",
-    "gru_cell": "h, hx, wg, ug | h, hx, wg, ug, bg, bg2",
-    "lstm_cell": "h, (hx, hx2), wl, ul | h, (hx, hx2), wl, ul, bl, bl2",
-    "rnn_tanh_cell": "h, hx, wr, ur | h, hx, wr, ur, br, br2",
-    "rnn_relu_cell": "h, hx, wr, ur | h, hx, wr, ur, br, br2",
-    "slogdet": "sq",
-    "det": "sq",
-    "inverse": "sq",
-    "logdet": "sq @ sq.T",
-    "fill": "x, 0.0 | x, s0",
-    "new_zeros": "x, 2",
-    "new_ones": "x, 2",
-    "new_empty": "x, 2",
-    "new_full": "x, (2,), 1.0",
-    "new_tensor": "x, x | x, [1.0]",
-    "zeros_like": "x",
-    "ones_like": "x",
-    "empty_like": "x",
-    "full_like": "x, 1.0",
-    "rand_like": "x",
-    "randn_like": "x",
-    "randint_like": "x, 5",
-    "to": _both(
-        "@, torch.float32 | @, torch.float64 | @, torch.int64 | @, torch.int32 | @, torch.bool | @, torch.float16 | @, 'cpu' | @, y"
-        " | @, dtype=torch.float32 | @, dtype=torch.int64 | @, device='cpu' | @, 'cpu', torch.float32 | @, 'cpu', torch.int64"
-        " | @, 'cpu', copy=True | @, torch.float32, False, True | @, 'cpu', torch.float64"
-    ),
-    "type": _both("@, torch.float32 | @, torch.float64 | @, torch.int64 | @, torch.bool"),
-    "type_as": _both("@, y | @, i"),
-    **{name: _both("@") + " | i" for name in "float double half bfloat16 cfloat cdouble chalf".split()},
-    **{name: "x | i | m | i.int()" for name in "int long short char byte bool".split()},
-    "cpu": "x", "data": "x", "T": "x", "mT": "x", "H": "x", "mH": "x", "real": "x | cx", "imag": "cx",
-    "requires_grad_": "x",
-    "detach_": "x",
-}
-"""For the functions, methods and in-place methods of that name."""
-
-ONLY: Mapping[str, str] = {
-    "operator.matmul": OPS["matmul"],
-    "polygamma": "1, x",
-    "Tensor.where": "x, m, y | x, m, 0.0",
-    "Tensor.polygamma": "x, 1",
-    "Tensor.polygamma_": "x, 1",
-    **{
-        f"operator.{name}": "x, y | x, 2.5 | 2.5, y | x, 2 | x, 0 | x, 1"
-        for name in "add sub mul truediv floordiv mod pow".split()
-    },
-    **{f"operator.i{name}": "x, y | x, 2.5 | x, 2" for name in "add sub mul truediv floordiv mod pow".split()},
-    **{f"operator.{name}": "x, y | x, 2.5 | 2.5, y" for name in "lt le gt ge eq ne".split()},
-    **{f"operator.{name}": "k, k2 | k, 3 | m, m2" for name in "and_ or_ xor iand ior ixor".split()},
-    **{f"operator.{name}": "k, k2 | k, 3" for name in "lshift rshift ilshift irshift".split()},
-
-    "operator.imatmul": "sq, sq",
-    "operator.neg": "x",
-    "operator.pos": "x",
-    "operator.abs": "x",
-    "operator.invert": "k | m",
-    "getitem:int": "x, 0 | x, -1 | v, 0",
-    "getitem:slice": "x, slice(1, None) | x, slice(None) | x, slice(None, None, 2)",
-    "getitem:none": "x, None",
-    "getitem:ellipsis": "x, ...",
-    "getitem:tuple_basic": "x, (..., 0) | x, (0, 1) | x, (slice(None), 1) | x, (slice(None), None)",
-    "getitem:tensor": "x, i | x, (i, 0) | x, (slice(None), i) | x, (i, i)",
-    "getitem:mask": "x, m | x, m[:, 0]",
-    "getitem:list": "x, [0, 2] | x, [True, False, True] | x, (slice(None), [0, 1])",
-    "setitem:int": "x, 0, y[0] | x, 0, 1.0",
-    "setitem:slice": "x, slice(1, None), y[1:] | x, slice(1, None), 1.0 | x, slice(None), y",
-    "setitem:none": "x, None, y[None] | x, None, 1.0",
-    "setitem:ellipsis": "x, ..., y | x, ..., 1.0",
-    "setitem:tuple_basic": "x, (..., 0), y[:, 0] | x, (0, 1), 1.0 | x, (slice(None), 1), 1.0 | x, (0, slice(None)), v",
-    "setitem:tensor": "x, i, y[:2] | x, i, 1.0 | x, (i, 0), 1.0 | x, (slice(None), i), y[:, :2]",
-    "setitem:mask": "x, m, 0.0 | x, m, s0 | x, m[:, 0], 0.0 | x, m, y[m]",
-    "setitem:list": "x, [0, 2], y[:2] | x, [0, 2], 1.0",
-    "nn.functional.dropout": "x | x, .5, True | x, .5, False | x, 0.0 | x, .5, True, True | x, .5, False, True | x, 0.0, True, True | x, 1.0 | x, training=False",
-    "nn.functional.alpha_dropout": "x, .5, True | x, .5, False | x, .5, True, True | x, .5, False, True | x, 0.0, True | x",
-    "nn.functional.feature_alpha_dropout": "img, .5, True | img, .5, False | img, .5, True, True | img, .5, False, True | img",
-    **{
-        f"nn.functional.dropout{n}d": f"{t}, .5, True | {t}, .5, False | {t}, .5, True, True | {t}, .5, False, True | {t}, 0.0 | {t}"
-        for n, t in ((1, "seq"), (2, "img"), (3, "vol"))
-    },
-    **{
-        f"nn.functional.{name}": "s | s, inplace=True"
-        for name in "relu relu6 leaky_relu elu selu celu hardtanh hardswish hardsigmoid silu mish".split()
-    },
-    "nn.functional.rrelu": "s | s, .1, .3, True | s, .1, .3, False, True | s, .1, .3, True, True",
-    "nn.functional.threshold": "s, .1, 0. | s, .1, 0., True",
-    "nn.functional.prelu": "s, s1 | img, c2",
-    "nn.functional.linear": "x, y | x, y, u | v, y | b3b, y, u | b3b.transpose(0, 1), y, u",
-    "nn.functional.conv2d": "img, k33 | img, k33, c2 | img, k33, c2, 1, 'same'",
-    "nn.functional.bilinear": "x, y, w3 | x, y, w3, u2",
-    "nn.functional.embedding": "i, x | i, x, 0 | i, x, max_norm=1.0 | i, x, scale_grad_by_freq=True | i, x, None, 1.0",
-    "nn.functional.embedding_bag": "i2, x | i2, x, mode='sum' | i2, x, mode='max' | i, x, o | i2, x, mode='sum', per_sample_weights=p22",
-    "nn.functional.batch_norm": "img, c2, c3 | img, c2, c3, c4, c5 | img, c2, c3, c4, c5, True | img, None, None, None, None, True | img, c2, c3, None, None, True",
-    "nn.functional.layer_norm": "x, (4,) | x, (4,), v, v2",
-    "nn.functional.group_norm": "img, 2 | img, 1, c2, c3",
-    "nn.functional.instance_norm": "img | img, c2, c3, c4, c5 | img, c2, c3, c4, c5, False",
-    "nn.functional.rms_norm": "x, (4,) | x, (4,), v",
-    "nn.functional.local_response_norm": "img, 2",
-    "nn.functional.normalize": "x | x, 1 | x, dim=0",
-    "nn.functional.pad": "x, (1, 1) | img, (1, 1), 'reflect' | img, (1, 1, 1, 1), 'replicate' | img, (1, 1, 1, 1), 'circular' | x, (0, 0) | x, (-1, 0)",
-    "nn.functional.interpolate": "img, scale_factor=2 | img, scale_factor=2, mode='bilinear' | img, scale_factor=2, mode='bicubic' | seq, scale_factor=2, mode='linear'"
-    " | img, scale_factor=2, mode='area' | vol, scale_factor=2, mode='trilinear' | img, scale_factor=2, mode='nearest-exact' | img, size=3 | img, (6, 6), mode='bilinear', antialias=True",
-    "nn.functional.upsample": "img, scale_factor=2 | img, scale_factor=2, mode='bilinear'",
-    "nn.functional.upsample_nearest": "img, scale_factor=2",
-    "nn.functional.upsample_bilinear": "img, scale_factor=2",
-    **{
-        f"nn.functional.{name}": "x, y | x, y, reduction='sum' | x, y, reduction='none' | x, y, weight=z"
-        for name in "mse_loss l1_loss smooth_l1_loss huber_loss".split()
-    },
-    "nn.functional.cross_entropy": "x, t | x, t, reduction='sum' | x, t, reduction='none' | x, t, v | x, pr | x, pr, reduction='none' | x, t, label_smoothing=.1 | x, pr, label_smoothing=.1",
-    "nn.functional.nll_loss": "x, t | x, t, reduction='sum' | x, t, reduction='none' | x, t, v | img, t2",
-    "nn.functional.binary_cross_entropy": "pr, pr2 | pr, pr2, reduction='none' | pr, pr2, pr | pr, pr2, reduction='sum'",
-    "nn.functional.binary_cross_entropy_with_logits": "x, pr | x, pr, reduction='none' | x, pr, pr2 | x, pr, pos_weight=v | x, pr, reduction='sum'",
-    "nn.functional.kl_div": "x, pr | x, pr, reduction='batchmean' | x, pr, reduction='none' | x, y, log_target=True | x, pr, reduction='sum'",
-    "nn.functional.gaussian_nll_loss": "x, y, z | x, y, z, True | x, y, z, reduction='none' | x, y, 1.0",
-    "nn.functional.poisson_nll_loss": "x, y | x, y, False | x, y, full=True | x, y, reduction='none'",
-    "nn.functional.scaled_dot_product_attention": "q4, k4, v4 | q4, k4, v4, am | q4, k4, v4, bm | q4, k4, v4, is_causal=True | q4, k4, v4, dropout_p=.1 | q4, k4, v4, None, 0.0 | q4, k4, v4, am, .1",
-    "nn.functional.softmax": "x, 1 | x, dim=1 | x, -1, dtype=torch.float32",
-    "nn.functional.log_softmax": "x, 1 | x, dim=1",
-    "nn.functional.gumbel_softmax": "x | x, hard=True",
-    "nn.functional.lp_pool1d": "seq, 2, 2",
-    "nn.functional.lp_pool2d": "img, 2, 2",
-    "nn.functional.lp_pool3d": "vol, 2, 2",
-    "nn.functional.affine_grid": "th, (2, 1, 3, 3)",
-    "nn.functional.fold": "cols, (4, 4), 2",
-    "nn.functional.unfold": "img, 2",
-    "nn.functional.max_pool1d": "seq, 2 | seq, 2, return_indices=True",
-    "nn.functional.max_pool2d": "img, 2 | img, 2, return_indices=True",
-    "nn.functional.max_pool3d": "vol, 2 | vol, 2, return_indices=True",
-    **{
-        f"nn.functional.adaptive_{kind}_pool{n}d": f"{t}, 1 | {t}, 2 | {t}, 4"
-        + (f" | {t}, 2, True | {t}, 1, True" if kind == "max" else "")
-        for kind in ("avg", "max")
-        for n, t in ((1, "seq"), (2, "img"), (3, "vol"))
-    },
-    "nn.functional.gelu": "x | x, approximate='tanh'",
-    "nn.functional.glu": "x",
-    "nn.functional.one_hot": "i",
-    "nn.functional.cosine_similarity": "x, y",
-    "nn.functional.pairwise_distance": "x, y",
-}
-"""For that name alone, beside what `OPS` brings."""
+def of_module(name: str) -> Iterator[tuple[Arguments, Arguments]]:
+    """The constructor's and the call's arguments for a class of modules."""
+    for sample in _read("modules.txt").get(name, ()):
+        init, _, call = sample.partition("->")
+        yield _evaluate(init), _evaluate(call)
 
 
+@cache
+def _read(file: str) -> Mapping[str, list[str]]:
+    text = resources.files(__package__).joinpath(file).read_text("utf-8").replace("\n    ", " ")
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        names, equals, samples = line.partition(" = ")
+        if equals and not line.startswith("#"):
+            for name in names.split():
+                found.setdefault(name, []).extend(sample.strip() for sample in samples.split("|"))
+    return found
+
+
+def _evaluate(text: str) -> Arguments:
+    arguments: Arguments = eval(f"_call({text})", {**tensors(), "_call": lambda *args, **kwargs: (args, kwargs)})
+    return arguments
+
+
+@cache
 def tensors() -> dict[str, Any]:
     """The names that samples may use; always the same numbers."""
     generator = torch.Generator().manual_seed(7)
@@ -288,6 +58,7 @@ def tensors() -> dict[str, Any]:
     probabilities = torch.rand(3, 4, dtype=torch.float64, generator=generator) * 0.8 + 0.1
     return {
         "torch": torch,
+        "nn": nn,
         "x": x,
         "xt": some(4, 3).t(),
         "y": some(3, 4),
@@ -339,6 +110,7 @@ def tensors() -> dict[str, Any]:
         "bm": torch.ones(3, 3, dtype=torch.bool),
         "grid": some(2, 3, 3, 2) - 1,
         "k33": some(2, 2, 3, 3),
+        "lp": some(3, 2, 4).log_softmax(2),
         "th": some(2, 2, 3),
         "cols": some(1, 4, 9),
         "h": some(3, 4),

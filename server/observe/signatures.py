@@ -1,8 +1,8 @@
 """The parameters of PyTorch's functions, as Python callers write them.
 
 Functions written in Python tell their own signature. For those written in C++ the operator schemas are merged: the
-longest overload gives the positional order, what other overloads add follows as keywords. Where several overloads read a
-position differently (`max(x, dim)`, `max(x, other)`) the argument goes by the first name, and its kind tells.
+longest overload gives the positional order, what other overloads add follows as keywords. Where several overloads read
+a position differently (`max(x, dim)`, `max(x, other)`) the argument goes by the first name, and its kind tells.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _TYPES = {
 }
 
 
-def parameters(name: str, function: Callable[..., object] | None) -> list[str] | None:
+def parameters(name: str, function: Any) -> list[str] | None:
     """The table's form of a function's signature; None where it cannot be found."""
     if name in BY_HAND:
         return list(BY_HAND[name])
@@ -87,7 +87,7 @@ def parameters(name: str, function: Callable[..., object] | None) -> list[str] |
         if inspect.isfunction(hidden) and list(inspect.signature(function).parameters) == ["args", "kwargs"]:
             function = hidden  # Chosen between at run time, by `return_indices`.
         return from_python(function)
-    if function is not None and (inspect.isgetsetdescriptor(function) or isinstance(function, property)):
+    if inspect.isgetsetdescriptor(function) or isinstance(function, property):
         return ["self"]
     return _from_schemas(space, short)
 
@@ -176,11 +176,17 @@ def _schemas(space: str, short: str) -> list[Any]:
     return []
 
 
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "matmul")
+_OTHERS = ("neg", "pos", "abs", "invert", "lt", "le", "gt", "ge", "eq", "ne")
+_LOGIC = ("and_", "or_", "xor")
+
 OPERATORS: Mapping[str, Callable[..., object]] = {
     f"operator.{name}": getattr(operator, name)
     for name in (
-        "add sub mul truediv floordiv mod pow matmul neg pos abs invert and_ or_ xor lshift rshift lt le gt ge eq ne "
-        "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift imatmul"
-    ).split()
+        *_ARITHMETIC,
+        *_OTHERS,
+        *_LOGIC,
+        *(f"i{name.rstrip('_')}" for name in (*_ARITHMETIC, *_LOGIC)),
+    )
 }
 """The operators' functions, by the names that the table gives them."""

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Any
 
 import torch
 from torch.overrides import get_overridable_functions
 
 from . import samples, torch_samples
-from .behaviour import Seen, Unobservable, observe
-from .calls import Unbindable, call_of, defaults, describe_call
+from .behaviour import Seen, observe
+from .binding import Unbindable, call_of, defaults, describe_call
+from .call import Unobservable, structure
 from .fold import describe, entry_of
 from .modules import observe_modules
 from .signatures import OPERATORS, parameters
 
 Report = Callable[[str], object]
 
-MOST_SAMPLES = 40
+MOST_SAMPLES = 32
 """Of the samples that torch brings so many are looked at; of these two of each description are watched."""
 
 SPACES: Mapping[Any, str] = {
     torch: "torch",
-    torch.functional: "torch",
     torch.nn.functional: "torch.nn.functional",
     torch.Tensor: "torch.Tensor",
     torch.linalg: "torch.linalg",
@@ -39,23 +37,83 @@ PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "data")
 def names() -> dict[str, Callable[..., Any]]:
     """All names of the table and how to call them."""
     found: dict[str, Callable[..., Any]] = dict(OPERATORS)
-    for kind in "int slice none ellipsis tuple_basic tensor mask list".split():
+    for kind in ("int", "slice", "none", "ellipsis", "tuple_basic", "tensor", "mask", "list"):
         found[f"getitem:{kind}"] = lambda self, index: self[index]
         found[f"setitem:{kind}"] = _set_item
-    for space, functions in get_overridable_functions().items():
-        prefix = SPACES.get(space)
-        if prefix is None:
-            continue
-        for function in functions:
-            short = getattr(function, "__name__", None)
-            if short and not short.startswith("_") and hasattr(space, short):
-                found[f"{prefix}.{short}"] = _method(short) if space is torch.Tensor else getattr(space, short)
+    for space, prefix in SPACES.items():
+        for short in sorted(_functions_of(space)):
+            found[f"{prefix}.{short}"] = _method(short) if space is torch.Tensor else getattr(space, short)
     for short in PROPERTIES:
         found[f"torch.Tensor.{short}"] = lambda self, short=short: getattr(self, short)
     for name in ("as_tensor", "asarray", "tensor"):
         found[f"torch.{name}"] = getattr(torch, name)
     found["torch.nn.Parameter"] = torch.nn.Parameter
     return dict(sorted(found.items()))
+
+
+OUTSIDE: Mapping[str, str] = {
+    r"\.(q_\w+|quantize\w*|quantized_\w+|dequantize|int_repr|qscheme|fbgemm_\w+|choose_qparams\w*|fused_moving_\w+)$": (
+        "is about quantized tensors"
+    ),
+    r"\.(\w*sparse\w*|\w*coalesce\w*|c?(row|col)_indices(_copy)?|(indices|values)(_copy)?|hspmm|hsmm|dsmm|smm|spmm"
+    r"|sspaddmm|saddmm|dense_dim|to_mkldnn)$": "is about sparse or other layouts",
+    r"\.miopen_\w+$": "is for ROCm alone",
+    r"\.batch_norm_(\w+)$": "is a part of batch norm for GPUs alone",
+    r"\.(ipu|xpu|mtia|pin_memory|record_stream)$": "needs a device",
+    r"\.sym_\w+$": "is about the compiler's symbolic numbers",
+    r"\.(backward|requires_grad_|detach_|retain_grad|register_\w*hook|set_|resize\w*)$": (
+        "changes the tensor's own state: no table tells it"
+    ),
+    r"Tensor\.(numpy|map_|map2_|apply_|module_load|share_memory_|slice_inverse)$": "is outside autograd",
+    r"\.(RNNBase|RNNCellBase)$": "a container or a base class",
+    r"\.autocast$": "is a context manager",
+}
+"""Names that are left out by kind, and why."""
+
+
+MACHINERY = re.compile(r"(assert_|boolean_|handle_torch|has_torch)")
+
+UNLISTED = frozenset({"as_strided", "fill", "normal"})
+"""Functions of torch that cannot be overridden, so that torch does not list them; their samples exist."""
+
+
+def _functions_of(space: Any) -> set[str]:
+    """The names of a space: all that are public, but of torch itself, which has much else, those that torch lists."""
+    public = {
+        short
+        for short in dir(space)
+        if not short.startswith("_") and callable(getattr(space, short)) and not isinstance(getattr(space, short), type)
+    }
+    if space is not torch:
+        return {short for short in public if not MACHINERY.match(short)}
+    overridable = get_overridable_functions()
+    listed = {getattr(function, "__name__", "") for part in (torch, torch.functional) for function in overridable[part]}
+    inplace = {short for short in public if short.endswith("_") and hasattr(torch.Tensor, short)}
+    return public & (listed | inplace | UNLISTED | {short for short in public if short.endswith("_like")})
+
+
+AS_ANOTHER: Mapping[str, str] = {"torch.Tensor.cuda": "torch.Tensor.to"}
+"""Names that cannot be observed everywhere, and which they are like: `cuda` is `to` with a device."""
+
+
+NO_TENSOR = "returns no tensor"
+
+
+def left_out_by_kind(name: str) -> str | None:
+    """Why a name is left out without a look at it."""
+    return next((reason for pattern, reason in OUTSIDE.items() if re.search(pattern, name)), None)
+
+
+def returns_no_tensor(run: Callable[..., Any]) -> bool:
+    """Whether it returns a number, a flag or the like for plain tensors."""
+    one = samples.tensors()["x"]
+    for args in ((one,), (one, one)):
+        try:
+            value = run(*args)
+        except Exception:  # noqa: BLE001  It wants other arguments: then its samples tell.
+            continue
+        return not structure(value)[1]
+    return False
 
 
 def _method(short: str) -> Callable[..., Any]:
@@ -71,6 +129,7 @@ def _set_item(self: Any, index: Any, value: Any) -> Any:
 
 
 def signature(name: str) -> list[str] | None:
+    """The parameters of a name of the table."""
     if name.startswith("getitem:"):
         return ["self", "index"]
     if name.startswith("setitem:"):
@@ -89,22 +148,17 @@ def build(wanted: Callable[[str], object], report: Report) -> dict[str, Any]:
     ops: dict[str, dict[str, Any]] = {}
     left_out: dict[str, str] = {}
     for name, run in names().items():
-        if not wanted(name):
+        if not wanted(name) or name in AS_ANOTHER:
             continue
-        params = signature(name)
-        if params is None:
-            left_out[name] = "no signature found"
-            continue
-        seen, problems = watch(name, run, params)
-        if not seen:
-            left_out[name] = problems[0] if problems else "no samples"
-            continue
-        for problem in problems:
-            report(f"{name}: {problem}")
-        usual = {key: describe(value) for key, value in defaults(params).items()}
-        ops[name] = {"params": params, **entry_of(seen, name, usual)}
+        entry, problems = entry_of_name(name, run)
+        if entry is None:
+            left_out[name] = problems[0]
+        else:
+            ops[name] = entry
+            for problem in problems:
+                report(f"{name}: {problem}")
     modules, without = observe_modules(wanted, report)
-    aliases = _aliases(ops)
+    aliases = _aliases(ops) | {name: other for name, other in AS_ANOTHER.items() if other in ops}
     return {
         "torch": torch.__version__.partition("+")[0],
         "left_out": left_out | without,
@@ -112,6 +166,19 @@ def build(wanted: Callable[[str], object], report: Report) -> dict[str, Any]:
         "ops": {name: entry for name, entry in ops.items() if name not in aliases},
         "modules": modules,
     }
+
+
+def entry_of_name(name: str, run: Callable[..., Any]) -> tuple[dict[str, Any] | None, list[str]]:
+    """A name's entry, if there is one, and what went wrong: without an entry at least one reason."""
+    reason = left_out_by_kind(name) or (NO_TENSOR if returns_no_tensor(run) else None)
+    params = signature(name)
+    if reason or params is None:
+        return None, [reason or "no signature found"]
+    seen, problems = watch(name, run, params)
+    if not seen:
+        return None, problems or ["no samples"]
+    usual = {key: describe(value) for key, value in defaults(params).items()}
+    return {"params": params, **entry_of(seen, name, usual)}, problems
 
 
 def watch(name: str, run: Callable[..., Any], params: list[str]) -> tuple[list[Seen], list[str]]:
@@ -129,36 +196,21 @@ def watch(name: str, run: Callable[..., Any], params: list[str]) -> tuple[list[S
             seen.append(observe(call))
         except (Unobservable, Unbindable) as error:
             problems.append(str(error))
-        except Exception as error:  # A sample that is not for this form of the operation.
+        except Exception as error:  # noqa: BLE001  A sample that is not for this form of the operation.
             problems.append(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:100]}")
     return seen, list(dict.fromkeys(problems))
 
 
 def arguments(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool]]:
-    """The samples of a name: those by hand, then those that torch brings."""
-    short = name.removeprefix("torch.").removeprefix("Tensor.")
-    base = short.removesuffix("_") if name.startswith("torch.Tensor.") else short
-    texts = [samples.ONLY.get(name.removeprefix("torch."))]
-    texts += [samples.OPS.get(key) for key in dict.fromkeys((short, base))]
-    for text in texts:
-        for sample in text.split("|") if text else ():
-            if sample.strip():
-                args, kwargs = eval(f"_call({sample})", {"_call": _arguments, **_tensors()})
-                yield args, kwargs, True
+    """The samples of a name, and whether they are written by hand; then come those that torch brings."""
+    for args, kwargs in samples.of_op(name):
+        yield args, kwargs, True
     if name.startswith("torch.") or name == "operator.matmul":
-        last = base.rpartition(".")[2]
-        for key in dict.fromkeys((short, base, last, f"nn.functional.{last}", f"linalg.{last}", f"special.{last}")):
+        short = name.removeprefix("torch.").removeprefix("Tensor.").removesuffix("_")
+        last = short.rpartition(".")[2]
+        for key in dict.fromkeys((short, last, f"nn.functional.{last}", f"linalg.{last}", f"special.{last}")):
             for args, kwargs in torch_samples.samples(key, MOST_SAMPLES):
                 yield args, kwargs, False
-
-
-def _arguments(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return args, kwargs
-
-
-@cache
-def _tensors() -> Mapping[str, Any]:
-    return samples.tensors()
 
 
 def _aliases(ops: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -168,9 +220,12 @@ def _aliases(ops: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         for other in _same_meaning(name):
             other = aliases.get(other, other)
             operator = name.startswith("operator.")
-            if other != name and other in ops and _comparable(ops[name], operator) == _comparable(ops[other], operator):
+            if other != name and other in ops and comparable(ops[name], operator) == comparable(ops[other], operator):
                 aliases[name] = other
                 break
+    for name in aliases:
+        while aliases[name] in aliases:
+            aliases[name] = aliases[aliases[name]]
     return aliases
 
 
@@ -203,7 +258,7 @@ def _same_meaning(name: str) -> Iterator[str]:
         yield f"torch.Tensor.{info.name}_" if inplace else f"torch.{info.name}"
 
 
-def _comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
+def comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
     """An entry without the difference between `self` and `input`, and between a signature with and without `out`."""
     first = entry["params"][0].partition("=")[0] if entry["params"] else ""
 
@@ -226,7 +281,3 @@ def _comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
 def _plain(params: list[str]) -> list[str]:
     kept = [text for text in params if text != "out=null"]
     return kept[:-1] if kept and kept[-1] == "*" else kept
-
-
-def fail(message: str) -> None:
-    print(message, file=sys.stderr)

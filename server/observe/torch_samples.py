@@ -1,4 +1,4 @@
-"""The samples that torch brings for its own tests (`op_db`, `module_db`), made usable without the packages those need."""
+"""The samples that torch brings for its own tests: `op_db` and `module_db`, without the packages that those need."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from typing import Any
 import torch
 
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.int64, torch.bool, torch.uint8)
-
-MOST_ELEMENTS = 4000
-"""Samples with more numbers than this show nothing that smaller ones do not."""
 
 
 def _stub_expecttest() -> None:
@@ -41,6 +38,7 @@ def infos() -> Mapping[str, list[Any]]:
 
 @cache
 def module_infos() -> Mapping[type, Any]:
+    """The module descriptions by class."""
     _stub_expecttest()
     from torch.testing._internal.common_modules import module_db
 
@@ -57,7 +55,7 @@ def samples(name: str, most: int) -> Iterator[tuple[tuple[Any, ...], dict[str, A
         try:
             for sample in itertools.islice(info.sample_inputs("cpu", dtype, requires_grad=False), most):
                 yield (sample.input, *sample.args), dict(sample.kwargs)
-        except Exception as error:  # Whatever goes wrong in a generator of torch's tests, its op has the others.
+        except Exception as error:  # noqa: BLE001  Whatever goes wrong in a generator of torch's tests, its op has the others.
             print(f"samples of {name}: {error!r:.100}", file=sys.stderr)
 
 
@@ -78,5 +76,5 @@ def module_samples(
                 made, called = sample.constructor_input, sample.forward_input
                 if called is not None:
                     yield tuple(made.args), dict(made.kwargs), tuple(called.args), dict(called.kwargs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             print(f"samples of {cls.__name__}: {error!r:.100}", file=sys.stderr)

@@ -1,15 +1,15 @@
 """What PyTorch's operations and modules do to the graph: the typed reader of `ops.json`.
 
-The table was observed from a real PyTorch by `server/observe`; this module only reads it. An entry is decoded when it is
-first asked for, and what an entry says about one way of calling is remembered.
+The table was observed from a real PyTorch by `server/observe`; this module only reads it. An entry is decoded when it
+is first asked for, and what it says about one way of calling is remembered.
 
-In the table a condition (`when`) gives alternatives for each argument: `"number"`, `"tensor"`, `"sequence"`, `"none"`
-(absent or None), `"given"` (anything but None), `"string"`, `"integral"` (a dtype of whole numbers or bool), `"inf"`/`"-inf"`, or a
-literal that must be equal. A literal string that could be mistaken for one of these words has a `=` in front
-(`"=none"`); a dtype goes by its name (`"torch.int64"`), the index `[:]` is `":"`.
+In the table a condition (`when`) gives alternatives for each argument: `"number"`, `"tensor"`, `"sequence"`,
+`"string"`, `"none"` (absent or None), `"given"` (anything but None), `"integral"` (a dtype of whole numbers, or bool),
+`"inf"`, `"-inf"`, or a literal that must be equal. A literal string that could be mistaken for one of these words has
+a `=` in front (`"=none"`); a dtype goes by its name (`"torch.int64"`), the index `[:]` is `":"`.
 
-Few conditions ask for a fact on an argument, which `kinds` may give under "name.fact": `x.ndim` (a tensor's rank; unknown
-when not given), `x.len` (how many items a list has; unknown when not given), `x.contiguous` (presumed when not given).
+Few conditions ask for a fact on an argument, which `kinds` may give under "name.fact": `x.ndim` (a tensor's rank) and
+`x.len` (how many items a list has) are unknown when not given; `x.contiguous` is then presumed to be True.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 Kinds: TypeAlias = Mapping[str, object]
-"""Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`. An absent name means the default."""
+"""Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`; absent means the default."""
 
 Structure: TypeAlias = "int | str | tuple[Structure, ...] | None"
 """How outputs are returned: an index into `outputs`, a tuple of such, None where a None stands, `"*"` for a sequence of
@@ -59,8 +59,8 @@ UNKNOWN: Final = Marker.UNKNOWN
 REQUIRED: Final = Marker.REQUIRED
 
 _INTEGRAL: Final = frozenset(
-    f"torch.{name}"
-    for name in "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 short int long".split()
+    {"torch.bool", "torch.short", "torch.int", "torch.long"}
+    | {f"torch.{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
 _EMPTY: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
@@ -68,7 +68,7 @@ _EMPTY: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a signature; one of kind "varargs" takes the rest of the positional arguments, or its own keyword."""
+    """A parameter of a signature; one of kind "varargs" takes the positional arguments left over, or its own keyword."""
 
     name: str
     kind: Literal["positional", "keyword", "varargs"]
@@ -79,9 +79,10 @@ class Parameter:
 class Output:
     """A tensor that comes back.
 
-    `alias` holds the possible relations to an argument: "fresh", "same:x" (the same object), "view:x", "multiview:x" (one
-    of several views, not writable in place), "alias:x" (shares memory and version counter), "storage:x" (memory alone).
-    `grad` are the arguments of which one that requires grad makes the output require grad; for `maybe_grad` this is not sure.
+    `alias` holds the possible relations to an argument, the likeliest first: "same:x" (the same object), "view:x",
+    "multiview:x" (one of several views, not writable in place), "alias:x" (shares memory and version counter),
+    "storage:x" (memory alone), "fresh". `grad` are the arguments of which one that requires grad makes the output
+    require grad; of `maybe_grad` this is not sure.
     """
 
     alias: tuple[str, ...]
@@ -95,10 +96,11 @@ class Output:
 class Behaviour:
     """What one way of calling an operation does.
 
-    `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one must
-    have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time". In both,
-    "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are saved for one
-    another only. `inplace`: the argument that is written; `differentiable` is False where backward raises "not implemented".
+    `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one
+    must have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time".
+    In both "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are
+    saved for one another only. `inplace`: the argument that is written; `maybe_inplace`: one that perhaps is.
+    `differentiable` is False where backward raises "not implemented". `fields` names the parts of a named tuple.
     """
 
     outputs: tuple[Output, ...] = ()
@@ -125,7 +127,7 @@ class Op:
         self._choices = _Choices(entry, self.parameters)
 
     def behaviour(self, kinds: Kinds) -> Behaviour:
-        """What the call does; cases that `kinds` leaves open are folded: what they agree on is sure, the rest is maybe."""
+        """What the call does; of cases that `kinds` leaves open, what they agree on is sure and the rest is maybe."""
         return self._choices.behaviour(kinds)
 
 
@@ -164,14 +166,14 @@ class ModuleSpec:
 
 
 def find_op(name: str) -> Op | None:
-    """The operation of that full name ("torch.mul", "torch.Tensor.mul", "operator.mul", "getitem:int"); follows aliases."""
+    """The operation of that name ("torch.mul", "torch.Tensor.mul", "operator.mul", "getitem:int"); follows aliases."""
     table = _table()
     target = table["aliases"].get(name, name)
     return _op(target) if target in table["ops"] else None
 
 
 def find_module(name: str) -> ModuleSpec | None:
-    """The module class of that full name ("torch.nn.Linear", or where it is defined, "torch.nn.modules.linear.Linear")."""
+    """The module class of that name ("torch.nn.Linear", or where it is defined "torch.nn.modules.linear.Linear")."""
     if name.startswith("torch.nn.modules."):
         name = "torch.nn." + name.rpartition(".")[2]
     return _module(name) if name in _table()["modules"] else None

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.utils._pytree import tree_flatten
 
-from .behaviour import Call
+from .call import Call
 from .fold import describe
 
 
@@ -37,6 +37,7 @@ def bind(parameters: Sequence[str], args: Sequence[object], kwargs: Mapping[str,
 
 
 def defaults(parameters: Sequence[str]) -> dict[str, object]:
+    """Parameter name to its default; None where there is none."""
     found: dict[str, object] = {}
     for text in parameters:
         name, equals, literal = text.partition("=")

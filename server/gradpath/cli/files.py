@@ -80,6 +80,8 @@ def find_files(arguments: Sequence[str], excludes: Excludes) -> Found:
                 empty.append(argument)
             for path in walked:
                 files.setdefault(os.path.realpath(path), path)
+        elif argument.endswith(".ipynb"):
+            problems.append(Problem(argument, "notebooks cannot be checked yet"))
         elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             files.setdefault(os.path.realpath(argument), argument)
         else:

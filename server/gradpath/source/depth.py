@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Iterator
 
@@ -13,8 +12,11 @@ from gradpath.source.grammar import UNPARSED, SyntaxProblem
 DEEPEST = 200
 """How many nodes may stand one within the other, the module included, apart from nodes that are no expressions."""
 
-_SHALLOW_CODE = 150  # No code of so few characters nests more than so many nodes.
-_DEEPENING = re.compile(r"[-+*/%@|&^~<>=.,:\[({]|\b(?:not|if|lambda|await|yield|and|or|for)\b")
+# No code of so few characters, or of so few operators, nests as deep.
+_SHALLOW_CODE = 150
+_FEW_OPERATORS = 75
+_OPERATORS = b"-+*/%@|&^~<>=.,:[({"
+_KEYWORDS = (b"not", b"if", b"lambda", b"await", b"and", b"or", b"for")
 _BLOCKS: dict[type[ast.AST], tuple[str, ...]] = {
     ast.FunctionDef: ("body",),
     ast.AsyncFunctionDef: ("body",),
@@ -38,7 +40,7 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
     cut.
     """
     problems = []
-    starts = document.line_starts
+    text, starts = document.text, document.line_starts
     stack = [(tree.body, 2)]
     while stack:
         block, depth = stack.pop()
@@ -62,9 +64,14 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
             else:
                 parts = getattr(node, "cases", ())
             stack += [(part.body, depth + 2) for part in parts]
-            # The index of a line's end is its number: this runs for every statement, so it makes no calls.
-            size = (starts[last] if last < len(starts) else len(document.text)) - starts[first - 1]
-            if (parts or (size > _SHALLOW_CODE and _may_be_deep(document, first, last))) and _cut(node, depth):
+            # This runs for every statement: a call that can be spared is.
+            start, end = starts[first - 1], starts[last] if last < len(starts) else len(text)
+            if not parts:
+                if end - start <= _SHALLOW_CODE or type(getattr(node, "value", None)) is ast.Constant:
+                    continue
+                if not _may_be_deep(text[start:end].encode("utf-8", "surrogatepass")):
+                    continue
+            if _cut(node, depth):
                 problems.append(_problem(node, document))
     return problems
 
@@ -73,9 +80,9 @@ def _problem(node: ast.stmt, document: Document) -> SyntaxProblem:
     return SyntaxProblem(document.range_of(node), "nested too deeply to analyse")
 
 
-def _may_be_deep(document: Document, first: int, last: int) -> bool:
-    text = document.text[document.line_starts[first - 1] : document.offset_of_line(last + 1)]
-    return len(_DEEPENING.findall(text)) > _SHALLOW_CODE // 2
+def _may_be_deep(code: bytes) -> bool:
+    operators = len(code) - len(code.translate(None, _OPERATORS))
+    return operators + sum(map(code.count, _KEYWORDS)) > _FEW_OPERATORS
 
 
 def _cut(statement: ast.stmt, depth: int) -> bool:

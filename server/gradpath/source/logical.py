@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gradpath.source.positions import line_starts
 
@@ -41,8 +42,7 @@ class Lines:
         return self.text[self.start_of(first) : self.start_of(last + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalLine:
+class LogicalLine(NamedTuple):
     """A statement without block, or the header of one: the lines `first` to `last`.
 
     `indent` is the width of its indentation. `word` is its first word (`async def` has `def`), or its first character
@@ -80,14 +80,14 @@ HEADERS = frozenset(
 
 _BLANK = re.compile(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
 _START = re.compile(r"[ \t\f]*((?:async[ \t]+)?([^\W\d]\w*)?)")
-# A logical line on one line, with one level of brackets: most of them, and quickly told.
+# A logical line on one line, with up to two levels of brackets: most of them, and quickly told.
 _PLAIN = r"""[^"'#()\[\]{}\\\n]*"""
 _STRING = r"""(?:"[^"\\\n]*"(?!")|'[^'\\\n]*'(?!'))"""
+_FLAT = rf"{_PLAIN}(?:{_STRING}{_PLAIN})*"
+_BRACKETS = rf"(?:\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
+_NESTED = rf"{_PLAIN}(?:(?:{_STRING}|{_BRACKETS}){_PLAIN})*"
 _ONE_LINE = re.compile(
-    rf"""([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)
-    ({_PLAIN}(?:(?:{_STRING}|\({_PLAIN}(?:{_STRING}{_PLAIN})*\)|\[{_PLAIN}(?:{_STRING}{_PLAIN})*\]){_PLAIN})*)
-    (?:\#[^\n]*)?\n""",
-    re.VERBOSE,
+    rf"""([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_PLAIN}(?:(?:{_STRING}|\({_NESTED}\)|\[{_NESTED}\]){_PLAIN})*)([\n#]?)""",
 )
 _TOKEN = re.compile(
     r"""[^"'#()\[\]{}\\\n]*(?:
@@ -159,12 +159,14 @@ def logical_lines(
     found: list[LogicalLine] = []
     strings: list[tuple[int, int, int]] = []  # index in `found`, start, end
     returns = 0
-    while (offset := _match_end(_BLANK, lines.text, offset, end)) < end:
-        if (plain := _ONE_LINE.match(lines.text, offset, end)) is not None:
-            number = lines.number_at(offset)
-            code_end = plain.end(3) if plain.end(3) + 1 == plain.end() else plain.start(3) + len(plain[3].rstrip())
-            found.append(LogicalLine(number, number, width(plain[1]), plain[2], code_end - offset))
-            offset = plain.end()
+    text, line_starts = lines.text, lines.starts
+    while (offset := _match_end(_BLANK, text, offset, end)) < end:
+        if (plain := _ONE_LINE.match(text, offset, end)) is not None and plain[4]:
+            indentation, word, code, behind = plain.groups()
+            number = bisect_right(line_starts, offset)
+            indent = width(indentation) if "\t" in indentation or "\f" in indentation else len(indentation)
+            found.append(LogicalLine(number, number, indent, word, plain.start(3) + len(code.rstrip()) - offset))
+            offset = plain.end() if behind == "\n" else text.find("\n", plain.end()) + 1 or end
             continue
         reader = _Reader(lines, offset, end, starts, hasty=returns >= _MOST_RETURNS)
         statement, offset = reader.read()

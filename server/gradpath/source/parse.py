@@ -42,7 +42,6 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
     except Unparsable as error:
         base = last.base if last is not None and not last.complete else last
         tree, problems = _recover(document, text, error, base)
-        problems += prune(tree, document)
         return Parsed(document, tree, _in_order(problems), complete=False, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
 
@@ -82,7 +81,9 @@ def _recover(
     statements = recovery.block(0, len(found), suspect_line=error.line)
     if not recovery.problems:
         recovery.problems.append(_problem_at(document, error))
-    return ast.Module(body=[*before, *statements, *after], type_ignores=[]), [*problems, *recovery.problems]
+    problems += recovery.problems
+    problems += prune(ast.Module(body=statements, type_ignores=[]), document)
+    return ast.Module(body=[*before, *statements, *after], type_ignores=[]), problems
 
 
 def _blame(lines: Lines, swallowers: Sequence[Swallower]) -> Swallower:

@@ -1,18 +1,10 @@
-"""The language server: the messages it takes, and how it is run."""
+"""The language server as a program."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
-from collections.abc import Sequence
-
-from lsprotocol import types
-
-from gradpath.lsp.convert import from_position, from_range
-from gradpath.lsp.session import Server
-from gradpath.lsp.transport import serve_stdio, serve_tcp, serve_ws
-
-CODE_ACTION_KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, "source.fixAll.gradpath")
 
 Address = tuple[str, int]
 
@@ -28,6 +20,13 @@ def main(tcp: Address | None = None, ws: Address | None = None) -> None:
 
 
 def _serve(tcp: Address | None, ws: Address | None) -> int:
+    # The protocol's types are thousands of objects that stay for good: the collector need not look at them while they
+    # are made. It begins its work once the analysis is loaded.
+    gc.disable()
+    from gradpath.lsp.handlers import register
+    from gradpath.lsp.session import Server
+    from gradpath.lsp.transport import serve_stdio, serve_tcp, serve_ws
+
     # A busy check gives way to messages sooner than by default (5 ms).
     sys.setswitchinterval(0.001)
     server = Server()
@@ -43,82 +42,3 @@ def _serve(tcp: Address | None, ws: Address | None) -> int:
         return 2
     except KeyboardInterrupt:
         return 1
-
-
-def register(server: Server) -> None:
-    """Register every handler; the documents themselves are synchronised in `protocol`."""
-
-    @server.feature(types.INITIALIZE)
-    def initialize(params: types.InitializeParams) -> None:
-        server.did_initialize(params)
-        if server.client.pulls_diagnostics:
-            _register_pull(server)
-
-    @server.feature(types.INITIALIZED)
-    def initialized(_: types.InitializedParams) -> None:
-        server.did_start()
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE, types.SaveOptions(include_text=False))
-    def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        server.did_save(params)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
-        server.did_change_files(params)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:
-        server.did_change_settings(params.settings)
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def did_change_workspace_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
-        server.ask_for_settings()
-
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(CODE_ACTION_KINDS)))
-    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
-        document = await server.documents.analysed(params.text_document.uri)
-        if document is None or document.analysis is None:
-            return []
-        from gradpath.features.code_actions import actions_at
-
-        place = from_range(params.range, document.lines, server.client.encoding)
-        outgoing = server.outgoing(document)
-        return [
-            outgoing.action(action)
-            for action in actions_at(document.analysis, place)
-            if _is_wanted(action.kind.value, params.context.only)
-        ]
-
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    async def hover(params: types.HoverParams) -> types.Hover | None:
-        document = await server.documents.analysed(params.text_document.uri)
-        if document is None or document.analysis is None:
-            return None
-        from gradpath.features.hover import hover_at
-
-        found = hover_at(document.analysis, from_position(params.position, document.lines, server.client.encoding))
-        return None if found is None else server.outgoing(document).hover(found)
-
-
-def _register_pull(server: Server) -> None:
-    """Register the request for diagnostics, for a client to which none are pushed."""
-    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="gradpath")
-
-    @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
-    async def diagnostic(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        document = await server.documents.analysed(params.text_document.uri)
-        if document is None:
-            return types.RelatedFullDocumentDiagnosticReport(items=[])
-        result = str(document.generation)
-        if params.previous_result_id == result:
-            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result)
-        return types.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(document), result_id=result)
-
-
-def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """Whether a kind is one of those that the client asks for, or below one of them."""
-    if only is None:
-        return True
-    names = [name.value if isinstance(name, types.CodeActionKind) else name for name in only]
-    return any(name == "" or kind == name or kind.startswith(f"{name}.") for name in names)

@@ -239,7 +239,7 @@ class Server(LanguageServer):
 def _import_analysis() -> None:
     """Load what the first check needs, while the client is still busy with its own start.
 
-    What is in memory by then stays for good, so the garbage collector need not look at it again and again.
+    The garbage collector begins its work after that, and leaves alone what is in memory by then, which stays for good.
     """
     try:
         import gradpath.check
@@ -248,3 +248,4 @@ def _import_analysis() -> None:
     except Exception:
         logger.exception("The analysis cannot be loaded")
     gc.freeze()
+    gc.enable()

@@ -189,5 +189,5 @@ def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
 def _configured(diagnostic: Diagnostic, config: Config) -> Diagnostic | None:
     if not is_selected(config, diagnostic.rule, diagnostic.family, diagnostic.path):
         return None
-    level = level_of(config, diagnostic.rule, diagnostic.level.value)
-    return None if level == "off" else replace(diagnostic, level=Level(level))
+    level = level_of(config, diagnostic.rule, diagnostic.level)
+    return None if level is None else replace(diagnostic, level=level)

@@ -99,7 +99,7 @@ def _run(
     seed_graph = tuple(e for e in map(autograd.edge, seeds) if e is not None) if call.create_graph else ()
     needed = None if targets is None else _leading_to(starts, targets)
     waiting = _dependencies(starts, needed)
-    flows: dict[Node, tuple[Node, ...]] = {start: seed_graph for start in starts}
+    flows: dict[Node, tuple[Node, ...]] = dict.fromkeys(starts, seed_graph)
     ready = [_ticket(node) for node in dict.fromkeys(starts) if waiting.get(node, 0) == 0]
     heapq.heapify(ready)
     executed: list[Node] = []
@@ -109,7 +109,7 @@ def _run(
             if call.accumulates and (targets is None or node in targets):
                 _accumulate(autograd, node.accumulates, flows.get(node, ()), call.create_graph)
             continue
-        if targets is not None and node in targets and not _below(node, needed):
+        if needed is not None and not _below(node, needed):
             continue
         onward = _execute(autograd, node, call, flows.get(node, ()))
         executed.append(node)
@@ -184,9 +184,7 @@ def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node
     return counts
 
 
-def _execute(
-    autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]
-) -> tuple[Node, ...]:
+def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]) -> tuple[Node, ...]:
     """Run one node; raises if what it saved is freed or changed. Gives the graph of the gradients that it passes on."""
     run_custom: Callable[[BackwardCall], None] | None = node.custom if callable(node.custom) else None
     if node.custom is FaultKind.NOT_IMPLEMENTED:
@@ -219,7 +217,13 @@ def _second_order(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) ->
     """The graph of the gradient that `node` computes: it hangs on the incoming one and on what was saved."""
     edges = list(incoming)
     for saved in node.saved:
-        edge = node if saved.role.startswith("out") else autograd.edge(saved.tensor) if saved.tensor.requires_grad else None
+        edge = (
+            node
+            if saved.role.startswith("out")
+            else autograd.edge(saved.tensor)
+            if saved.tensor.requires_grad
+            else None
+        )
         if edge is not None:
             edges.append(edge)
     hidden = node.holds and not node.saved and node.name not in _LINEAR

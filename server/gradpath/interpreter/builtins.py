@@ -93,9 +93,10 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
 
 def _range(machine: Machine, arguments: Arguments) -> Value:
     bounds = arguments.positional
-    if bounds and all(isinstance(bound, int) for bound in bounds) and len(bounds) <= 3:
+    numbers = [bound for bound in bounds if isinstance(bound, int)]
+    if len(numbers) == len(bounds) and 1 <= len(numbers) <= 3:
         try:
-            return range(*bounds)  # type: ignore[arg-type]
+            return range(*numbers)
         except ValueError:
             return range(0)
     start: Value = bounds[0] if len(bounds) > 1 else 0
@@ -305,7 +306,8 @@ def _type(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _number(name: str) -> Callable[[Machine, Arguments], Value]:
-    function: Callable[..., object] = {"int": int, "float": float, "bool": bool, "round": round, "abs": abs}[name]
+    table: dict[str, Callable[..., Value]] = {"int": int, "float": float, "bool": bool, "round": round, "abs": abs}
+    function = table[name]
 
     def convert(machine: Machine, arguments: Arguments) -> Value:
         value = arguments.get(0, "x", 0)
@@ -428,9 +430,7 @@ _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value],
 
 def make_builtins() -> dict[str, Value]:
     """A fresh namespace of builtins; exception classes mirror the host's."""
-    names: dict[str, Value] = {
-        name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()
-    }
+    names: dict[str, Value] = {name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()}
     for name, (convert, holds) in _TYPES.items():
         names[name] = TypeClass(name, convert, holds)
     names["object"] = Class("object")
@@ -454,5 +454,3 @@ def _exception(names: dict[str, Value], host: type[BaseException]) -> Class:
     bases = [_exception(names, base) for base in host.__bases__ if issubclass(base, BaseException)]
     names[host.__name__] = made = Class(host.__name__, bases)
     return made
-
-

@@ -150,16 +150,14 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
             rest.store(name, each)
         scope.variables[spec.kwarg.arg] = rest
     elif keywords:
-        raise machine.error("TypeError", f"{function.name}() got an unexpected keyword argument '{next(iter(keywords))}'")
+        raise machine.error(
+            "TypeError", f"{function.name}() got an unexpected keyword argument '{next(iter(keywords))}'"
+        )
 
 
-def _missing(
-    machine: Machine, function: Function, parameter: ast.arg, default: Value, arguments: Arguments
-) -> Value:
+def _missing(machine: Machine, function: Function, parameter: ast.arg, default: Value, arguments: Arguments) -> Value:
     if arguments.open:
         return machine.library.parameter(machine, function, parameter, default)
     if default is UNDEFINED:
         raise machine.error("TypeError", f"{function.name}() missing a required argument: '{parameter.arg}'")
     return default
-
-

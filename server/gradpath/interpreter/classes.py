@@ -110,7 +110,7 @@ def instantiate(machine: Machine, cls: Class, arguments: Arguments) -> Value:
     initialiser = cls.find("__init__")
     if initialiser is not UNDEFINED:
         machine.call(initialiser, arguments.shifted(instance))
-    elif isinstance(instance, Instance) and not arguments.open:
+    elif not arguments.open:
         instance.attributes.setdefault("args", tuple(arguments.positional))
     return instance
 

@@ -118,6 +118,7 @@ def extend(machine: Machine, target: List, value: Value) -> None:
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
     target.items.append(arguments.get(0, "object", None))
+    return None
 
 
 def _pop(machine: Machine, target: List, arguments: Arguments) -> Value:
@@ -132,6 +133,7 @@ def _pop(machine: Machine, target: List, arguments: Arguments) -> Value:
 def _insert(machine: Machine, target: List, arguments: Arguments) -> Value:
     index = arguments.get(0, "index", 0)
     target.items.insert(index if isinstance(index, int) else 0, arguments.get(1, "object", None))
+    return None
 
 
 def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
@@ -146,11 +148,13 @@ def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
 def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
     target.items.clear()
     target.open = False
+    return None
 
 
 def _sort(machine: Machine, target: List, arguments: Arguments) -> Value:
     if all(isinstance(item, (int, float)) for item in target.items):
         target.items.sort(key=lambda item: item, reverse=arguments.get(-1, "reverse", False) is True)  # type: ignore[arg-type, return-value]
+    return None
 
 
 def _index(machine: Machine, target: List, arguments: Arguments) -> Value:
@@ -218,7 +222,11 @@ class Dict(Object):
             made = machine.call(self.default, Arguments())
             self.store(key, made)
             return made
-        if isinstance(key, CONSTANTS) and not self.open and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values()):
+        if (
+            isinstance(key, CONSTANTS)
+            and not self.open
+            and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
+        ):
             raise machine.error("KeyError", str(key))
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
         self.store(key, made)
@@ -298,11 +306,13 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
                 target.open = True
     for name, value in arguments.keywords.items():
         target.store(name, value)
+    return None
 
 
 def _dict_clear(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     target.entries.clear()
     target.open = False
+    return None
 
 
 _DICT_METHODS: dict[str, Callable[[Machine, Dict, Arguments], Value]] = {
@@ -359,6 +369,7 @@ class Set(Object):
             items = sequence(machine, value)
             self.open = self.open or items is None
             self.members.update({identity(item): item for item in items or ()})
+        return None
 
 
 class Iteration(Object):

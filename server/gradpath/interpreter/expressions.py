@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator as operators
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from gradpath.interpreter.containers import Dict, Iteration, List, Set, iterate, sample, update
 from gradpath.interpreter.machine import Machine
@@ -200,7 +201,7 @@ def decide(machine: Machine, value: Value, node: ast.AST, *, likely: bool = True
     return machine.decide(value, node, likely=likely, early_exit=early_exit)
 
 
-_COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[object, object], object]]] = {
+_COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[Any, Any], object]]] = {
     ast.Eq: ("eq", "eq", operators.eq),
     ast.NotEq: ("ne", "ne", operators.ne),
     ast.Lt: ("lt", "gt", operators.lt),
@@ -299,7 +300,7 @@ def _membership(machine: Machine, item: Value, container: Value) -> Value:
         return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
     if isinstance(item, CONSTANTS) and isinstance(container, (str, bytes, range)):
         try:
-            return item in container  # type: ignore[operator]
+            return item in container
         except TypeError:
             return False
     return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
@@ -503,7 +504,7 @@ def _starred(machine: Machine, node: ast.Starred) -> Value:
     return List(items, open=True) if open else tuple(items)
 
 
-_HANDLERS: dict[type[ast.expr], Callable[[Machine, ast.expr], Value]] = {
+_HANDLERS: dict[type[ast.expr], Callable[[Machine, Any], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Tuple: _tuple,
@@ -530,8 +531,7 @@ _HANDLERS: dict[type[ast.expr], Callable[[Machine, ast.expr], Value]] = {
     ast.Yield: _yielded,
     ast.YieldFrom: _yielded,
     ast.Starred: _starred,
-}  # type: ignore[assignment]
-
+}
 
 
 def add(machine: Machine, left: Value, right: Value) -> Value:

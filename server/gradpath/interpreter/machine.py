@@ -184,7 +184,9 @@ class Machine:
 
     # Branches
 
-    def decide(self, value: Value, node: ast.AST | None = None, *, likely: bool = True, early_exit: bool = False) -> bool:
+    def decide(
+        self, value: Value, node: ast.AST | None = None, *, likely: bool = True, early_exit: bool = False
+    ) -> bool:
         """The truth of `value`; where the source does not settle it, the path decides."""
         settled = self.truth(value)
         if settled is not None:
@@ -208,9 +210,7 @@ class Machine:
             return function.call(self, arguments)
         raise self.error("TypeError", f"'{type(function).__name__}' object is not callable", function)
 
-    def special(
-        self, instance: Instance, name: str, arguments: Arguments, missing: Value = UNDEFINED
-    ) -> Value:
+    def special(self, instance: Instance, name: str, arguments: Arguments, missing: Value = UNDEFINED) -> Value:
         """Call a special method of an instance; `missing` (or an unknown) where its class has none."""
         found = instance.cls.find(name)
         if found is UNDEFINED:

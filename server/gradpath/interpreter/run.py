@@ -11,7 +11,7 @@ from gradpath.interpreter import builtins, calls, classes, expressions, statemen
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.trace import Trace
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Value
 
 
 def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
@@ -60,11 +60,8 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
             return
         arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
         arguments.open = True
-        spec = function.args
-        if spec.vararg is not None or spec.kwarg is not None:
-            pass
         result = machine.call(target, arguments)
-        if isinstance(result, expressions.Object):
+        if isinstance(result, Object):
             host = result.iterate(machine) if target.is_generator else None
             for _, _ in zip(range(4), host or (), strict=False):
                 pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
@@ -11,7 +12,6 @@ from gradpath.interpreter.containers import Iteration, List, iterate, sample
 from gradpath.interpreter.expressions import binary, decide, evaluate, get_item, make_function
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.values import (
-
     Arguments,
     Class,
     Descriptor,
@@ -21,6 +21,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
     """Execute statements until one signals."""
@@ -454,7 +455,7 @@ def _while(machine: Machine, node: ast.While) -> Steps:
     return (yield from loops.run_while(machine, node, run_block))
 
 
-_SIMPLE: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Signal]] = {
+_SIMPLE: dict[type[ast.stmt], Callable[[Machine, Any], Signal]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -472,9 +473,9 @@ _SIMPLE: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Signal]] = {
     ast.Pass: _pass,
     ast.Break: lambda machine, node: BREAK,
     ast.Continue: lambda machine, node: CONTINUE,
-}  # type: ignore[assignment]
+}
 
-_COMPOUND: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Steps]] = {
+_COMPOUND: dict[type[ast.stmt], Callable[[Machine, Any], Steps]] = {
     ast.If: _if,
     ast.For: _for,
     ast.AsyncFor: _for,
@@ -484,7 +485,6 @@ _COMPOUND: dict[type[ast.stmt], Callable[[Machine, ast.stmt], Steps]] = {
     ast.Try: _try,
     ast.ClassDef: _class,
     ast.Match: _match,
-}  # type: ignore[assignment]
+}
 if hasattr(ast, "TryStar"):
-    _COMPOUND[ast.TryStar] = _try  # type: ignore[assignment]
-
+    _COMPOUND[ast.TryStar] = _try

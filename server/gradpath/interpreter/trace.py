@@ -96,11 +96,15 @@ class ReadOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """What is bound where a name gets a container: its kind ("tuple", "list", "dict") and the tensors in it."""
+    """What is bound where a name gets a container: its kind ("tuple", "list", "dict") and the tensors in it.
+
+    `complete` says that it holds nothing else.
+    """
 
     kind: str
     tensors: tuple[Tensor, ...]
     container: object
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)

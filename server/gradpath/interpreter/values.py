@@ -329,7 +329,7 @@ class Class(Object):
         self.members: dict[str, Value] = {} if members is None else members
         self.mro: tuple[Class, ...] = (self, *_linearise([list(base.mro) for base in bases], list(bases)))
         self.node: ast.ClassDef | None = None
-        self.open = any(base.open for base in bases)
+        self.open: bool = any(base.open for base in bases)
 
     def type_name(self) -> str:
         return "type"

@@ -12,11 +12,11 @@ from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Dict, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Held
-from gradpath.interpreter.values import Arguments, Function, Unknown, Value
+from gradpath.interpreter.values import Arguments, Function, NativeFunction, Unknown, Value
 from gradpath.overlays import presumptions
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
-from gradpath.overlays.operations import operation
+from gradpath.overlays.operations import call_operation, operation
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 
@@ -61,12 +61,27 @@ class Overlays:
             op = find_op(name)
             if op is not None:
                 return operation(op, name)
+            in_place = self._in_place(name)
+            if in_place is not None:
+                return in_place
         if name in _prefixes():
             return Namespace(name)
         made = machine.unknown("library" if "." not in name else f"{name.partition('.')[0]} name", ("name", name), ())
         if isinstance(made, Unknown):
             made.name = name.rpartition(".")[2]
         return made
+
+    def _in_place(self, name: str) -> Value:
+        """`F.relu_` and its kin, which stand for `F.relu(..., inplace=True)`."""
+        op = find_op(name[:-1]) if name.endswith("_") else None
+        if op is None or all(parameter.name != "inplace" for parameter in op.parameters):
+            return None
+
+        def call(machine: Machine, arguments: Arguments) -> Value:
+            keywords = {**arguments.keywords, "inplace": True}
+            return call_operation(machine, op, Arguments(arguments.positional, keywords))
+
+        return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
         return presumptions.unknown_parameter(machine, argument.arg, default)
@@ -98,7 +113,7 @@ class Overlays:
                 for tensor in tensors:
                     tensor.label = tensor.label or name
                 kind = "tuple" if isinstance(value, tuple) else "list" if isinstance(value, List) else "dict"
-                return Held(kind, tensors, value) if tensors else None
+                return Held(kind, tensors, value, len(tensors) == len(parts)) if tensors else None
             case TensorNumber():
                 return value.read
             case _:
@@ -114,5 +129,3 @@ class Overlays:
                 return "NotImplementedError" if error.node is None else "RuntimeError"
             case _:
                 return "RuntimeError"
-
-

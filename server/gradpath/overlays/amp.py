@@ -71,6 +71,8 @@ def _scaler(machine: Machine, arguments: Arguments) -> Value:
 
 
 NAMES: Names = {
-    **{name: _autocast for name in ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.cpu.amp.autocast")},
-    **{name: _scaler for name in ("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.GradScaler")},
+    **dict.fromkeys(
+        ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.cpu.amp.autocast"), _autocast
+    ),
+    **dict.fromkeys(("torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.GradScaler"), _scaler),
 }

@@ -88,7 +88,9 @@ class ContextObject(Instance):
             case "save_for_backward":
                 return NativeFunction(name, self._save)
             case "mark_non_differentiable":
-                return NativeFunction(name, lambda m, a: self.non_differentiable.extend(tensors_in(m, tuple(a.positional))))
+                return NativeFunction(
+                    name, lambda m, a: self.non_differentiable.extend(tensors_in(m, tuple(a.positional)))
+                )
             case "mark_dirty":
                 return NativeFunction(name, lambda m, a: self.dirty.extend(tensors_in(m, tuple(a.positional))))
             case "set_materialize_grads" | "save_for_forward":
@@ -102,6 +104,7 @@ class ContextObject(Instance):
 
     def _save(self, machine: Machine, arguments: Arguments) -> Value:
         self.saved = tuple(arguments.positional)
+        return None
 
     def _saved_tensors(self, machine: Machine) -> Value:
         node = self.node
@@ -177,7 +180,8 @@ class _Backward:
 
     def __call__(self, call: BackwardCall) -> None:
         machine = self.machine
-        gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in (self.context.node or call.roots[0].node).outputs]  # type: ignore[union-attr]
+        outputs = [] if self.context.node is None else self.context.node.outputs
+        gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in outputs]
         with machine.autograd.mode(grad=call.create_graph):
             machine.call(self.cls.attribute(machine, "backward"), Arguments([self.context, *gradients]))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import Iteration
 from gradpath.interpreter.machine import Machine, Raised
@@ -75,7 +77,7 @@ class Guarded(Object):
             return Iteration(self._stepwise(machine, result), endless=result.endless)
         return result
 
-    def _stepwise(self, machine: Machine, iteration: Iteration) -> object:
+    def _stepwise(self, machine: Machine, iteration: Iteration) -> Iterator[Value]:
         """A decorated generator function runs each of its steps in the mode, and its consumer outside."""
         while True:
             mode = GradMode(self.grad, self.inference)

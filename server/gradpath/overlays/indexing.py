@@ -122,5 +122,3 @@ def indexed(shape: Shape | None, key: Value) -> Shape | None:
             rest.pop(0)
             result.append(None)
     return (*result, *rest)
-
-

@@ -35,4 +35,6 @@ def _initialiser(name: str) -> NativeFunction:
     return NativeFunction(name, initialise)
 
 
-NAMES: Names = {f"torch.nn.init.{name}{suffix}": _initialiser(name + suffix) for name in FUNCTIONS for suffix in ("_", "")}
+NAMES: Names = {
+    f"torch.nn.init.{name}{suffix}": _initialiser(name + suffix) for name in FUNCTIONS for suffix in ("_", "")
+}

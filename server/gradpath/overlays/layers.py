@@ -14,7 +14,7 @@ from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
-from gradpath.overlays.operations import bind, kind_of, run_behaviour, tensors_in
+from gradpath.overlays.operations import bind, kind_of, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
@@ -110,6 +110,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     inputs: dict[str, list[Tensor]] = {}
     for name, value in bound.items():
         kinds[name] = kind_of(value)
+        note_facts(kinds, name, value)
         tensors = tensors_in(machine, value, presume=True)
         if tensors:
             inputs[name] = tensors
@@ -147,7 +148,9 @@ def _result_shape(spec: ModuleSpec, settings: Mapping[str, Value], inputs: Mappi
     return UNDEFINED
 
 
-_ELEMENTWISE = frozenset({"MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"})
+_ELEMENTWISE = frozenset(
+    {"MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"}
+)
 
 
 # Containers

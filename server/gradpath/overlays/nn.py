@@ -16,9 +16,13 @@ from gradpath.overlays.tensor_value import TensorValue
 
 
 class ModuleInstance(Instance):
-    """A module. `settings` are the constructor arguments of a built-in one; `buffers` the names of its buffers."""
+    """A module.
 
-    __slots__ = ("buffers", "made", "settings", "spec", "training")
+    `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `computed` the
+    attributes that a parametrization makes anew at each access.
+    """
+
+    __slots__ = ("buffers", "computed", "made", "settings", "spec", "training")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -27,6 +31,11 @@ class ModuleInstance(Instance):
         self.spec: ModuleSpec | None = None
         self.settings: dict[str, Value] = {}
         self.buffers: set[str] = set()
+        self.computed: dict[str, Callable[[Machine], Value]] = {}
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        compute = self.computed.get(name)
+        return super().attribute(machine, name) if compute is None else compute(machine)
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "training":

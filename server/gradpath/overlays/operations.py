@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gradpath.autograd import ops
@@ -37,6 +37,7 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         tensors = tensors_in(machine, value, presume=parameter in tensor_parameters)
         if tensors:
             inputs[parameter] = tensors
+        note_facts(kinds, parameter, value)
     behaviour = op.behaviour(kinds)
     if machine.autograd.grad_enabled is False and "out" in bound:
         inputs.pop("out", None)
@@ -50,7 +51,9 @@ def run_behaviour(
     if behaviour.maybe_inplace and behaviour.inplace is None:
         behaviour = replace(behaviour, saves={}, holds=frozenset())
     if behaviour.inplace is not None and inputs.get(behaviour.inplace):
-        return wrap(machine.autograd.write(name, behaviour, behaviour.inplace, inputs))
+        if f"same:{behaviour.inplace}" in behaviour.outputs[0].alias:
+            return wrap(machine.autograd.write(name, behaviour, behaviour.inplace, inputs))
+        machine.autograd.bump(inputs[behaviour.inplace][0], name)  # `embedding(max_norm=...)` renorms under no_grad.
     count = _count(name, behaviour, inputs, bound)
     if count is not None:
         behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * count[0])
@@ -98,7 +101,15 @@ def bind(parameters: Sequence[Parameter], arguments: Arguments) -> dict[str, Val
     return bound
 
 
-_SYNONYMS = {"axis": "dim", "x": "input", "x1": "input", "x2": "other", "keepdims": "keepdim", "self": "input", "a": "input"}
+_SYNONYMS = {
+    "axis": "dim",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+    "keepdims": "keepdim",
+    "self": "input",
+    "a": "input",
+}
 """NumPy's names for parameters, which PyTorch accepts too."""
 
 
@@ -123,6 +134,19 @@ def kind_of(value: Value) -> object:
             return ops.OBJECT
         case _:
             return value
+
+
+def note_facts(kinds: dict[str, object], parameter: str, value: Value) -> None:
+    """Add the facts that conditions of the table may ask for: a tensor's rank and contiguity, a list's length."""
+    if isinstance(value, TensorValue):
+        if value.tensor.shape is not None:
+            kinds[f"{parameter}.ndim"] = len(value.tensor.shape)
+        if not value.tensor.contiguous:
+            kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if value.tensor.contiguous is None else False
+    elif isinstance(value, tuple):
+        kinds[f"{parameter}.len"] = len(value)
+    elif isinstance(value, List) and not value.open:
+        kinds[f"{parameter}.len"] = len(value.items)
 
 
 def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: int = 3) -> list[Tensor]:
@@ -178,7 +202,12 @@ def _count(
         if isinstance(value, int) and name.endswith("split") and "indices" in parameter:
             return value, False
     dimension = bound.get("dim", 0)
-    if source is not None and source.shape and isinstance(dimension, int) and -len(source.shape) <= dimension < len(source.shape):
+    if (
+        source is not None
+        and source.shape
+        and isinstance(dimension, int)
+        and -len(source.shape) <= dimension < len(source.shape)
+    ):
         size = source.shape[dimension]
         each = bound.get("split_size_or_sections", bound.get("split_size"))
         if size is not None and 0 < size <= 16 and name.endswith("unbind"):
@@ -243,7 +272,12 @@ def _viewed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
     if items is None:
         return None
     known = [size if isinstance(size, int) and size >= 0 else None for size in items]
-    if shape is not None and None not in shape and known.count(None) == 1 and -1 in [s for s in items if isinstance(s, int)]:
+    if (
+        shape is not None
+        and None not in shape
+        and known.count(None) == 1
+        and -1 in [s for s in items if isinstance(s, int)]
+    ):
         total = 1
         for size in shape:
             total *= size or 1
@@ -286,7 +320,7 @@ def _transposed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None
     return tuple(reversed(shape)) if shape is not None and len(shape) <= 2 else None
 
 
-_VIEW_SHAPES = {
+_VIEW_SHAPES: dict[str, Callable[[Shape | None, Mapping[str, Value]], Shape | None]] = {
     "view": _viewed,
     "reshape": _viewed,
     "expand": _expanded,

@@ -29,9 +29,13 @@ MODEL = re.compile(
     r"student|teacher|module|net[gd]|gen|disc|G|D|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?\w{0,3})?$",
     re.IGNORECASE,
 )
-LOSS = re.compile(r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I)
+LOSS = re.compile(
+    r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
+)
 OPTIMIZER = re.compile(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
-LOADER = re.compile(r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I)
+LOADER = re.compile(
+    r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
+)
 
 ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
 
@@ -167,7 +171,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and not tensor.node.certain:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
-    return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[union-attr, attr-defined]
+    return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
 
 
 def _number(how: str) -> Method:
@@ -216,4 +220,3 @@ _METHODS: dict[str, Method] = {
     "step": _step,
     "zero_grad": _zero_grad,
 }
-

@@ -138,8 +138,10 @@ def _count(machine: Machine, arguments: Arguments) -> Value:
 def _islice(machine: Machine, arguments: Arguments) -> Value:
     source, *bounds = arguments.positional
     host, endless = iterate(machine, source)
-    if all(bound is None or isinstance(bound, int) for bound in bounds) and bounds:
-        return Iteration(itertools.islice(host, *bounds))  # type: ignore[arg-type]
+    known = [bound for bound in bounds if bound is None or isinstance(bound, int)]
+    if len(known) == len(bounds) and 1 <= len(known) <= 3:
+        window = slice(*known)
+        return Iteration(itertools.islice(host, window.start, window.stop, window.step))
     return Iteration(host, endless=endless)
 
 
@@ -238,6 +240,15 @@ def _store_fields(machine: Machine, fields: list[str], defaults: dict[str, Value
     if isinstance(after, Function):
         machine.call(after, Arguments([instance]))
     return None
+
+
+_NAMESPACE = Class("SimpleNamespace")
+
+
+def _simple_namespace(machine: Machine, arguments: Arguments) -> Value:
+    made = Instance(_NAMESPACE)
+    made.attributes.update(arguments.keywords)
+    return made
 
 
 class _Field(Object):
@@ -342,6 +353,7 @@ NAMES: Names = {
     "collections.defaultdict": _defaultdict,
     "collections.Counter": lambda machine, arguments: Dict(open=True),
     "collections.namedtuple": _namedtuple,
+    "types.SimpleNamespace": _simple_namespace,
     "typing.NamedTuple": RecordClass("NamedTuple"),
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,
@@ -360,7 +372,21 @@ NAMES: Names = {
     "tqdm.trange": lambda machine, arguments: machine.call(machine.builtins["range"], Arguments(arguments.positional)),
     **{
         f"math.{name}": _math(name)
-        for name in ("sqrt", "log", "exp", "floor", "ceil", "cos", "sin", "pow", "log2", "log10", "prod", "fabs", "tanh")
+        for name in (
+            "sqrt",
+            "log",
+            "exp",
+            "floor",
+            "ceil",
+            "cos",
+            "sin",
+            "pow",
+            "log2",
+            "log10",
+            "prod",
+            "fabs",
+            "tanh",
+        )
     },
     "math.pi": math.pi,
     "math.inf": math.inf,
@@ -370,5 +396,3 @@ NAMES: Names = {
 def _progress(machine: Machine, arguments: Arguments) -> Value:
     source = arguments.get(0, "iterable", None)
     return machine.unknown("tqdm") if source is None else source
-
-

@@ -84,7 +84,9 @@ def _number(how: str) -> Method:
 
 def _tolist(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     shape = value.tensor.shape
-    return number_from(machine, value, "item") if shape == () else List([number_from(machine, value, "item")], open=True)
+    return (
+        number_from(machine, value, "item") if shape == () else List([number_from(machine, value, "item")], open=True)
+    )
 
 
 def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -400,7 +402,9 @@ class Methods:
                 return machine.unknown("text", None, (value,))
             raise machine.error("TypeError", "unsupported operand type(s)", (value, other))
         if other is None:
-            raise machine.error("TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other)
+            raise machine.error(
+                "TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other
+            )
         if isinstance(other, Object) and not isinstance(other, (TensorValue, Unknown, TensorNumber)):
             return NotImplemented
         return self._arithmetic(machine, value, operator, other, reflected)
@@ -446,7 +450,9 @@ class Methods:
         if name is None:
             return NotImplemented
         if other is None:
-            raise machine.error("TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other)
+            raise machine.error(
+                "TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other
+            )
         op = find_op(name)
         assert op is not None
         if isinstance(other, TensorNumber):

@@ -81,6 +81,8 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
     wanted = arguments.get(1, "requires_grad", True)
     if isinstance(data, TensorValue):
         made = machine.autograd.alias(data.tensor, "torch.nn.Parameter", shares_version=True)
+    elif data is UNDEFINED:
+        made = machine.autograd.tensor(shape=(0,))
     else:
         made = machine.autograd.tensor(dtype=None)
     made.inference = False
@@ -327,7 +329,9 @@ NAMES: Names = {
     **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},
     "torch.randint": NativeFunction(
         "randint",
-        lambda m, a: finish(m, a, shape_of_arguments(Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())])), "int64"),
+        lambda m, a: finish(
+            m, a, shape_of_arguments(Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())])), "int64"
+        ),
     ),
     "torch.randperm": NativeFunction("randperm", lambda m, a: finish(m, a, (a.get(0, "n", None),), "int64")),  # type: ignore[arg-type]
     "torch.normal": NativeFunction("normal", lambda m, a: finish(m, a, None, "float32")),

@@ -1,0 +1,53 @@
+"""`torch.func`: `functional_call` runs a module with other parameters; transforms give values without a known graph."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.containers import Dict
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
+from gradpath.overlays.namespace import Names
+
+
+def functional_call(machine: Machine, arguments: Arguments) -> Value:
+    """`functional_call(module, parameters, args, kwargs)`: the attributes are put back afterwards."""
+    module = arguments.get(0, "module", None)
+    replacements = arguments.get(1, "parameter_and_buffer_dicts", None)
+    values = arguments.get(2, "args", ())
+    keywords = arguments.get(3, "kwargs", None)
+    if not isinstance(module, Instance) or not isinstance(replacements, Dict):
+        return machine.unknown("functional_call", None, tuple(arguments.all()))
+    before: list[tuple[Instance, str, Value]] = []
+    for key, value in replacements.entries.values():
+        owner: Value = module
+        *path, name = str(key).split(".")
+        for part in path:
+            owner = machine.attribute(owner, part)
+        if isinstance(owner, Instance) and name in owner.attributes:
+            before.append((owner, name, owner.attributes[name]))
+            owner.attributes[name] = value
+    given = dict((str(key), value) for key, value in keywords.entries.values()) if isinstance(keywords, Dict) else {}
+    try:
+        return machine.call(module, Arguments(list(values) if isinstance(values, tuple) else [values], given))
+    finally:
+        for owner, name, value in before:
+            owner.attributes[name] = value
+
+
+def _transform(name: str) -> NativeFunction:
+    return NativeFunction(
+        name,
+        lambda machine, arguments: NativeFunction(
+            name, lambda m, a: m.unknown(f"torch.func.{name}", None, tuple(a.all()))
+        ),
+    )
+
+
+NAMES: Names = {
+    "torch.func.functional_call": functional_call,
+    "torch.nn.utils.stateless.functional_call": functional_call,
+    **{
+        f"torch.func.{name}": _transform(name)
+        for name in ("grad", "grad_and_value", "vmap", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+    },
+    "torch.vmap": _transform("vmap"),
+}

@@ -86,9 +86,8 @@ _STRING = r"""(?:"[^"\\\n]*"(?!")|'[^'\\\n]*'(?!'))"""
 _FLAT = rf"{_PLAIN}(?:{_STRING}{_PLAIN})*"
 _BRACKETS = rf"(?:\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
 _NESTED = rf"{_PLAIN}(?:(?:{_STRING}|{_BRACKETS}){_PLAIN})*"
-_ONE_LINE = re.compile(
-    rf"""([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_PLAIN}(?:(?:{_STRING}|\({_NESTED}\)|\[{_NESTED}\]){_PLAIN})*)([\n#]?)""",
-)
+_CODE = rf"{_PLAIN}(?:(?:{_STRING}|\({_NESTED}\)|\[{_NESTED}\]){_PLAIN})*"
+_ONE_LINE = re.compile(rf"([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_CODE})([\n#]?)")
 _TOKEN = re.compile(
     r"""[^"'#()\[\]{}\\\n]*(?:
       (?P<newline>\n)

@@ -11,6 +11,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 
+from gradpath.lsp.text import split_lines
 from tests.lsp.harness import REAL, Editor, server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -105,8 +106,10 @@ async def test_marks_and_fixes_lie_right(editor: Editor, uri: str, text: str) ->
     request = types.CodeActionParams(types.TextDocumentIdentifier(uri), span, types.CodeActionContext([]))
     answer = await editor.text_document_code_action_async(request)
     [fix] = [each for each in answer or () if isinstance(each, types.CodeAction) and each.is_preferred]
-    expected = text.replace("loss.backward()", "loss.backward(retain_graph=True)", 1)
-    assert editor.after(uri, fix.edit) == expected
+    # Which of the two right ways out is preferred is the rule's business; here it counts where the edit lands.
+    kept = text.replace("loss.backward()", "loss.backward(retain_graph=True)", 1)
+    without = "".join(split_lines(text)[:-2])
+    assert editor.after(uri, fix.edit) in (kept, without)
 
 
 @pytest.mark.xfail(reason="suppression comments are not read yet", strict=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
@@ -31,6 +32,21 @@ class Recorder(Protocol):
     def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None: ...
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
+
+
+@dataclass(slots=True)
+class Edges:
+    """The edges of an operation's inputs, and which parameters have one: surely (`certain`) or perhaps (`possible`)."""
+
+    nodes: list[Node]
+    certain: set[str]
+    possible: set[str]
+
+    def trigger(self, parameters: frozenset[str]) -> bool:
+        """Whether an edge of `parameters` is surely there: a certain one, or all of those that may be there are theirs."""
+        if self.certain:
+            return not self.certain.isdisjoint(parameters)
+        return bool(self.possible) and self.possible <= parameters
 
 
 class Autograd:
@@ -100,9 +116,7 @@ class Autograd:
         if node is not None or not tensor.flag:
             return node
         if tensor.accumulator is None:
-            tensor.accumulator = Node(
-                "AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain
-            )
+            tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain)
         return tensor.accumulator
 
     def is_leaf(self, tensor: Tensor) -> bool:
@@ -118,17 +132,17 @@ class Autograd:
         """
         site = self.recorder.site()
         everything = [tensor for tensors in inputs.values() for tensor in tensors]
-        node = self._node(name, behaviour, inputs, site)
+        edges = self._edges(behaviour, inputs) if self.grad_enabled else None
+        node = None if edges is None else self._node(name, behaviour, inputs, edges, site)
         results: list[Tensor] = []
         for index, output in enumerate(behaviour.outputs):
             result = self._output(name, output, inputs, everything, node, site)
-            if node is not None and result.node is node:
+            if node is not None and edges is not None and result.node is node:
                 node.outputs.append(result)
-                self._save(node, f"out{index}", behaviour, inputs, [result])
+                if behaviour.saves:
+                    self._save(node, f"out{index}", behaviour, edges, [result])
             results.append(result)
-        if node is not None and not node.outputs:
-            return results
-        if node is not None:
+        if node is not None and node.outputs:
             self.recorder.built(node, inputs)
         return results
 
@@ -179,6 +193,10 @@ class Autograd:
                 return
             how = "inference_mode" if self.inference else "no_grad"
             self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name))
+        elif node is not None and any(t.requires_grad for p in output.maybe_grad for t in inputs.get(p, ())):
+            result.node = Node(name, node.edges, site, certain=False)
+            result.node.outputs.append(result)
+            result.certain = False
         elif not output.grad:
             source = next((t for t in everything if t.requires_grad), None)
             if source is not None:
@@ -189,60 +207,42 @@ class Autograd:
         tensor.cut = cut
         self.recorder.was_cut(tensor, cut)
 
-    def _requiring(self, behaviour: Behaviour, inputs: Inputs) -> list[str]:
-        differentiable = {name for output in behaviour.outputs for name in output.grad}
-        return [
-            name for name, tensors in inputs.items() if name in differentiable and any(t.requires_grad for t in tensors)
-        ]
+    def _edges(self, behaviour: Behaviour, inputs: Inputs) -> Edges | None:
+        """The graph edges of the differentiable inputs; None where no input requires grad.
 
-    def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, site: object) -> Node | None:
-        if not self.grad_enabled:
-            return None
-        requiring = self._requiring(behaviour, inputs)
-        if not requiring:
-            return None
-        edges: list[Node] = []
-        for parameter in requiring:
-            for tensor in inputs[parameter]:
-                edge = self.edge(tensor) if tensor.requires_grad else None
-                if edge is not None:
-                    edges.append(edge)
-        node = Node(name, tuple(edges), site, certain=any(edge.certain for edge in edges))
-        node.holds = self._holds(behaviour, inputs)
-        if not behaviour.differentiable:
-            node.custom = FaultKind.NOT_IMPLEMENTED
+        Saving looks at edges, not at flags: a view made under no_grad has the flag and no edge.
+        """
+        found: Edges | None = None
         for parameter, tensors in inputs.items():
-            if not parameter.startswith("out"):
-                self._save(node, parameter, behaviour, inputs, tensors)
-        return node
-
-    def _holds(self, behaviour: Behaviour, inputs: Inputs) -> bool:
-        """Whether the node surely keeps something: some certain edge says so, or every possible edge does."""
-        with_edge = self._parameters_with_edge(behaviour, inputs)
-        certain = {name for name, sure in with_edge.items() if sure}
-        if certain & behaviour.holds:
-            return True
-        return bool(with_edge) and not certain and set(with_edge) <= behaviour.holds
-
-    def _parameters_with_edge(self, behaviour: Behaviour, inputs: Inputs) -> dict[str, bool]:
-        """The parameters that have a graph edge, with whether that is certain. Saving looks at edges, not at flags."""
-        found: dict[str, bool] = {}
-        for parameter in self._requiring(behaviour, inputs):
-            edges = [self.edge(tensor) for tensor in inputs[parameter] if tensor.requires_grad]
-            present = [edge for edge in edges if edge is not None]
-            if present:
-                found[parameter] = any(edge.certain for edge in present)
+            for tensor in tensors:
+                if not tensor.requires_grad:
+                    continue
+                if not any(parameter in output.grad or parameter in output.maybe_grad for output in behaviour.outputs):
+                    break
+                if found is None:
+                    found = Edges([], set(), set())
+                edge = self.edge(tensor)
+                if edge is None:
+                    continue
+                found.nodes.append(edge)
+                found.possible.add(parameter)
+                if edge.certain:
+                    found.certain.add(parameter)
         return found
 
-    def _save(
-        self, node: Node, role: str, behaviour: Behaviour, inputs: Inputs, tensors: Sequence[Tensor]
-    ) -> None:
+    def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, edges: Edges, site: object) -> Node:
+        node = Node(name, tuple(edges.nodes), site, holds=edges.trigger(behaviour.holds), certain=bool(edges.certain))
+        if not behaviour.differentiable:
+            node.custom = FaultKind.NOT_IMPLEMENTED
+        if behaviour.saves:
+            for parameter, tensors in inputs.items():
+                if not parameter.startswith("out"):
+                    self._save(node, parameter, behaviour, edges, tensors)
+        return node
+
+    def _save(self, node: Node, role: str, behaviour: Behaviour, edges: Edges, tensors: Sequence[Tensor]) -> None:
         triggers = behaviour.saves.get(role)
-        if not triggers or self.saving_unchecked:
-            return
-        with_edge = self._parameters_with_edge(behaviour, inputs)
-        certain = {name for name, sure in with_edge.items() if sure}
-        if not certain & triggers and not (with_edge and not certain and set(with_edge) <= triggers):
+        if not triggers or self.saving_unchecked or not edges.trigger(triggers):
             return
         for tensor in tensors:
             if tensor.inference and not role.startswith("out"):
@@ -330,50 +330,42 @@ class Autograd:
         tracked = self.grad_enabled and any(each.requires_grad for each in everything)
         if tracked:
             self._check_inplace(tensor)
-        node = self._written_node(name, behaviour, written, inputs, site) if tracked else None
+        edges = self._edges(behaviour, inputs) if tracked else None
+        node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
         if tensor.expanded and not name.endswith("detach_"):
             raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
         if tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
         self.bump(tensor, name)
-        if node is None:
+        if node is None or edges is None:
             return tensor
         others = [self.edge(each) for each in everything if each is not tensor and each.requires_grad]
-        edges = tuple(edge for edge in others if edge is not None)
         if tensor.base is not None:
             node.name = "CopySlices"
             node.holds = True
-            node.edges = ((base_edge,) if base_edge is not None else ()) + edges
+            node.edges = tuple(edge for edge in (base_edge, *others) if edge is not None)
             tensor.base.node = node
             node.outputs.append(tensor.base)
             tensor.node = Node("as_strided", (node,), site, certain=node.certain)
             tensor.node.outputs.append(tensor)
             tensor.seen_version = tensor.storage.version
-            self._save(node, "out0", behaviour, inputs, [tensor])
+            self._save(node, "out0", behaviour, edges, [tensor])
         else:
-            self._save(node, "out0", behaviour, inputs, [tensor])
+            self._save(node, "out0", behaviour, edges, [tensor])
             tensor.node = node
             node.outputs.append(tensor)
         tensor.certain = tensor.certain or node.certain
         self.recorder.built(node, inputs)
         return tensor
 
-    def _written_node(self, name: str, behaviour: Behaviour, written: str, inputs: Inputs, site: object) -> Node:
-        node = Node(name, (), site)
-        edges: list[Node] = []
+    def _written_node(
+        self, name: str, behaviour: Behaviour, written: str, inputs: Inputs, edges: Edges, site: object
+    ) -> Node:
+        node = Node(name, tuple(edges.nodes), site, holds=edges.trigger(behaviour.holds), certain=bool(edges.certain))
         for parameter, tensors in inputs.items():
-            for each in tensors:
-                edge = self.edge(each) if each.requires_grad else None
-                if edge is not None:
-                    edges.append(edge)
-            if parameter != written:
-                self._save(node, parameter, behaviour, inputs, tensors)
-        if inputs[written][0].requires_grad:
-            self._save(node, written, behaviour, inputs, inputs[written])
-        node.edges = tuple(edges)
-        node.certain = any(edge.certain for edge in edges)
-        node.holds = self._holds(behaviour, inputs)
+            if parameter != written or inputs[written][0].requires_grad:
+                self._save(node, parameter, behaviour, edges, tensors)
         return node
 
     def bump(self, tensor: Tensor, name: str) -> None:

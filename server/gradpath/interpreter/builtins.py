@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from gradpath.interpreter.classes import make_super
 from gradpath.interpreter.containers import Dict, Iteration, List, Set, iterate, sample, update
@@ -428,14 +429,14 @@ _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value],
 }
 
 
-def make_builtins() -> dict[str, Value]:
-    """A fresh namespace of builtins; exception classes mirror the host's."""
+@cache
+def _shared() -> dict[str, Value]:
     names: dict[str, Value] = {name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()}
     for name, (convert, holds) in _TYPES.items():
         names[name] = TypeClass(name, convert, holds)
     names["object"] = Class("object")
     for kind in ("staticmethod", "classmethod"):
-        names[kind] = NativeFunction(kind, lambda m, a, kind=kind: Descriptor(kind, a.get(0, "f", None)))  # type: ignore[misc]
+        names[kind] = NativeFunction(kind, partial(_descriptor, kind))
     names["property"] = NativeFunction("property", _property)
     names["__name__"] = "__main__"
     names["__file__"] = "main.py"
@@ -445,6 +446,15 @@ def make_builtins() -> dict[str, Value]:
         if isinstance(host, type) and issubclass(host, BaseException):
             _exception(names, host)
     return names
+
+
+def make_builtins() -> dict[str, Value]:
+    """A namespace of builtins; exception classes mirror the host's. The values are shared, the namespace is not."""
+    return dict(_shared())
+
+
+def _descriptor(kind: str, machine: Machine, arguments: Arguments) -> Value:
+    return Descriptor(kind, arguments.get(0, "f", None))
 
 
 def _exception(names: dict[str, Value], host: type[BaseException]) -> Class:

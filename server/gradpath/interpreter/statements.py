@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
@@ -303,8 +304,18 @@ def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     return None
 
 
+_generators: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
+
+
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether the body of a `def` yields, functions inside it left aside."""
+    """Whether the body of a `def` yields, functions inside it left aside; each body is searched once."""
+    known = _generators.get(node)
+    if known is None:
+        known = _generators[node] = _yields_itself(node)
+    return known
+
+
+def _yields_itself(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     todo: list[ast.AST] = list(node.body)
     while todo:
         each = todo.pop()

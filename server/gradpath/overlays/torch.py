@@ -333,7 +333,9 @@ NAMES: Names = {
             m, a, shape_of_arguments(Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())])), "int64"
         ),
     ),
-    "torch.randperm": NativeFunction("randperm", lambda m, a: finish(m, a, (a.get(0, "n", None),), "int64")),  # type: ignore[arg-type]
+    "torch.randperm": lambda machine, arguments: finish(
+        machine, arguments, shape_of_arguments(Arguments(arguments.positional[:1])), "int64"
+    ),
     "torch.normal": NativeFunction("normal", lambda m, a: finish(m, a, None, "float32")),
     "torch.full": _full,
     "torch.arange": _one_dimensional,

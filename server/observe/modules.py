@@ -19,8 +19,9 @@ MOST_SAMPLES = 40
 
 SCAFFOLDS = frozenset(
     {"Module", "Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"}
+    | {"DataParallel", "RNNBase", "RNNCellBase"}
 )
-"""Containers: what they do is what their items do."""
+"""Containers, which do what their items do, and base classes."""
 
 Sample = tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any]]
 

@@ -16,6 +16,8 @@ from typing import Any
 import torch
 
 BY_HAND: Mapping[str, Sequence[str]] = {
+    "torch.Tensor.copy_": ["self", "other", "non_blocking=false"],
+    "torch.special.polygamma": ["n", "input", "*", "out=null"],
     "torch.einsum": ["equation", "*operands"],
     "torch.Tensor.where": ["self", "condition", "other"],
     "torch.Tensor.polygamma": ["self", "n"],
@@ -89,7 +91,7 @@ def parameters(name: str, function: Any) -> list[str] | None:
         return from_python(function)
     if inspect.isgetsetdescriptor(function) or isinstance(function, property):
         return ["self"]
-    return _from_schemas(space, short)
+    return _from_schemas(space, short) or _from_schemas(space, getattr(function, "__name__", short))
 
 
 def from_python(function: Callable[..., object], skip: int = 0) -> list[str]:

@@ -51,6 +51,8 @@ def names() -> dict[str, Callable[..., Any]]:
     return dict(sorted(found.items()))
 
 
+NO_TENSOR = "returns no tensor"
+
 OUTSIDE: Mapping[str, str] = {
     r"\.(q_\w+|quantize\w*|quantized_\w+|dequantize|int_repr|qscheme|fbgemm_\w+|choose_qparams\w*|fused_moving_\w+)$": (
         "is about quantized tensors"
@@ -65,13 +67,17 @@ OUTSIDE: Mapping[str, str] = {
         "changes the tensor's own state: no table tells it"
     ),
     r"Tensor\.(numpy|map_|map2_|apply_|module_load|share_memory_|slice_inverse)$": "is outside autograd",
-    r"\.(RNNBase|RNNCellBase)$": "a container or a base class",
+    r"\.(item|is_nonzero|tolist)$": NO_TENSOR,
+    r"\.(fftfreq|rfftfreq)$": "makes a tensor of no tensor",
+    r"Tensor\.(eig|symeig|solve|lstsq|reinforce)$": "was taken out of PyTorch",
+    r"\.(new|as_subclass|to_padded_tensor|Tensor\.index)$": "is about subclasses of tensors, or internal",
+    r"\.(scaled_mm|grouped_mm|scaled_grouped_mm)$": "is for GPUs alone",
     r"\.autocast$": "is a context manager",
 }
 """Names that are left out by kind, and why."""
 
 
-MACHINERY = re.compile(r"(assert_|boolean_|handle_torch|has_torch)")
+MACHINERY = re.compile(r"(assert_|boolean_|Optional|handle_torch|has_torch)")
 
 UNLISTED = frozenset({"as_strided", "fill", "normal"})
 """Functions of torch that cannot be overridden, so that torch does not list them; their samples exist."""
@@ -96,9 +102,6 @@ AS_ANOTHER: Mapping[str, str] = {"torch.Tensor.cuda": "torch.Tensor.to"}
 """Names that cannot be observed everywhere, and which they are like: `cuda` is `to` with a device."""
 
 
-NO_TENSOR = "returns no tensor"
-
-
 def left_out_by_kind(name: str) -> str | None:
     """Why a name is left out without a look at it."""
     return next((reason for pattern, reason in OUTSIDE.items() if re.search(pattern, name)), None)
@@ -106,10 +109,9 @@ def left_out_by_kind(name: str) -> str | None:
 
 def returns_no_tensor(run: Callable[..., Any]) -> bool:
     """Whether it returns a number, a flag or the like for plain tensors."""
-    one = samples.tensors()["x"]
-    for args in ((one,), (one, one)):
+    for count in (1, 2):
         try:
-            value = run(*args)
+            value = run(*(samples.tensors()["x"].clone() for _ in range(count)))
         except Exception:  # noqa: BLE001  It wants other arguments: then its samples tell.
             continue
         return not structure(value)[1]
@@ -170,7 +172,8 @@ def build(wanted: Callable[[str], object], report: Report) -> dict[str, Any]:
 
 def entry_of_name(name: str, run: Callable[..., Any]) -> tuple[dict[str, Any] | None, list[str]]:
     """A name's entry, if there is one, and what went wrong: without an entry at least one reason."""
-    reason = left_out_by_kind(name) or (NO_TENSOR if returns_no_tensor(run) else None)
+    by_hand = next(samples.of_op(name), None)
+    reason = left_out_by_kind(name) or (NO_TENSOR if by_hand is None and returns_no_tensor(run) else None)
     params = signature(name)
     if reason or params is None:
         return None, [reason or "no signature found"]
@@ -260,7 +263,8 @@ def _same_meaning(name: str) -> Iterator[str]:
 
 def comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
     """An entry without the difference between `self` and `input`, and between a signature with and without `out`."""
-    first = entry["params"][0].partition("=")[0] if entry["params"] else ""
+    names = [text.partition("=")[0] for text in entry["params"]]
+    first = names[0] if names and "input" not in names else ""
 
     def plain(value: Any) -> Any:
         match value:
@@ -274,7 +278,7 @@ def comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
             case _:
                 return value
 
-    params = [] if operator else [first and "input", *_plain(entry["params"])[1:]]
+    params = [] if operator else ["input" if names else "", *_plain(entry["params"])[1:]]
     return {**plain({key: value for key, value in entry.items() if key != "params"}), "params": params}
 
 

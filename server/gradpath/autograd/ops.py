@@ -68,7 +68,7 @@ _EMPTY: Final[Mapping[str, frozenset[str]]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a signature; one of kind "varargs" takes the positional arguments left over, or its own keyword."""
+    """A parameter of a signature; one of kind "varargs" takes the rest of the positional arguments."""
 
     name: str
     kind: Literal["positional", "keyword", "varargs"]

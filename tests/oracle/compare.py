@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -63,18 +64,37 @@ def analyser(with_reports: bool = True) -> Analyse:
     check: Any = importlib.import_module("gradpath.check")
     document: Any = importlib.import_module("gradpath.source.document")
 
+    complaints = _Complaints()
+    logging.getLogger("gradpath").addHandler(complaints)
+    logging.getLogger("gradpath").propagate = False
+
     def analyse(text: str) -> Verdict:
         start = time.perf_counter()
+        complaints.texts.clear()
         try:
             source = document.Document("program.py", text)
             found = check.first_fault(source)
             reports = tuple(map(_report, check.check(source).diagnostics)) if with_reports else ()
         except Exception as error:  # noqa: BLE001 - a crash is a result here
             return Verdict(crash=f"{type(error).__name__}: {error}".split("\n")[0])
+        if complaints.texts:
+            return Verdict(crash=complaints.texts[0])
         fault = Fault(found.kind, found.line) if found is not None else None
         return Verdict(fault, reports, "", time.perf_counter() - start)
 
     return analyse
+
+
+class _Complaints(logging.Handler):
+    """Collects what gradpath logs as an error: it answers in spite of it, but something went wrong inside."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self.texts.append(f"{type(error).__name__}: {error}" if error else record.getMessage())
 
 
 def _report(diagnostic: Any) -> Report:

@@ -458,7 +458,7 @@ class Draft:
         """Whether the row may stand at this depth: no towers of blocks, no classes in loops, no `break` outside."""
         if self.depth > 2 and "\n" in row.text:
             return False
-        if self.depth > 0 and row.family in ("define", "custom", "class", "netclass"):
+        if self.depth > 0 and row.family in ("define", "custom", "class", "netclass", "object"):
             return False
         return bool(self.state.loops or not LEAVES.search(row.text) or LOOPS.search(row.text))
 

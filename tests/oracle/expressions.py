@@ -315,7 +315,6 @@ _MATRICES = merged(
 0.6| F.linear({M:raw}, {M:raw}, {V:raw})
 0.4| torch.outer({V:raw}, {V:raw})
 0.4| torch.einsum("ij,jk->ik", {M:raw}, {M:raw})
-0.3| {M}.bmm({M}) if False else {M}
 0.3| torch.bmm({M}[None], {M}[None])[0]
 0.2| torch.cdist({M:raw}, {M:raw})
 0.2| F.scaled_dot_product_attention({M}[None], {M}[None], {M}[None])[0]

@@ -21,18 +21,20 @@ from oracle.vocabulary import SHARES, VOCABULARY
 
 MODES = ("guided", "unguided", "uncertain")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
-EXTRA_IMPORTS = ("collections", "contextlib", "copy", "dataclasses", "functools", "os", "random", "sys", "types")
+EXTRA_IMPORTS = (
+    *("collections", "contextlib", "copy", "dataclasses", "enum", "functools", "itertools"),
+    *("os", "random", "sys", "types", "typing"),
+)
 LONGEST = 60
 
+HEAVY = ("define", "class", "object", "netclass", "model", "optimizer", "idiom", "practice", "pythonic")
 STYLES: tuple[dict[str, float], ...] = (
     {},
-    dict.fromkeys(
-        ("define", "class", "netclass", "model", "optimizer", "idiom", "container", "number", "create"), 0.15
-    ),
-    dict.fromkeys(("define", "class", "netclass", "model", "optimizer", "idiom", "handler", "slip"), 0.1)
+    dict.fromkeys((*HEAVY, "container", "number", "create"), 0.15),
+    dict.fromkeys((*HEAVY, "handler", "slip"), 0.1)
     | dict.fromkeys(("mode", "loop", "setitem", "hidden", "inplace"), 1.5),
-    dict.fromkeys(("idiom", "model", "optimizer", "netclass"), 3.0),
-    dict.fromkeys(("define", "class", "container", "branch", "loop", "flow", "made"), 3.0),
+    dict.fromkeys(("idiom", "practice", "model", "optimizer", "netclass"), 3.0),
+    dict.fromkeys(("define", "class", "object", "pythonic", "container", "branch", "loop", "flow", "made"), 3.0),
 )
 """What programs are made of: of everything, dense tensor code (twice), training code, code rich in Python."""
 

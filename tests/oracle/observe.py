@@ -59,7 +59,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 )
 """Kind and the words of PyTorch's message that mark it; the first match names the exception."""
 
-PLAIN = ("'NoneType'", "object has no attribute 'backward'")
+PLAIN = ("NoneType", "object has no attribute 'backward'")
 """A gradient that is None, a loss that is a number: Python raises, and the class of the exception names the kind."""
 
 

@@ -40,7 +40,7 @@ def _all(family: str, texts: Sequence[str], shapes: str) -> tuple[Template, ...]
         weight = 1.0
         if match := WEIGHT.match(text):
             weight, text = float(match.group(1)), text[match.end() :]
-        if re.search(r"\{T\b|\bT\b(?= )|\{size\}", text):
+        if re.search(r"\{T\b|\bT\b(?= )|\{s(?:ize|hape)\}", text):
             out += [Template(family, weight / len(shapes), _shaped(text, shape)) for shape in shapes]
         else:
             out.append(Template(family, weight, text))
@@ -48,7 +48,8 @@ def _all(family: str, texts: Sequence[str], shapes: str) -> tuple[Template, ...]
 
 
 def _shaped(text: str, shape: str) -> str:
-    """Let T be `shape`; `{size}` is then the text of that shape."""
+    """Let T be `shape`; `{size}` and `{shape}` are then the text of that shape, bare and as a tuple."""
     text = re.sub(r"\{T\b", "{" + shape, text)
     text = re.sub(r"(?m)^(\s*@(?:call|name)) T ", rf"\1 {shape} ", text)
+    text = text.replace("{shape}", {"S": "()", "V": "(3,)", "M": "(3, 3)"}[shape])
     return text.replace("{size}", {"S": "()", "V": "3", "M": "3, 3"}[shape])

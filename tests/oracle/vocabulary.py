@@ -8,8 +8,12 @@ from oracle.containers import CONTAINERS
 from oracle.definitions import DEFINITIONS
 from oracle.draft import Vocabulary
 from oracle.expressions import EXPRESSIONS
+from oracle.operations import OPERATIONS
+from oracle.practice import PRACTICE
+from oracle.pythonic import OBJECTS, PYTHONIC
 from oracle.simple import SIMPLE
 from oracle.slips import CLASHES, SLIPS
+from oracle.tables import merged
 from oracle.training import TRAINING
 from oracle.undecided import MAYBE
 from oracle.words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
@@ -28,25 +32,40 @@ SHARES: dict[str, float] = {
     "mode": 4,
     "branch": 4,
     "loop": 5,
-    "flow": 1.5,
+    "flow": 4,
     "handler": 1.5,
     "container": 5,
     "slip": 2.5,
     "clash": 4,
-    "define": 3.5,
+    "define": 6,
     "custom": 0.7,
     "made": 7,
-    "class": 1.5,
+    "class": 2.5,
     "netclass": 2.5,
     "model": 2.5,
     "optimizer": 6,
-    "idiom": 9,
+    "idiom": 8,
+    "practice": 5,
+    "pythonic": 5,
+    "object": 2.5,
 }
 """The share of each family among the statements of an average program, in parts of their sum."""
 
 VOCABULARY = Vocabulary(
-    expressions={**EXPRESSIONS, "maybe": MAYBE},
-    statements=(*SIMPLE, *COMPOUND, *CONTAINERS, *SLIPS, *CLASHES, *DEFINITIONS, *CLASSES, *TRAINING),
+    expressions={**merged(EXPRESSIONS, OPERATIONS), "maybe": MAYBE},
+    statements=(
+        *SIMPLE,
+        *COMPOUND,
+        *CONTAINERS,
+        *SLIPS,
+        *CLASHES,
+        *DEFINITIONS,
+        *CLASSES,
+        *OBJECTS,
+        *PYTHONIC,
+        *TRAINING,
+        *PRACTICE,
+    ),
     literals=LITERALS,
     names=NAMES,
     fallback=FALLBACK,

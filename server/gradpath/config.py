@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradpath.diagnostic import Level
 
@@ -15,10 +18,29 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+OFF = "off"
+"""The level of a rule that does not report."""
+
+ASSUMPTIONS = ("differentiable", "pure", "backward")
+"""What may be assumed of calls: that gradients flow through, that nothing changes, that they are a `backward()`."""
+
+_FILES = ("gradpath.toml", "pyproject.toml")
+_KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume")
+_LEVELS = (OFF, *(level.value for level in Level))
+
 
 @dataclass(frozen=True)
 class Config:
-    """What a project asks of gradpath; the empty configuration is the default."""
+    """What a project asks of gradpath; the empty configuration is the default.
+
+    `select` and `ignore` hold rule ids and families; nothing selected means all. `levels` maps rule ids to `off` or a
+    level's name, `per_file_ignores` patterns to rule ids and families, `assume` one of `ASSUMPTIONS` to dotted names of
+    calls. Patterns are those of `.gitignore`, relative to `root`, the folder of the configuration file; without a root
+    they match anywhere in a path. `python` is the interpreter whose libraries the project uses.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -27,45 +49,182 @@ class Config:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     python: str | None = None
     assume: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    root: str = ""
 
 
-def find_config(start: Path) -> tuple[Config, tuple[str, ...]]:
-    """The nearest configuration at or above `start`, with complaints of one line each."""
-    folder = start if start.is_dir() else start.parent
+def find_config(start: Path, names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]]:
+    """The nearest configuration at or above a file or folder, and complaints of one line each, which name the file.
+
+    A `pyproject.toml` without the table `tool.gradpath` is passed over. For `names` see `config_from`.
+    """
+    folder = Path(os.path.abspath(start))
     for parent in (folder, *folder.parents):
-        for name in ("gradpath.toml", "pyproject.toml"):
+        for name in _FILES:
             file = parent / name
             if file.is_file():
-                try:
-                    data: Mapping[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-                except (OSError, ValueError) as error:
-                    return Config(), (f"{file}: {error}",)
-                if name == "pyproject.toml":
-                    data = data.get("tool", {}).get("gradpath", {})
-                return config_from(data)
+                found = read_config(file, names)
+                if found is not None:
+                    return found
     return Config(), ()
 
 
-def config_from(data: Mapping[str, Any]) -> tuple[Config, tuple[str, ...]]:
-    """A configuration from its table, with complaints of one line each; what is right still holds."""
-    return Config(
-        select=tuple(data.get("select", ())),
-        ignore=tuple(data.get("ignore", ())),
-        levels=dict(data.get("levels", {})),
-        exclude=tuple(data.get("exclude", ())),
-        per_file_ignores={key: tuple(value) for key, value in data.get("per-file-ignores", {}).items()},
-        python=data.get("python"),
-        assume={key: tuple(value) for key, value in data.get("assume", {}).items()},
-    ), ()
+def read_config(file: Path, names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]] | None:
+    """The configuration in a file, and complaints which name it; None where the file says nothing about gradpath."""
+    try:
+        data: object = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        return Config(), (f"{file}: {error.strerror or type(error).__name__}",)
+    except UnicodeDecodeError:
+        return Config(), (f"{file}: not UTF-8 text",)
+    except (ValueError, RecursionError) as error:
+        return Config(), (f"{file}: not valid TOML: {' '.join(str(error).split())}",)
+    nested = file.name == "pyproject.toml" or (isinstance(data, Mapping) and "tool" in data)
+    for key in ("tool", "gradpath") if nested else ():
+        if not isinstance(data, Mapping) or key not in data:
+            return None
+        data = data[key]
+    if not isinstance(data, Mapping):
+        return Config(), (f"{file}: `tool.gradpath` must be a table",)
+    config, complaints = config_from(data, names)
+    root = os.path.dirname(os.path.abspath(file))
+    return replace(config, root=root), tuple(f"{file}: {complaint}" for complaint in complaints)
+
+
+def config_from(data: Mapping[str, Any], names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]]:
+    """A configuration from its table, and complaints of one line each: what is right still holds.
+
+    `names` are the ids of all rules and families; where given, other names draw a complaint and are left out.
+    """
+    reader = _Reader(names)
+    for key in data:
+        if key not in _KEYS:
+            reader.complaints.append(f"unknown key `{key}`{_nearest(str(key), _KEYS)}")
+    config = Config(
+        select=tuple(reader.rules(data, "select")),
+        ignore=tuple(reader.rules(data, "ignore")),
+        levels=dict(reader.levels(data)),
+        exclude=tuple(reader.strings(data.get("exclude", ()), "exclude")),
+        per_file_ignores={
+            pattern: tuple(reader.rules(ignores, pattern, "per-file-ignores."))
+            for ignores in [reader.table(data, "per-file-ignores")]
+            for pattern in ignores
+        },
+        python=reader.string(data, "python"),
+        assume=dict(reader.assumptions(data)),
+    )
+    return config, tuple(reader.complaints)
 
 
 def level_of(config: Config, rule: str, default: Level) -> Level | None:
-    """The level a rule reports at, or None where it is off."""
+    """The level a rule reports at, None where it is off."""
     word = config.levels.get(rule)
-    return default if word is None else None if word == "off" else Level(word)
+    if word is None:
+        return default
+    return None if word == OFF else Level(word)
 
 
 def is_selected(config: Config, rule: str, family: str, path: str = "") -> bool:
-    """Whether a rule reports in the file `path`."""
-    names = {rule, family}
-    return (not config.select or not names.isdisjoint(config.select)) and names.isdisjoint(config.ignore)
+    """Whether a rule may report in the file `path`.
+
+    A rule's own id outweighs its family; where both lists name the same, `ignore` wins.
+    """
+    if rule in config.ignore:
+        return False
+    if rule not in config.select:
+        if family in config.ignore:
+            return False
+        if config.select and family not in config.select:
+            return False
+    return not any(
+        (rule in ignored or family in ignored) and _matches(pattern, path, config.root)
+        for pattern, ignored in config.per_file_ignores.items()
+    )
+
+
+def is_excluded(config: Config, path: str) -> bool:
+    """Whether the configuration leaves a file out of the walk through a folder."""
+    return any(_matches(pattern, path, config.root) for pattern in config.exclude)
+
+
+def _matches(pattern: str, path: str, root: str) -> bool:
+    spec = _spec(pattern)
+    if root:
+        inside = os.path.relpath(os.path.abspath(path), root) if _same_drive(path, root) else ".."
+        if not inside.startswith(".."):
+            return spec.match_file(inside.replace(os.sep, "/"))
+    parts = path.replace(os.sep, "/").strip("/").split("/")
+    return any(spec.match_file("/".join(parts[index:])) for index in range(len(parts)))
+
+
+def _same_drive(path: str, root: str) -> bool:
+    return os.path.splitdrive(os.path.abspath(path))[0] == os.path.splitdrive(root)[0]
+
+
+@lru_cache(maxsize=256)
+def _spec(pattern: str) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines([pattern])
+
+
+def _nearest(word: str, known: Collection[str]) -> str:
+    near = get_close_matches(word.lower().replace("_", "-"), list(known), n=1, cutoff=0.5)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+class _Reader:
+    """Takes what is right from the tables of a configuration, and complains about the rest."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        self.complaints: list[str] = []
+
+    def strings(self, values: object, shown: str) -> Iterator[str]:
+        if not isinstance(values, list | tuple):
+            self.complaints.append(f"`{shown}` must be a list of strings")
+            return
+        for value in values:
+            if isinstance(value, str):
+                yield value
+            else:
+                self.complaints.append(f"`{shown}` must hold strings, not `{value}`")
+
+    def rules(self, data: Mapping[str, Any], key: str, within: str = "") -> Iterator[str]:
+        shown = f"{within}{key}"
+        for name in self.strings(data.get(key, ()), shown):
+            if not self.names or name in self.names:
+                yield name
+            else:
+                self.complaints.append(f"`{shown}`: unknown rule or family `{name}`{_nearest(name, self.names)}")
+
+    def table(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = data.get(key, {})
+        if isinstance(value, Mapping):
+            return value
+        self.complaints.append(f"`{key}` must be a table")
+        return {}
+
+    def string(self, data: Mapping[str, Any], key: str) -> str | None:
+        value = data.get(key)
+        if value is None or isinstance(value, str):
+            return value or None
+        self.complaints.append(f"`{key}` must be a string, not `{value}`")
+        return None
+
+    def levels(self, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        for rule, level in self.table(data, "levels").items():
+            if self.names and rule not in self.names:
+                self.complaints.append(f"`levels`: unknown rule `{rule}`{_nearest(rule, self.names)}")
+            elif not isinstance(level, str) or level not in _LEVELS:
+                nearest = _nearest(str(level), _LEVELS) or f"; a level is one of {', '.join(_LEVELS)}"
+                self.complaints.append(f"`levels.{rule}`: unknown level `{level}`{nearest}")
+            else:
+                yield rule, level
+
+    def assumptions(self, data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for kind, calls in self.table(data, "assume").items():
+            if kind in ASSUMPTIONS:
+                yield kind, tuple(self.strings(calls, f"assume.{kind}"))
+            else:
+                nearest = _nearest(kind, ASSUMPTIONS) or f"; it may be one of {', '.join(ASSUMPTIONS)}"
+                self.complaints.append(f"`assume`: unknown key `{kind}`{nearest}")

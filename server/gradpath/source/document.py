@@ -93,9 +93,13 @@ class Document:
     def position(self, offset: int) -> Position:
         """The position of an index into `text`, clamped; inside a line ending it is the end of that line."""
         offset = min(max(offset, 0), len(self.text))
-        number = bisect_right(self._starts, offset)
+        number = self.line_at(offset)
         start, end = self._bounds(number)
         return Position(number, min(offset, end) - start + 1)
+
+    def range_between(self, start: int, end: int) -> Range:
+        """The range between two indices into `text`."""
+        return Range(self.position(start), self.position(end))
 
     def slice(self, range: Range) -> str:
         """The text of a range."""
@@ -105,6 +109,10 @@ class Document:
     def line_starts(self) -> Sequence[int]:
         """The offset at which each line begins; line 1 has index 0."""
         return self._starts
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds an index into `text`."""
+        return bisect_right(self._starts, offset)
 
     def offset_of_line(self, number: int) -> int:
         """The offset at which a line begins; the end of the text for a line behind the last."""

@@ -228,8 +228,11 @@ def _apply(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Va
 def _register_buffer(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     name = arguments.get(0, "name", None)
     if isinstance(name, str):
-        module.attributes[name] = arguments.get(1, "tensor", None)
+        value = arguments.get(1, "tensor", None)
+        module.attributes[name] = value
         module.buffers.add(name)
+        if isinstance(value, TensorValue):
+            machine.note_binding(name, machine.library.bound(machine, name, value))
     return None
 
 

@@ -2,131 +2,144 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.autograd.tensor import Node, Tensor
-from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Failed, Site, Trace, iterations_between
-from gradpath.rules import edits
+from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import Trace
+from gradpath.rules.carrying import Case, case_of
+from gradpath.rules.carrying_fixes import fixes_for, taken_alone
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import binding, bound_expression, crossing, failures, iteration_words
+from gradpath.rules.stories import failures, following, occasion, operation, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Second calls in a later iteration of a loop that both calls share."""
     for failure, error in failures(trace, FaultKind.TWICE):
-        earlier = error.earlier.site if error.earlier is not None else None
-        if not isinstance(earlier, Site):
-            continue
-        loop = iterations_between(earlier.loops, failure.site.loops)
-        if loop is not None:
-            yield _report(trace, source, failure, error, earlier, trace.loops[loop])
+        case = case_of(trace, source, failure, error)
+        if case is not None:
+            yield _report(case)
 
 
-def _report(
-    trace: Trace, source: Source, failure: Failed, error: AutogradError, earlier: Site, loop: ast.AST
-) -> Report:
-    node = error.node
-    assert node is not None
-    roots = error.call.roots if error.call is not None else ()
-    edge = crossing(roots, node, earlier)
-    carried = _carried(edge[1]) if edge is not None else _carried(node)
-    bound = binding(trace, carried) if carried is not None else None
-    name = bound_expression(source, bound) if bound is not None else (carried.label if carried is not None else "")
-    before_loop = _built_before(node if edge is None else edge[1], failure.site, loop)
-    steps = _steps(edge, node, earlier, failure.site, name, before_loop)
-    call = source.short(failure.site)
-    if not name:
-        headline = f"`{call}` goes back into the graph of an earlier iteration, which is freed"
-    elif before_loop:
-        headline = f"`{name}` is computed once before the loop, and its graph is freed by the first `{call}`"
-    else:
-        headline = f"`{name}` carries the graph of the previous iteration into this one"
-    fixes = tuple(_fixes(trace, source, failure, edge, carried, name, loop, before_loop))
+def _report(case: Case) -> Report:
+    fixes = tuple(fixes_for(case))
     return Report(
         RULE.id,
-        failure.site,
-        headline,
-        steps,
-        raised_at=failure.site,
+        case.again,
+        _headline(case),
+        tuple(_steps(case)),
+        raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(name, before_loop, loop),
-        alternatives=(
-            "not a way out: retain_graph=True makes every iteration slower than the one before, "
-            "and fails once the optimizer has stepped",
-        ),
+        help=_help(case),
+        alternatives=tuple(_alternatives(case)),
         fixes=fixes,
     )
 
 
-def _carried(node: Node) -> Tensor | None:
-    return next((tensor for tensor in node.outputs if tensor.label), node.outputs[0] if node.outputs else None)
+def _what(case: Case) -> str:
+    return f"`{case.name}`" if case.name and len(case.name) <= 40 else operation(case.source, case.first)
 
 
-def _built_before(node: Node, later: Site, loop: ast.AST) -> bool:
-    return isinstance(node.site, Site) and len(node.site.loops) < len(later.loops)
+def _headline(case: Case) -> str:
+    call = case.source.short(case.again)
+    if case.from_outside and case.all_from_outside:
+        return f"each `{call}` goes back through the graph of {_what(case)}, which the first of them has freed"
+    if case.from_outside:
+        return f"{_what(case)} is computed once, before the loop, and the first `{call}` frees its graph"
+    if not case.carried:
+        return f"`{call}` goes back into the graph of an earlier iteration, which is freed"
+    container = case.container
+    if container is not None:
+        kept = case.source.short(case.carried[0].use, container)
+        return f"`{kept}` still holds results of an earlier iteration, whose graph is freed"
+    if not case.name:
+        return f"`{_use(case)}` still holds a result of an earlier iteration, whose graph is freed"
+    carried = case.carried[0]
+    if carried.old:
+        return f"`{_use(case)}` still holds {_what(case)} of the previous iteration, whose graph is freed"
+    if carried.cached:
+        return f"{_what(case)} is kept from {_when_made(case)}, and the first `{call}` frees its graph"
+    return f"{_what(case)} carries the graph of the previous iteration into this one"
 
 
-def _steps(
-    edge: tuple[Node, Node] | None, node: Node, earlier: Site, later: Site, name: str, before_loop: bool
-) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    origin = node if edge is None else edge[1]
-    if isinstance(origin.site, Site):
-        what = f"`{name}`" if name else "this graph"
-        when = "once, before the loop" if before_loop else iteration_words(origin.site)
-        steps.append(Step(origin.site, f"builds {what} {when}".rstrip()))
-    steps.append(Step(earlier, f"{iteration_words(earlier)}, frees its graph"))
-    if edge is not None and isinstance(edge[0].site, Site):
-        steps.append(Step(edge[0].site, "in the next iteration, uses it again"))
-    steps.append(Step(later, f"{iteration_words(later)}, needs the freed graph"))
-    return tuple(steps)
+def _use(case: Case) -> str:
+    return case.source.short(case.carried[0].use)
 
 
-def _help(name: str, before_loop: bool, loop: ast.AST) -> str:
-    line = getattr(loop, "lineno", 0)
-    if before_loop:
-        what = f"`{name}`" if name else "it"
-        return f"compute {what} inside the loop on line {line}, so that each iteration has a graph of its own"
-    if not name:
+def _when_made(case: Case) -> str:
+    made = case.made
+    return occasion(case.trace, made, case.again).removeprefix("in ") if made is not None else "an earlier iteration"
+
+
+def _steps(case: Case) -> Iterator[Step]:
+    made = case.made
+    if made is not None:
+        if case.from_outside:
+            yield Step(made, f"the graph of {_what(case)} is built, once")
+        else:
+            yield Step(made, with_time(occasion(case.trace, made, case.again), f"builds {_what(case)}"))
+    yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees its graph"))
+    if case.carried:
+        use = case.carried[0].use
+        when = "" if case.all_from_outside else following(case.trace, use, case.before)
+        if use.node is not case.again.node and not case.all_from_outside:
+            yield Step(use, with_time(when, "uses it again"))
+    yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
+
+
+def _help(case: Case) -> str:
+    line = case.loop.lineno
+    if case.from_outside and case.all_from_outside:
+        return f"call backward once, on the sum of the losses, instead of the loop on line {line}"
+    taken = taken_alone(case)
+    if taken is not None:
+        value = case.source.text(case.carried[0].use, taken)
+        line = case.carried[0].use.line
+        return f"this loop trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+    if case.from_outside:
+        where = f"inside the loop on line {line}"
+        if (
+            case.carried
+            and case.carried[0].bound is not None
+            and case.carried[0].bound.site.caller is not case.again.caller
+        ):
+            where = f"where line {case.carried[0].use.line} uses it"
+        return f"compute {_what(case)} {where}: each iteration then has a graph of its own"
+    if case.container is not None:
+        kept = case.source.short(case.carried[0].use, case.container)
+        return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
+    if not case.carried or not case.name:
         return "start each iteration from values alone: detach what is carried over"
-    return f"start each iteration from the value alone: `{name} = {name}.detach()` at the top of the loop on line {line}"
+    carried = case.carried[0]
+    if carried.cached:
+        return f"compute {_what(case)} anew in each iteration; or keep it detached, if it is not to be trained"
+    if carried.old:
+        return f"start each iteration of the loop on line {line} without the losses of the one before"
+    return f"start each iteration from the value alone: {_detached(case)}"
 
 
-def _fixes(
-    trace: Trace,
-    source: Source,
-    failure: Failed,
-    edge: tuple[Node, Node] | None,
-    carried: Tensor | None,
-    name: str,
-    loop: ast.AST,
-    before_loop: bool,
-) -> Iterator[Fix]:
-    if edge is None or carried is None or before_loop or not name:
-        return
-    use = edge[0].site
-    if not isinstance(use, Site):
-        return
-    document = source.document(use)
-    argument = _argument(source, use, name)
-    if argument is not None:
-        title = f"Detach `{name}` where this iteration uses it"
-        yield Fix(title, Safety.SAFE, edits.append(document, argument, ".detach()"), preferred=True)
+def _detached(case: Case) -> str:
+    carried = case.carried[0]
+    held = carried.held
+    name = carried.name
+    line = carried.use.line
+    if held is None:
+        return f"`{name} = {name}.detach()` before line {line}"
+    if held.kind == "tuple":
+        return f"`{name} = tuple(each.detach() for each in {name})` before line {line}"
+    return f"detach the tensors in `{name}` before line {line}"
 
 
-def _argument(source: Source, use: Site, name: str) -> ast.expr | None:
-    """The only place in the using expression that reads `name`."""
-    found = [
-        node
-        for node in ast.walk(use.node)
-        if isinstance(node, (ast.Name, ast.Attribute))
-        and isinstance(node.ctx, ast.Load)
-        and source.text(use, node) == name
-    ]
-    return found[0] if len(found) == 1 else None
+def _alternatives(case: Case) -> Iterator[str]:
+    if case.from_outside and not case.all_from_outside:
+        yield f"if it shall not be trained, compute {_what(case)} under torch.no_grad()"
+    if case.all_from_outside:
+        yield "keep the graph with retain_graph=True on every call but the last (costs memory until then)"
+    else:
+        yield (
+            "not a way out: retain_graph=True makes every iteration slower than the one before, "
+            "and fails once the optimizer has stepped"
+        )
 
 
 RULE = Rule(

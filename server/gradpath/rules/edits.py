@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradpath.diagnostic import Edit, Position, Range
 from gradpath.source.document import Document
@@ -55,6 +56,11 @@ def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
     )
 
 
+def flat(document: Document, node: ast.AST) -> str:
+    """The source of a node on one line."""
+    return " ".join(document.slice(document.range_of(node)).split())
+
+
 def replace(document: Document, node: ast.AST, text: str) -> Edit:
     """The source of `node` replaced by `text`."""
     return Edit(document.path, document.range_of(node), text)
@@ -69,38 +75,140 @@ def drop_method(document: Document, call: ast.Call) -> Edit | None:
     return Edit(document.path, Range(start, document.range_of(call).end), "")
 
 
-def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
-    """A statement that stands alone on its lines goes, its line ending and comment included."""
+def drop_keyword(document: Document, call: ast.Call, name: str) -> Edit | None:
+    """The argument `name=...` of a call goes, with the comma that it no longer needs."""
+    keyword = next((each for each in call.keywords if each.arg == name), None)
+    if keyword is None:
+        return None
+    text = document.text
+    place = document.range_of(keyword)
+    start, end = document.offset(place.start), document.offset(place.end)
+    comma = len(text[:start].rstrip()) - 1
+    if text[comma] == ",":
+        return Edit(document.path, Range(document.position(comma), place.end), "")
+    rest = re.match(r"\s*,\s*", text[end:])
+    return Edit(document.path, Range(place.start, document.position(end + (rest.end() if rest else 0))), "")
+
+
+def drop_attribute(document: Document, node: ast.Attribute) -> Edit:
+    """`x.data` becomes `x`."""
+    start = _behind_parentheses(document, document.range_of(node.value).end, document.range_of(node).end)
+    return Edit(document.path, Range(start, document.range_of(node).end), "")
+
+
+def unwrap_call(document: Document, call: ast.Call) -> Edit | None:
+    """`float(x)` becomes `x`: the call is replaced by its only positional argument."""
+    if len(call.args) != 1 or isinstance(call.args[0], (ast.Starred, ast.GeneratorExp)):
+        return None
+    text = document.slice(document.range_of(call.args[0]))
+    atom = isinstance(call.args[0], ATOMS)
+    return replace(document, call, text if atom else f"({text})")
+
+
+ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict)
+"""Expressions that need no parentheses anywhere."""
+
+
+def stands_alone(document: Document, statement: ast.stmt) -> bool:
+    """Whether a statement has its lines to itself, a comment behind it aside."""
     place = document.range_of(statement)
     first, last = document.line(place.start.line), document.line(place.end.line)
     rest = last[place.end.column - 1 :].strip()
-    if first[: place.start.column - 1].strip() or (rest and not rest.startswith("#")):
-        return None
+    return not first[: place.start.column - 1].strip() and (not rest or rest.startswith("#"))
+
+
+def lines_of(document: Document, statement: ast.stmt) -> Range:
+    """The whole lines of a statement, the last line ending included where there is one."""
+    place = document.range_of(statement)
     start = Position(place.start.line, 1)
     if place.end.line < document.line_count:
-        return Edit(document.path, Range(start, Position(place.end.line + 1, 1)), "")
-    return Edit(document.path, Range(start, Position(place.end.line, len(last) + 1)), "")
+        return Range(start, Position(place.end.line + 1, 1))
+    return Range(start, Position(place.end.line, len(document.line(place.end.line)) + 1))
 
 
-def insert_before(document: Document, statement: ast.stmt, line: str) -> Edit | None:
-    """A new line of code above a statement that begins its line, in its indentation."""
+def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
+    """A statement that stands alone on its lines goes, its line ending and comment included."""
+    if not stands_alone(document, statement):
+        return None
+    return Edit(document.path, lines_of(document, statement), "")
+
+
+def insert_before(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
+    """New lines of code above a statement that begins its line, in its indentation."""
     place = document.range_of(statement).start
+    decorators = getattr(statement, "decorator_list", None)
+    if decorators:
+        place = Position(document.range_of(decorators[0]).start.line, place.column)
     indent = document.line(place.line)[: place.column - 1]
     if indent.strip():
         return None
     start = Position(place.line, 1)
-    return Edit(document.path, Range(start, start), f"{indent}{line}{newline(document)}")
+    end = newline(document)
+    return Edit(document.path, Range(start, start), "".join(f"{indent}{line}{end}" for line in lines))
 
 
-def insert_after(document: Document, statement: ast.stmt, line: str) -> Edit | None:
-    """A new line of code below a simple statement that has its lines to itself."""
+def insert_after(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
+    """New lines of code below a simple statement that has its lines to itself."""
+    if not stands_alone(document, statement):
+        return None
     place = document.range_of(statement)
     indent = document.line(place.start.line)[: place.start.column - 1]
-    rest = document.line(place.end.line)[place.end.column - 1 :].strip()
-    if indent.strip() or (rest and not rest.startswith("#")):
-        return None
     end = Position(place.end.line, len(document.line(place.end.line)) + 1)
-    return Edit(document.path, Range(end, end), f"{newline(document)}{indent}{line}")
+    text = "".join(f"{newline(document)}{indent}{line}" for line in lines)
+    return Edit(document.path, Range(end, end), text)
+
+
+def wrap(document: Document, statement: ast.stmt, header: str) -> Edit | None:
+    """A statement that stands alone moves into a block of its own under `header`."""
+    if not stands_alone(document, statement) or _has_long_text(statement):
+        return None
+    place = lines_of(document, statement)
+    indent = document.line(place.start.line)[: document.range_of(statement).start.column - 1]
+    unit = indent_unit(document)
+    lines = document.slice(place).splitlines(keepends=True)
+    moved = "".join(unit + line if line.strip() else line for line in lines)
+    return Edit(document.path, place, f"{indent}{header}{newline(document)}{moved}")
+
+
+def unwrap_block(document: Document, block: ast.With | ast.AsyncWith) -> Edit | None:
+    """A `with` goes, and what stood in it moves out by one level."""
+    first = block.body[0]
+    if not stands_alone(document, block) or _has_long_text(block) or first.lineno == block.lineno:
+        return None
+    outer = document.range_of(block).start.column - 1
+    inner = document.range_of(first).start.column - 1
+    place = lines_of(document, block)
+    start = document.offset(Position(first.lineno, 1))
+    lines = document.text[start : document.offset(place.end)].splitlines(keepends=True)
+    if any(line.strip() and line[outer:inner].strip() for line in lines):
+        return None
+    moved = "".join(line[:outer] + line[inner:] if line.strip() else line for line in lines)
+    return Edit(document.path, place, moved)
+
+
+def _has_long_text(node: ast.AST) -> bool:
+    """Whether a string over several lines is inside, whose text indentation would change."""
+    return any(
+        isinstance(each, (ast.Constant, ast.JoinedStr)) and each.end_lineno != each.lineno for each in ast.walk(node)
+    )
+
+
+def indent_unit(document: Document) -> str:
+    """One level of the document's indentation: that of the first block that is indented."""
+    before = ""
+    for number in range(1, document.line_count + 1):
+        line = document.line(number)
+        if not line.strip():
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        if before.rstrip().endswith(":") and indent.startswith(_indent(before)) and len(indent) > len(_indent(before)):
+            return indent[len(_indent(before)) :]
+        before = line
+    return "    "
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def newline(document: Document) -> str:

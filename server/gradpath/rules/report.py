@@ -23,9 +23,9 @@ class Step:
 class Report:
     """A fault on one path.
 
-    `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises, None
-    where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths pass
-    `at` and `raised_at`.
+    `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
+    None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
+    pass `at` and `raised_at`.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""Questions that several rules ask of a trace: which tensor crosses an iteration, what a value is called, who shares."""
+"""What rules tell a story with: what a value is called, when something happened, which call it belongs to."""
 
 from __future__ import annotations
 
@@ -6,8 +6,20 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
-from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.trace import Bound, Failed, Site, Stepped, Trace, iterations_between
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Cleared,
+    Event,
+    Failed,
+    Held,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
 
 
@@ -18,93 +30,72 @@ def failures(trace: Trace, *kinds: FaultKind) -> Iterator[tuple[Failed, Autograd
             yield failure, failure.error
 
 
-def name_of(source: Source, tensor: Tensor) -> str:
-    """What a person calls this tensor: the name bound to it last, else the expression that made it."""
-    if tensor.label:
-        return tensor.label
-    if isinstance(tensor.origin, Site):
-        return source.short(tensor.origin)
-    return "the tensor"
+# Names
 
 
-def binding(trace: Trace, tensor: Tensor) -> Bound | None:
-    """The last time that `tensor` itself was given a name."""
-    found: Bound | None = None
-    for event in trace.events:
-        if isinstance(event, Bound) and event.value is tensor:
-            found = event
-    return found
-
-
-def bound_expression(source: Source, bound: Bound) -> str:
-    """The target of a binding as the program writes it (`h`, `self.h`, `state["h"]`)."""
+def target_of(source: Source, bound: Bound) -> str:
+    """The target of a binding as the program writes it (`h`, `self.h`)."""
     node = bound.site.node
-    if isinstance(node, (ast.Attribute, ast.Subscript, ast.Name)):
-        return source.text(bound.site)
+    if isinstance(node, ast.AugAssign):
+        node = node.target
+    if isinstance(node, ast.Attribute) and node.attr == bound.name:
+        return source.text(bound.site, node)
     return bound.name
 
 
-def crossing(roots: tuple[Tensor, ...], target: Node, earlier: Site) -> tuple[Node, Node] | None:
-    """The edge by which a backward from `roots` reaches back over an iteration on its way to `target`.
-
-    Gives (the node of this iteration, the node from before); None where no edge crosses.
-    """
-    todo: list[Node] = [root.node for root in roots if root.node is not None]
-    seen: set[Node] = set()
-    while todo:
-        node = todo.pop(0)
-        if node in seen:
-            continue
-        seen.add(node)
-        for edge in node.edges:
-            if not leads_to(edge, target):
-                continue
-            if isinstance(node.site, Site) and isinstance(edge.site, Site) and edge.number <= _last_before(earlier, node, edge):
-                return node, edge
-            todo.append(edge)
-    return None
+def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
+    """The times that `tensor` itself, or a container with it, was given a name; the earliest first."""
+    return [event for event in trace.events if isinstance(event, Bound) and holds(event, tensor)]
 
 
-def _last_before(earlier: Site, node: Node, edge: Node) -> int:
-    """The edge's own number where it was built in another iteration than the node, else below it."""
-    assert isinstance(node.site, Site) and isinstance(edge.site, Site)
-    crosses = iterations_between(edge.site.loops, node.site.loops) is not None
-    shorter = len(edge.site.loops) < len(node.site.loops)
-    return edge.number if crosses or shorter else edge.number - 1
+def holds(bound: Bound, tensor: Tensor) -> bool:
+    """Whether a binding is to `tensor` or to a container with it."""
+    value = bound.value
+    return value is tensor or (isinstance(value, Held) and any(each is tensor for each in value.tensors))
 
 
-def leads_to(start: Node, target: Node) -> bool:
-    """Whether `target` can be reached from `start`."""
-    todo, seen = [start], set()
-    while todo:
-        node = todo.pop()
-        if node is target:
-            return True
-        if node not in seen and node.number >= target.number:
-            seen.add(node)
-            todo.extend(node.edges)
-    return False
+def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:
+    """What a person calls this tensor: its name in the function of `near`, else any name, else what made it."""
+    own = [bound for bound in bindings(trace, tensor) if bound.value is tensor]
+    if near is not None:
+        callers = {id(frame.caller) for frame in near.frames()}
+        own = [bound for bound in own if id(bound.site.caller) in callers] or own
+    if own:
+        return target_of(source, own[-1])
+    if tensor.label:
+        return tensor.label
+    if isinstance(tensor.origin, Site) and isinstance(tensor.origin.node, ast.expr):
+        return source.short(tensor.origin, limit=30)
+    return ""
 
 
-def stepped_between(trace: Trace, earlier: Site, later: Site) -> Stepped | None:
-    """An optimizer's step that ran after `earlier` and before `later` in the trace."""
-    inside = False
-    for event in trace.events:
-        site = getattr(event, "site", None)
-        if site is earlier:
-            inside = True
-        if site is later:
-            break
-        if inside and isinstance(event, Stepped):
-            return event
-    return None
+def said(trace: Trace, source: Source, tensor: Tensor | None, near: Site | None = None, otherwise: str = "it") -> str:
+    """The name in backticks, or `otherwise`; parameters of a built-in layer are called its weights."""
+    if tensor is None:
+        return otherwise
+    named = any(bound.value is tensor for bound in bindings(trace, tensor)) or tensor.label
+    if tensor.is_parameter and not named and isinstance(tensor.origin, Site):
+        return f"a weight of `{source.short(tensor.origin, limit=30)}`"
+    name = name_of(trace, source, tensor, near)
+    return f"`{name}`" if name else otherwise
 
 
-def call_of(node: ast.AST) -> ast.Call | None:
-    """The call that a site's node is, looking through an expression statement."""
-    if isinstance(node, ast.Expr):
-        node = node.value
-    return node if isinstance(node, ast.Call) else None
+def operation(source: Source, node: Node, limit: int = 26) -> str:
+    """What a node computes, in backticks: the expression where it is short, else the operation's name."""
+    if isinstance(node.site, Site) and isinstance(node.site.node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.AugAssign)):
+        text = source.text(node.site)
+        if len(text) <= limit:
+            return f"`{text}`"
+    return f"`{short_operation(node.name)}`"
+
+
+def short_operation(name: str) -> str:
+    """`sigmoid` for `torch.Tensor.sigmoid`."""
+    known = {"call": "the call", "CopySlices": "a write into a slice", "as_strided": "a view", "index": "indexing"}
+    return known.get(name, name.rpartition(".")[2])
+
+
+# Times
 
 
 def nth(count: int) -> str:
@@ -113,12 +104,76 @@ def nth(count: int) -> str:
     return words[count - 1] if 1 <= count <= len(words) else f"{count}th"
 
 
-def iteration_words(site: Site) -> str:
-    """`in the second iteration` for a site in a loop, else nothing."""
-    return f"in the {nth(site.loops[-1][1])} iteration" if site.loops else ""
+def occasion(trace: Trace, site: Site, other: Site) -> str:
+    """What tells the time of `site` from that of `other`: its iteration, or the line that the call came from."""
+    loop = iterations_between(site.loops, other.loops)
+    if loop is not None:
+        count = next(iteration for number, iteration in site.loops if number == loop)
+        if site.loops[-1][0] == loop:
+            return f"in the {nth(count)} iteration"
+        return f"in line {getattr(trace.loops[loop], 'lineno', 0)}'s {nth(count)} iteration"
+    if site.node is other.node:
+        for mine, theirs in zip(reversed(site.frames()), reversed(other.frames()), strict=False):
+            if mine.node is not theirs.node:
+                return f"called from line {mine.line}"
+    return ""
 
 
-def built(source: Source, node: Node) -> str:
-    """A short name of what a node computes, for a label."""
-    label = next((tensor.label for tensor in node.outputs if tensor.label), "")
-    return f"`{label}`" if label else f"`{node.name.rpartition('.')[2]}`"
+def following(trace: Trace, site: Site, earlier: Site) -> str:
+    """The same for the later of two, by distance: `in the next iteration`."""
+    loop = iterations_between(earlier.loops, site.loops)
+    if loop is None or site.loops[-1][0] != loop:
+        return occasion(trace, site, earlier)
+    before = next(iteration for number, iteration in earlier.loops if number == loop)
+    after = next(iteration for number, iteration in site.loops if number == loop)
+    return "in the next iteration" if after == before + 1 else f"in the {nth(after)} iteration"
+
+
+def with_time(when: str, what: str) -> str:
+    """A label: what happened, with its time in front where it needs one."""
+    return f"{when}, {what}" if when else what
+
+
+# Places
+
+
+def lifted(site: Site, near: Site) -> Site:
+    """The call, among those that led to `site`, that stands in the function where `near` (or a caller of it) is."""
+    callers = {id(frame.caller) for frame in near.frames()}
+    return next((frame for frame in site.frames() if id(frame.caller) in callers), site)
+
+
+def same_activation(one: Site, other: Site) -> bool:
+    """Whether both sites are in the same run of the same function body."""
+    return one.caller is other.caller
+
+
+def since(trace: Trace, call: BackwardCall) -> Iterator[Event]:
+    """The events after a run of the engine."""
+    inside = False
+    for event in trace.events:
+        if inside:
+            yield event
+        inside = inside or (isinstance(event, BackwardRan) and event.call is call)
+
+
+def stepped_since(trace: Trace, call: BackwardCall) -> list[Stepped]:
+    """The steps of optimizers after a run of the engine."""
+    return [event for event in since(trace, call) if isinstance(event, Stepped)]
+
+
+def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
+    """Whether the steps after `call` leave the parameters behind `node` alone; False where that is not known."""
+    steps = stepped_since(trace, call)
+    owned = {id(leaf) for leaf in leaves([node])}
+    updated = {id(tensor) for step in steps for tensor in step.updated}
+    return bool(owned and updated) and all(step.updated for step in steps) and not owned & updated
+
+
+def clears(trace: Trace, node: Node, call: BackwardCall) -> bool:
+    """Whether the gradients that `call` left behind `node` are cleared afterwards."""
+    owned = {id(leaf) for leaf in leaves([node])}
+    for event in since(trace, call):
+        if isinstance(event, Cleared):
+            owned -= {id(tensor) for tensor in event.tensors}
+    return not owned

@@ -1,0 +1,199 @@
+"""What crosses from one iteration into the next: the value, the variable that keeps it, and where it is used again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.interpreter.trace import Bound, Built, Failed, Held, Site, Trace, iterations_between
+from gradpath.rules.graphs import entrances, is_from_outside, leads_to, nodes_of, reach
+from gradpath.rules.report import Source
+from gradpath.rules.stories import bindings, lifted, same_activation, target_of
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A value that takes its graph from one iteration into the next.
+
+    `node` made it, `bound` gave it the name that keeps it (None where it has none), `use` is where the next iteration
+    uses it and `reads` are the places in `use` that read that name. `old` says that the variable has a new value by
+    now, so that the old one lives on in a container only; `cached` that the iteration which made it used it too.
+    """
+
+    node: Node
+    use: Site
+    name: str
+    bound: Bound | None
+    reads: tuple[ast.expr, ...]
+    old: bool
+    cached: bool
+
+    @property
+    def held(self) -> Held | None:
+        """The container that the variable holds, None where it holds the tensor itself."""
+        value = self.bound.value if self.bound is not None else None
+        return value if isinstance(value, Held) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A second call in a later iteration of `loop`: `before` freed what `again` needs."""
+
+    trace: Trace
+    source: Source
+    roots: tuple[Tensor, ...]
+    node: Node
+    earlier: BackwardCall
+    before: Site
+    again: Site
+    loop: ast.For | ast.AsyncFor | ast.While
+    number: int
+    carried: tuple[Carried, ...]
+
+    @property
+    def first(self) -> Node:
+        """The node by which the old graph is entered."""
+        return self.carried[0].node if self.carried else self.node
+
+    @property
+    def name(self) -> str:
+        """The variable that carries the graph; empty where none is known."""
+        return self.carried[0].name if self.carried else ""
+
+    @property
+    def made(self) -> Site | None:
+        """Where the old graph was built, in the function that named its result if there is one."""
+        site = self.first.site
+        if not isinstance(site, Site):
+            return None
+        bound = self.carried[0].bound if self.carried else None
+        return lifted(site, bound.site if bound is not None else self.again)
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether the graph was built before the loop, once for all iterations."""
+        return is_from_outside(self.first, self.again, self.number)
+
+    @property
+    def all_from_outside(self) -> bool:
+        """Whether even the tensors that backward starts from were made before the loop."""
+        nodes = nodes_of(self.roots)
+        return bool(nodes) and all(is_from_outside(node, self.again, self.number) for node in nodes)
+
+    @property
+    def container(self) -> ast.expr | None:
+        """The list that keeps the old graph alive: what the using expression reads and the program appends to."""
+        if not self.carried or (self.name and not self.carried[0].old):
+            return None
+        use = self.carried[0].use
+        appended = {
+            call.func.value.attr if isinstance(call.func.value, ast.Attribute) else call.func.value.id
+            for statement in self.trace.visits
+            for call in ast.walk(statement)
+            if isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("append", "extend", "appendleft")
+            and isinstance(call.func.value, (ast.Name, ast.Attribute))
+        }
+        for each in ast.walk(use.node):
+            if isinstance(each, ast.Attribute) and each.attr in appended:
+                return each
+            if isinstance(each, ast.Name) and each.id in appended:
+                return each
+        return None
+
+
+def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
+    """The case behind a failure; None where both calls belong to the same iteration."""
+    earlier, node = error.earlier, error.node
+    if earlier is None or node is None or not isinstance(earlier.site, Site):
+        return None
+    number = iterations_between(earlier.site.loops, failure.site.loops)
+    loop = trace.loops[number] if number is not None else None
+    if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return None
+    roots = error.call.roots if error.call is not None else ()
+    old = reach(nodes_of(earlier.roots))
+    carried: list[Carried] = []
+    for root in roots:
+        if root.node is not None and root.node in old:
+            carried += _carried(trace, source, None, root.node, failure.site)
+    for user, edge in entrances(nodes_of(roots), nodes_of(earlier.roots)):
+        if leads_to(edge, node):
+            carried += _carried(trace, source, user, edge, failure.site)
+    return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried))
+
+
+def _carried(trace: Trace, source: Source, user: Node | None, node: Node, later: Site) -> Iterator[Carried]:
+    site = later if user is None else user.site
+    if not isinstance(site, Site):
+        return
+    tensors = _passed(trace, user, node)
+    cached = any(_is_used_at_once(trace, each, site) for each in tensors)
+    candidates = [(bound, tensor) for tensor in tensors for bound in reversed(bindings(trace, tensor))]
+    for bound, tensor in candidates:
+        name = target_of(source, bound)
+        for use in site.frames():
+            if "." not in name and not same_activation(use, bound.site):
+                continue
+            reads = tuple(_reads(source, use, name))
+            if reads and not _is_old(trace, bound, tensor):
+                yield Carried(node, use, name, bound, reads, False, cached)
+                return
+    use = lifted(site, later)
+    if candidates:
+        bound, tensor = candidates[0]
+        yield Carried(node, use, target_of(source, bound), bound, (), _is_old(trace, bound, tensor), cached)
+    else:
+        yield Carried(node, use, "", None, (), False, cached)
+
+
+def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
+    """The tensors by which `user` hangs on `node`."""
+    for event in trace.events:
+        if isinstance(event, Built) and event.node is user:
+            found = [each for tensors in event.inputs.values() for each in tensors if each.node is node]
+            if found:
+                return found
+    return node.outputs
+
+
+def _is_used_at_once(trace: Trace, tensor: Tensor, use: Site) -> bool:
+    """Whether the place that uses it now used it in the iteration that made it, too."""
+    return any(
+        isinstance(event, Built)
+        and event.site.node is use.node
+        and iterations_between(event.site.loops, use.loops) is not None
+        and any(each is tensor for tensors in event.inputs.values() for each in tensors)
+        for event in trace.events
+    )
+
+
+def _reads(source: Source, use: Site, name: str) -> Iterator[ast.expr]:
+    """The places in the using expression that read `name`."""
+    for node in ast.walk(use.node):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            reads = isinstance(node.ctx, ast.Load) or (isinstance(use.node, ast.AugAssign) and use.node.target is node)
+            if reads and source.text(use, node) == name:
+                yield node
+
+
+def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
+    """Whether the variable was bound anew by the iteration that fails, other than from its own old value."""
+    inside = False
+    for event in trace.events:
+        if inside and isinstance(event, Bound) and event.name == bound.name:
+            if event.site.caller is not bound.site.caller:
+                continue
+            values = event.value.tensors if isinstance(event.value, Held) else (event.value,)
+            if not any(isinstance(each, Tensor) and _comes_from(each, tensor) for each in values):
+                return True
+        inside = inside or event is bound
+    return False
+
+
+def _comes_from(tensor: Tensor, old: Tensor) -> bool:
+    return tensor is old or any(each is old for each in tensor.ancestors())

@@ -1,0 +1,218 @@
+"""Ways to keep the graph of one iteration out of the next."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import Bound, Held, Site
+from gradpath.rules import edits
+from gradpath.rules.carrying import Carried, Case
+from gradpath.rules.moving import into_block, is_built_by
+from gradpath.rules.stories import clears, same_activation, trains_nothing
+from gradpath.rules.syntax import call_of, statement_of
+from gradpath.source.document import Document
+
+
+def fixes_for(case: Case) -> Iterator[Fix]:
+    """The fixes of a case, best first."""
+    if case.all_from_outside:
+        yield from _one_call(case)
+    elif case.from_outside:
+        taken = taken_alone(case)
+        yield from _untrained(case, taken) if taken is not None else _into_the_loop(case)
+    elif case.container is not None:
+        yield from _emptied(case)
+    elif case.carried and case.carried[0].cached:
+        yield from _kept_detached(case)
+    elif case.carried and case.carried[0].reads:
+        yield from _own_loss(case)
+        yield from _detached(case)
+
+
+def _one_call(case: Case) -> Iterator[Fix]:
+    """`for loss in losses: loss.backward()` becomes `sum(losses).backward()`."""
+    loop = case.loop
+    call = call_of(case.trace, case.again.node)
+    if (
+        not isinstance(loop, ast.For)
+        or call is None
+        or len(loop.body) != 1
+        or loop.orelse
+        or call.args
+        or call.keywords
+    ):
+        return
+    only = loop.body[0]
+    if not (isinstance(only, ast.Expr) and only.value is call and isinstance(call.func, ast.Attribute)):
+        return
+    receiver = call.func.value
+    if not (isinstance(loop.target, ast.Name) and isinstance(receiver, ast.Name) and receiver.id == loop.target.id):
+        return
+    document = case.source.document(case.again)
+    text = f"sum({edits.flat(document, loop.iter)}).backward()"
+    yield Fix(f"Call backward once: `{text}`", Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
+
+
+def _own_loss(case: Case) -> Iterator[Fix]:
+    """`total = total + loss; total.backward()` becomes `loss.backward()`."""
+    carried = case.carried[0]
+    call = call_of(case.trace, case.again.node)
+    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
+        return
+    statement = statement_of(case.trace, carried.use.node)
+    if not same_activation(carried.use, case.again) or edits.flat(_document(case), call.func.value) != carried.name:
+        return
+    match statement:
+        case ast.AugAssign(op=ast.Add(), value=own):
+            pass
+        case ast.Assign(value=ast.BinOp(op=ast.Add(), left=left, right=own)) if left in carried.reads:
+            pass
+        case ast.Assign(value=ast.BinOp(op=ast.Add(), left=own, right=right)) if right in carried.reads:
+            pass
+        case _:
+            return
+    if not isinstance(own, (ast.Name, ast.Attribute)):
+        return
+    text = edits.flat(_document(case), own)
+    title = f"Back-propagate `{text}`, not the running total"
+    yield Fix(title, Safety.SAFE, (edits.replace(_document(case), call.func.value, text),), preferred=True)
+
+
+def _detached(case: Case) -> Iterator[Fix]:
+    """`h = h.detach()` where the iteration starts from the old value."""
+    together = [
+        each for each in case.carried if each.reads and not each.old and each.use.node is case.carried[0].use.node
+    ]
+    names = list(dict.fromkeys(each.name for each in together))
+    first = together[0]
+    statement = statement_of(case.trace, first.use.node)
+    if statement is None:
+        return
+    line = _detaching(together, names)
+    if line is None:
+        return
+    document = case.source.document(first.use)
+    what = " and ".join(f"`{name}`" for name in names)
+    safety = Safety.SAFE if _once_an_iteration(case, statement) else Safety.UNSAFE
+    if all(_starts_as_tensor(case, each) for each in together):
+        if len(together) == 1 and len(first.reads) == 1 and first.held is None and isinstance(statement, ast.AugAssign):
+            return
+        edit = edits.insert_before(document, statement, line)
+        place = f"before line {statement.lineno}"
+    elif same_activation(first.use, case.again):
+        last = statement_of(case.trace, case.again.node)
+        edit = None if last is None else edits.insert_after(document, last, line)
+        place = f"behind line {case.again.line}"
+        safety = Safety.SAFE
+    else:
+        unit = edits.indent_unit(document)
+        guard = " and ".join(f"{name} is not None" for name in names)
+        edit = edits.insert_before(document, statement, f"if {guard}:", f"{unit}{line}")
+        place = f"before line {statement.lineno}"
+    if edit is not None:
+        yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True)
+
+
+def _detaching(together: list[Carried], names: list[str]) -> str | None:
+    """The line that takes the values out of their graphs."""
+    if len(names) > 1:
+        if any(each.held is not None for each in together):
+            return None
+        return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"
+    name, held = names[0], together[0].held
+    item = "state" if name != "state" else "each"
+    match held:
+        case None:
+            return f"{name} = {name}.detach()"
+        case Held(complete=False):
+            return None
+        case Held(kind="tuple"):
+            return f"{name} = tuple({item}.detach() for {item} in {name})"
+        case Held(kind="list"):
+            return f"{name} = [{item}.detach() for {item} in {name}]"
+        case _:
+            return f"{name} = {{key: {item}.detach() for key, {item} in {name}.items()}}"
+
+
+def _starts_as_tensor(case: Case, carried: Carried) -> bool:
+    """Whether the variable held tensors already when the loop began."""
+    bound = carried.bound
+    if bound is None:
+        return False
+    for event in case.trace.events:
+        if isinstance(event, Bound) and event.name == bound.name and isinstance(event.value, (Tensor, Held)):
+            return all(number != case.number for number, _ in event.site.loops)
+    return False
+
+
+def _once_an_iteration(case: Case, statement: ast.stmt) -> bool:
+    """Whether the statement runs once in each iteration, so that nothing of the same iteration is cut."""
+    iterations = next((count for number, count in case.again.loops if number == case.number), 1)
+    return case.trace.visits.get(statement, 0) <= iterations
+
+
+def _emptied(case: Case) -> Iterator[Fix]:
+    """`losses.clear()` at the start of each iteration."""
+    container = case.container
+    if container is None or not same_activation(case.carried[0].use, case.again):
+        return
+    name = edits.flat(_document(case), container)
+    edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
+    if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
+        yield Fix(f"Empty `{name}` at the start of each iteration", Safety.UNSAFE, (edit,))
+
+
+def taken_alone(case: Case) -> ast.expr | None:
+    """The argument that a loop takes from outside and does not train, as a critic takes the generator's output."""
+    if not case.from_outside or case.all_from_outside or not case.carried:
+        return None
+    carried = case.carried[0]
+    if (
+        len(carried.reads) != 1
+        or not isinstance(carried.use.node, ast.Call)
+        or not trains_nothing(case.trace, carried.node, case.earlier)
+    ):
+        return None
+    return carried.reads[0] if carried.reads[0] in carried.use.node.args else None
+
+
+def _untrained(case: Case, argument: ast.expr) -> Iterator[Fix]:
+    use = case.carried[0].use
+    name = edits.flat(case.source.document(use), argument)
+    edit = edits.append(case.source.document(use), argument, ".detach()")
+    safety = Safety.SAFE if clears(case.trace, case.carried[0].node, case.earlier) else Safety.UNSAFE
+    yield Fix(f"Detach `{name}` on line {use.line}", safety, edit, preferred=True)
+
+
+def _into_the_loop(case: Case) -> Iterator[Fix]:
+    """The statement before the loop that builds the graph moves to the start of the loop's body."""
+    made = case.made
+    statement = statement_of(case.trace, made.node) if made is not None and same_activation(made, case.again) else None
+    if not isinstance(statement, ast.Assign) or case.name not in _targets(case, statement):
+        return
+    if not is_built_by(case.trace, case.first, statement):
+        return
+    moved = into_block(case.trace, _document(case), statement, case.loop, case.loop.body)
+    if moved is not None:
+        title = f"Move line {statement.lineno} into the loop"
+        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+
+
+def _targets(case: Case, statement: ast.Assign) -> list[str]:
+    return [edits.flat(_document(case), target) for target in statement.targets]
+
+
+def _kept_detached(case: Case) -> Iterator[Fix]:
+    """`self.table = make()` becomes `self.table = make().detach()`."""
+    bound = case.carried[0].bound
+    statement = None if bound is None else statement_of(case.trace, bound.site.node)
+    if bound is not None and isinstance(statement, ast.Assign) and bound.value is not None and not case.carried[0].held:
+        edit = edits.append(case.source.document(bound.site), statement.value, ".detach()")
+        yield Fix(f"Keep `{case.name}` detached: it will not be trained", Safety.UNSAFE, edit)
+
+
+def _document(case: Case) -> Document:
+    return case.source.document(case.again)

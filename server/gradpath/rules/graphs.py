@@ -1,0 +1,77 @@
+"""Questions to the graph: what a backward reaches, where two graphs meet, by which edge an iteration is crossed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.interpreter.trace import BackwardRan, Site
+
+
+def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
+    """The nodes that a backward from `roots` starts at."""
+    return [root.node for root in roots if root.node is not None]
+
+
+def reach(starts: Iterable[Node]) -> dict[Node, None]:
+    """All nodes below `starts`, those included, nearest first."""
+    todo = list(starts)
+    seen: dict[Node, None] = {}
+    while todo:
+        node = todo.pop(0)
+        if node not in seen:
+            seen[node] = None
+            todo.extend(node.edges)
+    return seen
+
+
+def leads_to(start: Node, target: Node) -> bool:
+    """Whether `target` can be reached from `start`."""
+    todo, seen = [start], set()
+    while todo:
+        node = todo.pop()
+        if node is target:
+            return True
+        if node not in seen and node.number >= target.number:
+            seen.add(node)
+            todo.extend(node.edges)
+    return False
+
+
+def meeting(earlier: Iterable[Node], later: Iterable[Node], target: Node) -> Node:
+    """The first node on the way from `later` to `target` that `earlier` reaches too."""
+    shared = reach(earlier)
+    return next((node for node in reach(later) if node in shared and leads_to(node, target)), target)
+
+
+def entrances(starts: Iterable[Node], others: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
+    """The edges by which the graph of `starts` enters what `others` reach too."""
+    shared = reach(others)
+    for node in reach(starts):
+        if node not in shared:
+            for edge in node.edges:
+                if edge in shared and edge.accumulates is None:
+                    yield node, edge
+
+
+def leaves(starts: Iterable[Node]) -> list[Tensor]:
+    """The leaves that a backward through `starts` gives a gradient to."""
+    return [node.accumulates for node in reach(starts) if node.accumulates is not None]
+
+
+def is_from_outside(node: Node, later: Site, loop: int) -> bool:
+    """Whether a node was built before the loop with that number, which `later` is in, was entered."""
+    return isinstance(node.site, Site) and all(number != loop for number, _ in node.site.loops)
+
+
+def reached_leaves(ran: BackwardRan) -> list[Tensor]:
+    """The leaves to which a backward that ran gave a gradient."""
+    found: dict[int, Tensor] = {}
+    for node in ran.executed:
+        for edge in node.edges:
+            if edge.accumulates is not None:
+                found.setdefault(id(edge.accumulates), edge.accumulates)
+    for root in ran.call.roots:
+        if root.node is None:
+            found.setdefault(id(root), root)
+    return list(found.values())

@@ -1,0 +1,249 @@
+"""Ways to write an in-place operation so that nothing is overwritten, read off the syntax of the write."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Source
+from gradpath.rules.syntax import ancestry, is_alone, statement_of
+from gradpath.source.document import Document
+
+_NO_COUNTERPART = frozenset(
+    {
+        "bernoulli_",
+        "cauchy_",
+        "copy_",
+        "exponential_",
+        "fill_",
+        "fill_diagonal_",
+        "geometric_",
+        "log_normal_",
+        "normal_",
+        "random_",
+        "resize_",
+        "set_",
+        "uniform_",
+        "zero_",
+    }
+)
+"""In-place methods for which no method of the same name without the underscore exists, or does something else."""
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+_TIGHT = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult, ast.Pow)
+
+
+def counterparts(trace: Trace, source: Source, site: Site, written: Tensor | None) -> Iterator[Fix]:
+    """The fixes for the write at `site`, best first; the first is preferred where it is safe."""
+    statement = statement_of(trace, site.node)
+    document = source.document(site)
+    if statement is None:
+        return
+    safety = Safety.UNSAFE if written is not None and is_seen_elsewhere(trace, site, written) else Safety.SAFE
+    node = site.node
+    made = _module(trace, site)
+    if made is not None:
+        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        yield from _without_flag(source, made, Safety.UNSAFE if _is_read_again(trace, statement, first) else safety)
+        return
+    if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Subscript):
+        edit = augmented(document, node)
+        if edit is not None:
+            target = edits.flat(document, node.target)
+            full = " ".join(edit.new_text.split())
+            text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
+            yield Fix(f"Make a new tensor: `{text}`", safety, (edit,), preferred=True)
+    elif isinstance(node, ast.Call):
+        yield from _called(trace, document, node, statement, safety)
+    base = _base(node)
+    if base is not None and edits.stands_alone(document, statement):
+        name = edits.flat(document, base)
+        line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
+        if line is not None:
+            yield Fix(f"Write into a copy: `{name} = {name}.clone()` first", safety, (line,), preferred=True)
+
+
+def augmented(document: Document, node: ast.AugAssign) -> Edit | None:
+    """`x += y` as `x = x + y`, with parentheses where the order of evaluation asks for them."""
+    place = document.range_of(node)
+    start, end = document.offset(document.range_of(node.target).end), document.offset(place.end)
+    operator = _OPERATORS[type(node.op)]
+    found = re.match(rf"\s*{re.escape(operator)}=\s*", document.text[start:end])
+    if found is None:
+        return None
+    target = document.slice(document.range_of(node.target))
+    right = document.text[start + found.end() : end]
+    bare = document.offset(document.range_of(node.value).start) == start + found.end()
+    if bare and _needs_parentheses(node):
+        right = f"({right})"
+    return Edit(document.path, place, f"{target} = {target} {operator} {right}")
+
+
+def _needs_parentheses(node: ast.AugAssign) -> bool:
+    match node.value:
+        case ast.BinOp():
+            return not (isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.value.op, _TIGHT))
+        case ast.UnaryOp():
+            return isinstance(node.op, ast.Pow) or isinstance(node.value.op, ast.Not)
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.Constant() | ast.List() | ast.Dict():
+            return False
+        case _:
+            return True
+
+
+def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stmt, safety: Safety) -> Iterator[Fix]:
+    """`x.add_(1)`, `torch.relu_(x)`, `F.relu(x, inplace=True)`."""
+    if any(each.arg == "inplace" for each in call.keywords):
+        edit = edits.drop_keyword(document, call, "inplace")
+        first = call.args[0] if call.args else None
+        assigned = _assigned(document, call, statement, first)
+        if edit is not None and assigned is not None:
+            if not is_alone(statement, call) and _is_read_again(trace, statement, first):
+                safety = Safety.UNSAFE
+            yield Fix("Drop `inplace=True`", safety, (*assigned, edit), preferred=True)
+        return
+    if not isinstance(call.func, ast.Attribute):
+        return
+    name = call.func.attr
+    if (
+        not name.endswith("_")
+        or name.endswith("__")
+        or name in _NO_COUNTERPART
+        or name in ("detach_", "requires_grad_")
+    ):
+        return
+    receiver: ast.expr | None = call.func.value
+    if isinstance(receiver, ast.Name) and receiver.id in ("torch", "F"):
+        receiver = call.args[0] if call.args else None
+    assigned = _assigned(document, call, statement, receiver)
+    if assigned is None:
+        return
+    end = document.range_of(call.func).end
+    drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
+    if not is_alone(statement, call) and _is_read_again(trace, statement, receiver):
+        safety = Safety.UNSAFE
+    yield Fix(f"Make a new tensor with `{name[:-1]}`", safety, (*assigned, drop), preferred=True)
+
+
+def _assigned(
+    document: Document, call: ast.Call, statement: ast.stmt, written: ast.expr | None
+) -> tuple[Edit, ...] | None:
+    """What binds the new tensor to the old name, where the call is a whole statement; None where that has no name."""
+    if not is_alone(statement, call):
+        return ()
+    if not isinstance(written, (ast.Name, ast.Attribute)):
+        return None
+    start = document.range_of(call).start
+    return (Edit(document.path, Range(start, start), f"{edits.flat(document, written)} = "),)
+
+
+def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
+    """The variable that a write goes into: `x` of `x[i] = v`, `x[i] += v`, `x.zero_()`, `x[i].add_(v)`."""
+    written: ast.AST | None = node
+    if isinstance(node, ast.AugAssign):
+        written = node.target
+        if not isinstance(written, ast.Subscript):
+            return None
+    elif isinstance(node, ast.Call):
+        written = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if isinstance(written, ast.Name) and written.id in ("torch", "F"):
+            written = node.args[0] if node.args else None
+    while isinstance(written, ast.Subscript):
+        written = written.value
+    return written if isinstance(written, (ast.Name, ast.Attribute)) else None
+
+
+def _module(trace: Trace, site: Site) -> Applied | None:
+    """The built-in module whose in-place work the write at `site` was."""
+    before: Applied | None = None
+    for event in trace.events:
+        if isinstance(event, Applied):
+            before = event
+        elif isinstance(event, Mutated) and event.write.site is site:
+            return (
+                before
+                if before is not None and before.site.node is site.node and before.name == event.write.operation
+                else None
+            )
+    return None
+
+
+def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[Fix]:
+    made = applied.made
+    if made is None or not isinstance(made.node, ast.Call):
+        return
+    edit = edits.drop_keyword(source.document(made), made.node, "inplace")
+    if edit is not None:
+        yield Fix(f"Drop `inplace=True` on line {made.line}", safety, (edit,), preferred=True)
+
+
+def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
+    """Whether the memory that is written was known under another name before: a view, a second variable, a list."""
+    if written.base is not None:
+        return True
+    names: set[str] = set()
+    for event in trace.events:
+        if isinstance(event, Mutated) and event.write.site is site:
+            break
+        if not isinstance(event, Bound):
+            continue
+        if isinstance(event.value, Held):
+            if any(each.storage is written.storage for each in event.value.tensors):
+                return True
+        elif isinstance(event.value, Tensor) and event.value.storage is written.storage:
+            if event.value is not written or event.site.caller is not site.caller:
+                return True
+            names.add(event.name)
+    return len(names) > 1
+
+
+def _is_read_again(trace: Trace, statement: ast.stmt, written: ast.expr | None) -> bool:
+    """Whether the function reads the written variable again before it is bound anew, as far as the syntax tells."""
+    if not isinstance(written, (ast.Name, ast.Attribute)):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    wanted = ast.dump(written)
+    if any(_dump_loaded(target) == wanted for target in targets):
+        return False
+    around = ancestry(trace, statement)[:-1]
+    inner = [each for each in around if not isinstance(each, ast.ClassDef)]
+    body: list[ast.AST] = [inner[0]] if inner else list(trace.visits)
+    for function in inner:
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = [function]
+    in_loop = any(isinstance(each, (ast.For, ast.While, ast.AsyncFor)) for each in inner)
+    last = statement.end_lineno or statement.lineno
+    for root in body:
+        for each in ast.walk(root):
+            if not isinstance(each, type(written)) or statement.lineno <= each.lineno <= last:
+                continue
+            if (in_loop or each.lineno > last) and ast.dump(each) == wanted:
+                return True
+    return False
+
+
+def _dump_loaded(target: ast.expr) -> str:
+    if isinstance(target, ast.Name):
+        return ast.dump(ast.Name(target.id, ast.Load()))
+    if isinstance(target, ast.Attribute):
+        return ast.dump(ast.Attribute(target.value, target.attr, ast.Load()))
+    return ""

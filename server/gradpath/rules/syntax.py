@@ -1,0 +1,108 @@
+"""Where a node of the program stands: the statement around it, the block, the `with`s and the function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.trace import Trace
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+With = ast.With | ast.AsyncWith
+Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.ClassDef | Definition
+
+
+def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
+    """The nodes from an outermost statement that ran down to `node`, both included; empty where it is not found."""
+    longest: tuple[ast.AST, ...] = ()
+    first, last = _lines(node)
+    for statement in trace.visits:
+        start, end = _lines(statement)
+        if start <= first and last <= end:
+            found = _descend(statement, node, first, last)
+            if len(found) > len(longest):
+                longest = found
+    return longest
+
+
+def _lines(node: ast.AST) -> tuple[int, int]:
+    line = getattr(node, "lineno", 0)
+    decorators = getattr(node, "decorator_list", None)
+    if decorators:
+        line = min(line, decorators[0].lineno)
+    return line, getattr(node, "end_lineno", None) or line
+
+
+def _descend(root: ast.AST, target: ast.AST, first: int, last: int) -> tuple[ast.AST, ...]:
+    path: list[ast.AST] = []
+
+    def search(node: ast.AST) -> bool:
+        path.append(node)
+        if node is target:
+            return True
+        for child in ast.iter_child_nodes(node):
+            if hasattr(child, "lineno"):
+                start, end = _lines(child)
+                if not (start <= first and last <= end):
+                    continue
+            if search(child):
+                return True
+        path.pop()
+        return False
+
+    return tuple(path) if search(root) else ()
+
+
+def statement_of(trace: Trace, node: ast.AST) -> ast.stmt | None:
+    """The innermost statement that holds `node`."""
+    return next((each for each in reversed(ancestry(trace, node)) if isinstance(each, ast.stmt)), None)
+
+
+def function_of(trace: Trace, node: ast.AST) -> Definition | None:
+    """The innermost `def` around `node`."""
+    for each in reversed(ancestry(trace, node)[:-1]):
+        if isinstance(each, Definition):
+            return each
+    return None
+
+
+def withs_around(trace: Trace, node: ast.AST) -> Iterator[With]:
+    """The `with` statements around `node` in its own function, innermost first."""
+    for each in reversed(ancestry(trace, node)[:-1]):
+        if isinstance(each, (Definition, ast.Lambda, ast.ClassDef)):
+            return
+        if isinstance(each, With):
+            yield each
+
+
+def block_of(trace: Trace, statement: ast.stmt) -> list[ast.stmt] | None:
+    """The list of statements that `statement` is one of; None where it is not known."""
+    around = ancestry(trace, statement)
+    parents = [*([trace.entry] if isinstance(trace.entry, ast.Module) else []), *around[:-1]]
+    for parent in reversed(parents):
+        for field in ("body", "orelse", "finalbody", "handlers"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and any(each is statement for each in block):
+                return block
+    return None
+
+
+def call_of(trace: Trace, node: ast.AST) -> ast.Call | None:
+    """The call that `node` is, or whose function it is (`loss.backward` of `loss.backward()`)."""
+    if isinstance(node, ast.Expr):
+        node = node.value
+    if isinstance(node, ast.Call):
+        return node
+    around = ancestry(trace, node)
+    parent = around[-2] if len(around) > 1 else None
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that an expression or statement reads."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def is_alone(statement: ast.stmt, call: ast.AST) -> bool:
+    """Whether a call is a whole statement, its result thrown away."""
+    return isinstance(statement, ast.Expr) and statement.value is call

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-from oracle.generate import Program, variants
-from oracle.observe import Fault, Observation, executed_lines, observe
+from gradpath.check import check, first_fault
+from gradpath.diagnostic import Diagnostic
+from gradpath.source.document import Document
+
+from .generate import Program, variants
+from .observe import Fault, Observation, executed_lines, observe
 
 CRASH = "CRASH"
 
@@ -50,20 +52,8 @@ class Outcome:
     unreported: bool = False
 
 
-def analysis_available() -> str:
-    """The empty string where gradpath can name the first fault of a program; otherwise why it cannot."""
-    try:
-        module = importlib.import_module("gradpath.check")
-    except ImportError as error:
-        return f"gradpath.check cannot be imported: {error}"
-    return "" if hasattr(module, "first_fault") else "gradpath.check.first_fault does not exist yet"
-
-
 def analyser(with_reports: bool = True) -> Analyse:
     """gradpath itself as a function of a program's text."""
-    check: Any = importlib.import_module("gradpath.check")
-    document: Any = importlib.import_module("gradpath.source.document")
-
     complaints = _Complaints()
     logging.getLogger("gradpath").addHandler(complaints)
     logging.getLogger("gradpath").propagate = False
@@ -72,9 +62,9 @@ def analyser(with_reports: bool = True) -> Analyse:
         start = time.perf_counter()
         complaints.texts.clear()
         try:
-            source = document.Document("program.py", text)
-            found = check.first_fault(source)
-            reports = tuple(map(_report, check.check(source).diagnostics)) if with_reports else ()
+            source = Document("program.py", text)
+            found = first_fault(source)
+            reports = tuple(map(_report, check(source).diagnostics)) if with_reports else ()
         except Exception as error:  # noqa: BLE001 - a crash is a result here
             return Verdict(crash=f"{type(error).__name__}: {error}".split("\n")[0])
         if complaints.texts:
@@ -97,7 +87,7 @@ class _Complaints(logging.Handler):
         self.texts.append(f"{type(error).__name__}: {error}" if error else record.getMessage())
 
 
-def _report(diagnostic: Any) -> Report:
+def _report(diagnostic: Diagnostic) -> Report:
     line = diagnostic.range.start.line
     lines = (line, *(label.range.start.line for label in diagnostic.labels))
     return Report(diagnostic.rule, diagnostic.level.value, line, lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle.tables import expressions, merged, rows
+from .tables import expressions, merged, rows
 
 _ANY = merged(
     expressions(

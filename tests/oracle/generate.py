@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from random import Random
 from types import CodeType
 
-from oracle.draft import Draft, Inapplicable, State, Template
-from oracle.observe import Observation, Session, compiled, observe
-from oracle.undecided import UNDECIDED
-from oracle.vocabulary import SHARES, VOCABULARY
+from .draft import Draft, Inapplicable, State, Template
+from .observe import Observation, Session, compiled, observe
+from .undecided import UNDECIDED
+from .vocabulary import SHARES, VOCABULARY
 
 MODES = ("guided", "unguided", "uncertain")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")

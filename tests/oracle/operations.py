@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle.draft import Template
+from .draft import Template
 
 METHODS = [
     "acos",

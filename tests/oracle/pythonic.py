@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle.tables import paragraphs
+from .tables import paragraphs
 
 PYTHONIC = paragraphs(
     "pythonic",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from oracle.draft import Template
+from .draft import Template
 
 WEIGHT = re.compile(r"^(\d+(?:\.\d+)?)\| ")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oracle.compare import Outcome, Tally
-from oracle.vocabulary import VOCABULARY
+from .compare import Outcome, Tally
+from .vocabulary import VOCABULARY
 
 
 def print_tally(tally: Tally, seconds: float) -> None:

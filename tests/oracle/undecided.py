@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle.tables import paragraphs, rows
+from .tables import paragraphs, rows
 
 MAYBE = rows(
     "maybe",

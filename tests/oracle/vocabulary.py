@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from oracle.blocks import COMPOUND
-from oracle.classes import CLASSES
-from oracle.containers import CONTAINERS
-from oracle.definitions import DEFINITIONS
-from oracle.draft import Vocabulary
-from oracle.expressions import EXPRESSIONS
-from oracle.operations import OPERATIONS
-from oracle.practice import PRACTICE
-from oracle.pythonic import OBJECTS, PYTHONIC
-from oracle.simple import SIMPLE
-from oracle.slips import CLASHES, SLIPS
-from oracle.tables import merged
-from oracle.training import TRAINING
-from oracle.undecided import MAYBE
-from oracle.words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
+from .blocks import COMPOUND
+from .classes import CLASSES
+from .containers import CONTAINERS
+from .definitions import DEFINITIONS
+from .draft import Vocabulary
+from .expressions import EXPRESSIONS
+from .operations import OPERATIONS
+from .practice import PRACTICE
+from .pythonic import OBJECTS, PYTHONIC
+from .simple import SIMPLE
+from .slips import CLASHES, SLIPS
+from .tables import merged
+from .training import TRAINING
+from .undecided import MAYBE
+from .words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
 
 SHARES: dict[str, float] = {
     "create": 5,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .compare import Outcome, Tally, Verdict, analyser, compare, confusion_of
-from .generate import Program, generate
+from .generate import Program, generate, variants
 from .observe import observe
 from .shrink import shrink
 from .tell import print_coverage, print_kinds, print_program, print_tally
@@ -117,13 +117,16 @@ def _show(tally: Tally, count: int, small: bool, each: int) -> None:
 
 def _smaller(outcome: Outcome) -> Outcome:
     """The outcome of a smaller program with the same confusion."""
-    if outcome.program.mode == "uncertain":
-        return outcome
-    analyse = analyser(with_reports=False)
+    uncertain = outcome.program.mode == "uncertain"
+    analyse = analyser(with_reports=uncertain)
 
     def keeps(text: str) -> bool:
-        observation = observe(text)
-        return not observation.foreign and confusion_of(observation, analyse(text)) == outcome.confusion
+        if not uncertain:
+            observation = observe(text)
+            return not observation.foreign and confusion_of(observation, analyse(text)) == outcome.confusion
+        if any(observe(each).foreign for each in variants(text, outcome.program.conditions)):
+            return False
+        return compare(replace(outcome.program, text=text), analyse).confusion == outcome.confusion
 
     return _again(outcome, shrink(outcome.program.text, keeps))
 

@@ -18,7 +18,13 @@ from .behaviour import Seen
 
 When: TypeAlias = dict[str, list[Any]]
 
+Lineage: TypeAlias = list[list[Seen]]
+"""The samples of a place in the tree, then those of the places above: what the first do not show, the next may."""
+
 WORDS = frozenset({"number", "tensor", "sequence", "none", "given", "integral", "string", "inf", "-inf"})
+
+MANY = "*"
+"""What is returned is a tuple or list of any length."""
 
 TELLING = frozenset({0, 1, 2, float("inf"), float("-inf")})
 """The numbers that a condition may ask for: others would only repeat the samples."""
@@ -32,15 +38,13 @@ NEVER = frozenset({"dilation", "win_length", "correction", "generator", "out", "
 ONLY_GIVEN = frozenset({"memory_format", "device", "layout"})
 """Arguments of which no more is asked than whether they are given."""
 
+_MATMUL = ("torch.matmul", "torch.Tensor.matmul", "torch.linalg.matmul", "operator.matmul")
+
 DERIVED: Mapping[str, frozenset[str]] = {
-    **{
-        name: frozenset({"input", "self", "other"})
-        for name in ("torch.matmul", "torch.Tensor.matmul", "operator.matmul")
-    },
+    **{name: frozenset({"input", "self", "other"}) for name in _MATMUL},
     "torch.nn.functional.scaled_dot_product_attention": frozenset({"query", "key"}),
     "torch.nn.functional.linear": frozenset({"input"}),
     **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM")},
-    "torch.unique_consecutive": frozenset({"input"}),
     "torch.einsum": frozenset({"operands"}),
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }
@@ -48,7 +52,8 @@ DERIVED: Mapping[str, frozenset[str]] = {
 
 
 LEAST_GAIN = 0.8
-"""A condition must bring the disagreement of the samples down to this part of it; less is chance.
+"""A condition must bring the disagreement of the samples down to this part of it; less is chance, unless
+the condition isolates what is odd from a majority that agrees.
 
 Not so for the operations in `DERIVED`, whose samples were chosen for it."""
 
@@ -115,10 +120,16 @@ def matches(alternative: Any, value: object) -> bool:
             return type(value) in (int, float) and value == alternative
 
 
-def entry_of(seen: Sequence[Seen], name: str = "", usual: Mapping[str, object] = _NOTHING) -> dict[str, Any]:
-    """The table's entry (without the signature) for all that was seen of one operation; `usual` are the defaults."""
-    leaves = list(_grow(list(seen), [], _Ground(DERIVED.get(name, frozenset()), usual)))
-    described = [(when, _leaf(samples)) for when, samples in leaves]
+def entry_of(
+    seen: Sequence[Seen], name: str = "", usual: Mapping[str, object] = _NOTHING, many: bool = False
+) -> dict[str, Any]:
+    """The table's entry (without the signature) for all that was seen of one operation.
+
+    `usual` are the defaults of the arguments; `many` says that a tuple or list may have any number of tensors.
+    """
+    samples = [replace(sample, returns=MANY) if many and _is_list(sample) else sample for sample in seen]
+    ground = _Ground(DERIVED.get(name, frozenset()), usual)
+    described = [(when, _leaf(lineage, never)) for when, lineage, never in _grow([samples], [], frozenset(), ground)]
     base = described[-1][1]
     cases = []
     for when, leaf in described[:-1]:
@@ -141,8 +152,14 @@ _EMPTY: Mapping[str, Any] = {
 }
 
 
-def _grow(samples: list[Seen], path: list[Atom], ground: _Ground) -> Iterable[tuple[When, list[Seen]]]:
-    """The leaves of the tree, each before those that its conditions do not exclude."""
+def _grow(
+    lineage: Lineage, path: list[Atom], never: frozenset[str], ground: _Ground
+) -> Iterable[tuple[When, Lineage, frozenset[str]]]:
+    """The leaves of the tree, each before those that its conditions do not exclude.
+
+    `never` are the arguments that by the conditions so far are no tensors.
+    """
+    samples = lineage[0]
     now = _disagreement(samples)
     best: tuple[tuple[float, ...], Atom, list[Seen], list[Seen]] | None = None
     if now:
@@ -153,19 +170,23 @@ def _grow(samples: list[Seen], path: list[Atom], ground: _Ground) -> Iterable[tu
             outside = [sample for sample in samples if not atom.holds(sample.kinds)]
             if not inside or not outside:
                 continue
-            left = round(_disagreement(inside) + _disagreement(outside), 6)
-            if left < now * (0.99 if ground.derived else LEAST_GAIN):
+            left_outside = _disagreement(outside)
+            left = round(_disagreement(inside) + left_outside, 6)
+            isolates = left_outside == 0 and len(outside) >= len(inside)
+            if left < now * (0.99 if ground.derived or isolates else LEAST_GAIN):
                 usual = atom.name in ground.usual and atom.holds(ground.usual)
                 most = len(inside) > len(outside)
                 score = (left, usual, most, atom.rank, len(atom.alternatives), -len(inside))
                 if best is None or score < best[0]:
                     best = (score, atom, inside, outside)
     if best is None:
-        yield _when(path), samples
+        yield _when(path), lineage, never
         return
     _, atom, inside, outside = best
-    yield from _grow(inside, [*path, atom], ground)
-    yield from _grow(outside, path, ground)
+    no_tensor = not set(atom.alternatives) & {"tensor", "given", "sequence"}
+    yield from _grow([inside, *lineage], [*path, atom], never | {atom.name} if no_tensor else never, ground)
+    is_tensor = bool(set(atom.alternatives) & {"tensor", "given"})
+    yield from _grow([outside, *lineage], path, never | {atom.name} if is_tensor else never, ground)
 
 
 def _narrower(atom: Atom, before: Atom) -> bool:
@@ -265,50 +286,38 @@ def _votes(samples: Sequence[Seen]) -> dict[object, dict[object, int]]:
         for edge in sample.edges:
             vote(("holds", edge), edge in sample.holds)
             for index, output in enumerate(sample.outputs):
-                vote(("grad", index, edge), edge in output.grad)
+                vote(("grad", _place(sample, index), edge), edge in output.grad)
         for index, output in enumerate(sample.outputs):
-            vote(("alias", index), output.alias)
+            vote(("alias", _place(sample, index)), output.alias)
         vote("inplace", sample.inplace)
-        vote("returns", repr(_returned(sample)))
+        vote("returns", repr(sample.returns))
         if sample.edges or not sample.differentiable:
             vote("derivative", sample.differentiable)
     return votes
 
 
-def _returned(sample: Seen) -> object:
-    """The structure that is returned; a list of many outputs of one kind counts as "any number"."""
-    structure = sample.returns
-    if _is_list(sample):
-        facts = {(output.alias, output.grad) for output in sample.outputs}
-        if len(facts) == 1:
-            return "*"
-    return structure
+def _place(sample: Seen, index: int) -> int:
+    return 0 if sample.returns == MANY else index
 
 
 def _is_list(sample: Seen) -> bool:
     return sample.returns == list(range(len(sample.outputs))) and not sample.fields
 
 
-def _leaf(samples: Sequence[Seen]) -> dict[str, Any]:
+def _leaf(lineage: Lineage, never: frozenset[str]) -> dict[str, Any]:
     """An entry for samples that no condition tells apart."""
-    structures = {repr(_returned(sample)): _returned(sample) for sample in samples}
-    fixed = {len(sample.outputs) for sample in samples}
-    flat = all(_is_list(sample) for sample in samples) and len(fixed) > 1
-    many = flat or ("*" in structures.values() and len(structures) == 1 and not _is_pair(samples))
-    count = 1 if many else min(fixed)
-    keys = {(key, edge) for sample in samples for key in sample.keys for edge in sample.edges}
-    sure, maybe = _relation(samples, keys)
-    holds, maybe_holds = _holds(samples)
-    alike = [replace(sample, outputs=(output,)) for sample in samples for output in sample.outputs] if many else samples
-    leaf: dict[str, Any] = {"outputs": [_output(alike, index) for index in range(count)]}
-    if many:
-        leaf["returns"] = "*"
-    elif len(fixed) > 1 or len(structures) > 1:
-        leaf["returns"] = "?"
-    else:
-        structure = samples[0].returns
-        if structure != (0 if count == 1 else list(range(count))):
-            leaf["returns"] = structure
+    samples = lineage[0]
+    structures = {repr(sample.returns) for sample in samples}
+    many = all(sample.returns == MANY for sample in samples)
+    count = 1 if many else min(len(sample.outputs) for sample in samples)
+    sure, maybe = _relation(lineage, never)
+    holds, maybe_holds = _holds(lineage, never)
+    alike = [[_apart(sample) if many else [sample] for sample in place] for place in lineage]
+    alone = [[one for group in place for one in group] for place in alike]
+    leaf: dict[str, Any] = {"outputs": [_output(alone, index, never) for index in range(count)]}
+    structure = samples[0].returns if len(structures) == 1 else "?"
+    if structure != (0 if count == 1 else list(range(count))):
+        leaf["returns"] = structure
     leaf |= {"saves": sure, "holds": holds}
     if maybe or maybe_holds:
         leaf["maybe"] = ({"saves": maybe} if maybe else {}) | ({"holds": maybe_holds} if maybe_holds else {})
@@ -325,18 +334,28 @@ def _leaf(samples: Sequence[Seen]) -> dict[str, Any]:
     return leaf
 
 
-def _is_pair(samples: Sequence[Seen]) -> bool:
-    """Always the same number of tensors: a fixed tuple. One sample alone cannot tell, then it is taken for fixed."""
-    return len({len(sample.outputs) for sample in samples}) == 1 and all(
-        output.alias == "fresh" for sample in samples for output in sample.outputs
-    )
+def _apart(sample: Seen) -> list[Seen]:
+    """The outputs of a list of any length, each as a sample of its own."""
+    return [replace(sample, outputs=(output,)) for output in sample.outputs]
 
 
-def _relation(samples: Sequence[Seen], pairs: Iterable[tuple[str, str]]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _first_able(lineage: Lineage, able: Callable[[Seen], bool]) -> list[Seen]:
+    """The samples that can tell something, of the nearest place that has any."""
+    found = ([sample for sample in place if able(sample)] for place in lineage)
+    return next((samples for samples in found if samples), [])
+
+
+def _edges(lineage: Lineage, never: frozenset[str]) -> list[str]:
+    return sorted(frozenset().union(*(sample.edges for sample in lineage[-1])) - never)
+
+
+def _relation(lineage: Lineage, never: frozenset[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     sure: dict[str, list[str]] = {}
     maybe: dict[str, list[str]] = {}
-    for key, edge in sorted(pairs):
-        able = [sample for sample in samples if key in sample.keys and edge in sample.edges]
+    keys = {key for sample in lineage[0] for key in sample.keys if key.startswith("out")}
+    keys |= {key for sample in lineage[-1] for key in sample.keys if not key.startswith("out")}
+    for key, edge in itertools.product(sorted(keys - never), _edges(lineage, never)):
+        able = _first_able(lineage, lambda sample: key in sample.keys and edge in sample.edges)  # noqa: B023
         values = {(key, edge) in sample.saves for sample in able}
         if any((key, edge) in sample.unsure for sample in able) or len(values) > 1:
             maybe.setdefault(key, []).append(edge)
@@ -345,10 +364,10 @@ def _relation(samples: Sequence[Seen], pairs: Iterable[tuple[str, str]]) -> tupl
     return sure, maybe
 
 
-def _holds(samples: Sequence[Seen]) -> tuple[list[str], list[str]]:
+def _holds(lineage: Lineage, never: frozenset[str]) -> tuple[list[str], list[str]]:
     sure, maybe = [], []
-    for edge in sorted(set().union(*(sample.edges for sample in samples))):
-        able = [sample for sample in samples if edge in sample.edges]
+    for edge in _edges(lineage, never):
+        able = _first_able(lineage, lambda sample: edge in sample.edges)  # noqa: B023
         values = {edge in sample.holds for sample in able}
         if any(edge in sample.unsure_holds for sample in able) or len(values) > 1:
             maybe.append(edge)
@@ -357,13 +376,15 @@ def _holds(samples: Sequence[Seen]) -> tuple[list[str], list[str]]:
     return sure, maybe
 
 
-def _output(samples: Sequence[Seen], index: int) -> dict[str, Any]:
+def _output(lineage: Lineage, index: int, never: frozenset[str]) -> dict[str, Any]:
+    samples = lineage[0]
     aliases = sorted({sample.outputs[index].alias for sample in samples}, key=_likelihood)
-    able = {edge for sample in samples for edge in sample.edges | sample.outputs[index].grad}
+    places = [[sample for sample in place if len(sample.outputs) > index] for place in lineage]
+    able = sorted({edge for sample in places[-1] for edge in sample.edges | sample.outputs[index].grad} - never)
     sure, maybe = [], []
-    for edge in sorted(able):
-        values = {edge in sample.outputs[index].grad for sample in samples if edge in sample.edges}
-        values |= {True for sample in samples if edge in sample.outputs[index].grad}
+    for edge in able:
+        told = _first_able(places, lambda sample: edge in sample.edges | sample.outputs[index].grad)  # noqa: B023
+        values = {edge in sample.outputs[index].grad for sample in told}
         if values == {True}:
             sure.append(edge)
         elif True in values:

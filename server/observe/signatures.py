@@ -58,6 +58,9 @@ BY_HAND: Mapping[str, Sequence[str]] = {
 }
 """Signatures that no schema tells."""
 
+MANY = frozenset({"split", "meshgrid", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "nonzero"})
+"""Functions written in Python that return any number of tensors."""
+
 _TYPES = {
     "half",
     "float",
@@ -92,6 +95,13 @@ def parameters(name: str, function: Any) -> list[str] | None:
     if inspect.isgetsetdescriptor(function) or isinstance(function, property):
         return ["self"]
     return _from_schemas(space, short) or _from_schemas(space, getattr(function, "__name__", short))
+
+
+def returns_many(name: str) -> bool:
+    """Whether what it returns may be a tuple or list of any length."""
+    space, _, short = name.rpartition(".")
+    lists = [str(returned.type) == "List[Tensor]" for schema in _schemas(space, short) for returned in schema.returns]
+    return any(lists) or short in MANY
 
 
 def from_python(function: Callable[..., object], skip: int = 0) -> list[str]:

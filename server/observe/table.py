@@ -15,7 +15,7 @@ from .binding import Unbindable, call_of, defaults, describe_call
 from .call import Unobservable, structure
 from .fold import describe, entry_of
 from .modules import observe_modules
-from .signatures import OPERATORS, parameters
+from .signatures import OPERATORS, parameters, returns_many
 
 Report = Callable[[str], object]
 
@@ -181,7 +181,7 @@ def entry_of_name(name: str, run: Callable[..., Any]) -> tuple[dict[str, Any] | 
     if not seen:
         return None, problems or ["no samples"]
     usual = {key: describe(value) for key, value in defaults(params).items()}
-    return {"params": params, **entry_of(seen, name, usual)}, problems
+    return {"params": params, **entry_of(seen, name, usual, returns_many(name))}, problems
 
 
 def watch(name: str, run: Callable[..., Any], params: list[str]) -> tuple[list[Seen], list[str]]:
@@ -269,7 +269,7 @@ def comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
     def plain(value: Any) -> Any:
         match value:
             case str():
-                return re.sub(rf"(^|:){first}$", r"\1input", value) if first else value
+                return re.sub(rf"(^|:){first}(?=\.|$)", r"\1input", value) if first else value
             case dict():
                 return {plain(key): plain(part) for key, part in value.items()}
             case list():

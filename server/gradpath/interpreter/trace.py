@@ -40,13 +40,16 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A branch that the source does not settle, and how it went on this path. `text` is the condition's source."""
+    """A branch that the source does not settle, and how it went on this path.
+
+    `idle` says that the other way is not worth running: it raises at once, or only prints.
+    """
 
     key: object
     node: ast.AST
     outcome: bool
     site: Site
-    early_exit: bool = False
+    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,14 @@ class Flagged:
 
 
 @dataclass(frozen=True, slots=True)
+class Switched:
+    """Grad mode was set by a call (`torch.set_grad_enabled(...)`), not by a block."""
+
+    grad: bool
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """A built-in module worked in place; `made` is where it was constructed."""
 
@@ -167,7 +178,7 @@ class Failed:
     caught: bool
 
 
-Event = Built | Mutated | CutOff | BackwardRan | Flagged | Applied | Bound | Stepped | Cleared | Failed
+Event = Built | Mutated | CutOff | BackwardRan | Flagged | Switched | Applied | Bound | Stepped | Cleared | Failed
 
 
 @dataclass(slots=True)
@@ -181,6 +192,7 @@ class Trace:
     loops: dict[int, ast.AST] = field(default_factory=dict)
     unknowns: dict[str, int] = field(default_factory=dict)
     truncated: bool = False
+    steps: int = 0
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import Iteration
 from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.trace import Switched
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -116,6 +117,7 @@ def _set_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
     mode = GradMode(machine.decide(arguments.get(0, "mode", True)))
     before = (machine.autograd.grad_enabled, machine.autograd.inference)
     mode.switch(machine)
+    machine.emit(Switched(mode.grad is True, machine.site()))
     return _Switched(mode.grad, before)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Held, Site
+from gradpath.interpreter.trace import Bound, Held
 from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.moving import into_block, is_built_by

@@ -18,6 +18,7 @@ from gradpath.rules.stories import (
     clears,
     failures,
     lifted,
+    lowered,
     name_of,
     occasion,
     operation,
@@ -173,14 +174,14 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
             return "compute the loss again after the step: its old graph speaks of the old parameters"
         return "one call is enough: the gradients of the first are in `.grad` already"
     if fixes:
-        return fixes[0].title[0].lower() + fixes[0].title[1:]
+        return lowered(fixes[0].title)
     return f"compute {_what(case)} again before the second call"
 
 
 def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
     for fix in fixes[1:] if fixes and not case.same_place else fixes:
         cost = " (costs memory until then)" if "retain_graph" in fix.title else ""
-        yield f"{fix.title[0].lower()}{fix.title[1:]}{cost}"
+        yield f"{lowered(fix.title)}{cost}"
     if case.same_root and not case.same_place and not stepped_since(case.trace, case.earlier):
         yield "for twice the gradient, scale the loss"
 

@@ -48,12 +48,23 @@ def _behind_parentheses(document: Document, end: Position, limit: Position) -> P
 def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
     """`suffix` (such as `.detach()`) behind an expression, with parentheses where precedence asks for them."""
     place = document.range_of(node)
-    if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+    if isinstance(node, ATOMS):
         return (Edit(document.path, Range(place.end, place.end), suffix),)
+    text = document.text
+    start, end = document.offset(place.start), document.offset(place.end)
+    before, behind = text[:start].rstrip(), re.match(r"\s*\)", text[end:])
+    if behind is not None and before.endswith("(") and not re.search(r"[\w\])]$", before[:-1].rstrip()):
+        closed = document.position(end + behind.end())
+        return (Edit(document.path, Range(closed, closed), suffix),)
     return (
         Edit(document.path, Range(place.start, place.start), "("),
         Edit(document.path, Range(place.end, place.end), f"){suffix}"),
     )
+
+
+def followed(text: str, node: ast.expr, suffix: str) -> str:
+    """The source of an expression with `suffix` behind it, in parentheses where precedence asks for them."""
+    return f"{text}{suffix}" if isinstance(node, ATOMS) else f"({text}){suffix}"
 
 
 def flat(document: Document, node: ast.AST) -> str:

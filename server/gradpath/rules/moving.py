@@ -35,9 +35,10 @@ def into_block(
 def is_built_by(trace: Trace, node: Node, statement: ast.stmt) -> bool:
     """Whether one statement built all that a second backward would miss."""
     for each in reach([node]):
-        if each.accumulates is None and each.holds and isinstance(each.site, Site):
-            if not any(any(part is statement for part in ancestry(trace, frame.node)) for frame in each.site.frames()):
-                return False
+        if each.accumulates is not None or not each.holds or not isinstance(each.site, Site):
+            continue
+        if not any(any(part is statement for part in ancestry(trace, frame.node)) for frame in each.site.frames()):
+            return False
     return True
 
 

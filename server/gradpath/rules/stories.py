@@ -56,7 +56,7 @@ def holds(bound: Bound, tensor: Tensor) -> bool:
 
 def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:
     """What a person calls this tensor: its name in the function of `near`, else any name, else what made it."""
-    own = [bound for bound in bindings(trace, tensor) if bound.value is tensor]
+    own = [bound for bound in bindings(trace, tensor) if bound.tensor is tensor]
     if near is not None:
         callers = {id(frame.caller) for frame in near.frames()}
         own = [bound for bound in own if id(bound.site.caller) in callers] or own
@@ -73,7 +73,7 @@ def said(trace: Trace, source: Source, tensor: Tensor | None, near: Site | None 
     """The name in backticks, or `otherwise`; parameters of a built-in layer are called its weights."""
     if tensor is None:
         return otherwise
-    named = any(bound.value is tensor for bound in bindings(trace, tensor)) or tensor.label
+    named = any(bound.tensor is tensor for bound in bindings(trace, tensor)) or tensor.label
     if tensor.is_parameter and not named and isinstance(tensor.origin, Site):
         return f"a weight of `{source.short(tensor.origin, limit=30)}`"
     name = name_of(trace, source, tensor, near)
@@ -132,6 +132,11 @@ def following(trace: Trace, site: Site, earlier: Site) -> str:
 def with_time(when: str, what: str) -> str:
     """A label: what happened, with its time in front where it needs one."""
     return f"{when}, {what}" if when else what
+
+
+def lowered(title: str) -> str:
+    """A title in the middle of a sentence."""
+    return title[:1].lower() + title[1:]
 
 
 # Places

@@ -1,0 +1,103 @@
+"""`backward()` on a Python number: a loss that was read out of its tensor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import name_of, same_activation
+from gradpath.rules.syntax import call_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Attribute errors for `backward` on a float or an int."""
+    for failure in trace.failures():
+        node = failure.site.node
+        if failure.exception != "AttributeError" or not isinstance(node, ast.Attribute) or node.attr != "backward":
+            continue
+        read = getattr(failure.subject, "read", None)
+        if isinstance(read, ReadOut) or isinstance(failure.subject, (int, float)):
+            yield _report(trace, source, failure, node, read if isinstance(read, ReadOut) else None)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, read: ReadOut | None) -> Report:
+    at = replace(failure.site, node=call_of(trace, node) or node)
+    loss = source.short(failure.site, node.value, 30)
+    fixes = tuple(_fixes(trace, source, failure, read))
+    steps: list[Step] = []
+    if read is None:
+        headline = f"`{loss}` is still the number {failure.subject} here: no loss was added to it"
+        made = _last_number(trace, source, failure, loss)
+        steps += [made] if made is not None else []
+        help_text = "start from a tensor, or call backward only where a loss was added"
+    else:
+        what = name_of(trace, source, read.tensor, failure.site)
+        by = f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
+        value = f"`{what}`" if what and len(what) <= 30 and what != loss else "its tensor"
+        inside = read.site.node in list(ast.walk(node.value)) or read.site.node is node.value
+        if inside:
+            headline = f"`{loss}` is a Python number: `{by}` takes the value and leaves the graph behind"
+        else:
+            headline = f"`{loss}` is a Python number: `{by}` on line {read.site.line} took it out of {value}"
+        steps.append(Step(read.site, f"`{by}` makes a number of it"))
+        help_text = f"call backward on the tensor, and `{by}` only for what is printed or summed up"
+    steps.append(Step(at, "a number has no graph"))
+    return Report(
+        RULE.id,
+        at,
+        headline,
+        tuple(steps),
+        raised_at=failure.site,
+        pytorch=f"AttributeError: {failure.message}",
+        help=help_text,
+        fixes=fixes,
+    )
+
+
+def _last_number(trace: Trace, source: Source, failure: Failed, name: str) -> Step | None:
+    """The assignment of a constant to the variable, for a label."""
+    for statement in trace.visits:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
+            site = replace(failure.site, node=statement)
+            if any(source.text(site, target) == name for target in statement.targets):
+                return Step(site, "a number")
+    return None
+
+
+def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) -> Iterator[Fix]:
+    if read is None or not isinstance(read.site.node, ast.Call):
+        return
+    call = read.site.node
+    document = source.document(read.site)
+    edit: Edit | None
+    if isinstance(call.func, ast.Attribute):
+        edit = edits.drop_method(document, call)
+        title = f"Drop `.{call.func.attr}()` on line {read.site.line}"
+    else:
+        edit = edits.unwrap_call(document, call)
+        title = f"Drop `{read.how}()` on line {read.site.line}"
+    if edit is None:
+        return
+    stays = same_activation(read.site, failure.site) and not _kept_elsewhere(trace, read, failure)
+    yield Fix(title, Safety.SAFE if stays else Safety.UNSAFE, (edit,), preferred=True)
+
+
+def _kept_elsewhere(trace: Trace, read: ReadOut, failure: Failed) -> bool:
+    """Whether the number got names of its own besides the one that is back-propagated."""
+    names = {event.name for event in trace.events if isinstance(event, Bound) and event.value is read}
+    return len(names) > 1
+
+
+RULE = Rule(
+    "backward-on-number",
+    "detach",
+    Level.ERROR,
+    "`backward()` on a Python number: the loss went through `.item()`, `float()` or stayed a plain 0",
+    "AttributeError: 'float' object has no attribute 'backward'",
+    find,
+)

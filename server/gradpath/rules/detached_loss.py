@@ -1,0 +1,61 @@
+"""A backward from a tensor that no graph leads back from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import Failed, Trace
+from gradpath.rules import cuts
+from gradpath.rules.rebinding import rebinding_of
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, name_of
+from gradpath.rules.syntax import call_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Calls whose root has no graph; where a leaf was rebound, the fault is `rebound-parameter`."""
+    for failure, error in failures(trace, FaultKind.NO_GRAD):
+        root = error.tensor
+        if root is None or any(rebinding_of(trace, source, each) for each in (root, *root.ancestors())):
+            continue
+        yield _report(trace, source, failure, error, root)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
+    cause = cuts.cause_of(trace, root)
+    name = _loss(trace, source, failure, root)
+    fixes = tuple(cuts.undo(trace, source, cause, failure.site))
+    return Report(
+        RULE.id,
+        failure.site,
+        f"nothing leads back from `{name}`: {cuts.verdict(trace, source, cause, failure.site)}",
+        (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to go back through")),
+        raised_at=failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
+        help=cuts.way_out(cause),
+        alternatives=("not a way out: requires_grad_() on the loss silences the error, and no parameter learns",),
+        fixes=fixes,
+    )
+
+
+def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:
+    """What the program calls the loss at the call that fails."""
+    call = call_of(trace, failure.site.node)
+    if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args:
+        return source.short(failure.site, call.func.value, 30)
+    name = name_of(trace, source, root, failure.site)
+    return name if len(name) <= 30 else name[:29] + "…"
+
+
+RULE = Rule(
+    "detached-loss",
+    "detach",
+    Level.ERROR,
+    "`backward()` on a tensor that is cut off from every parameter, or was never computed from one",
+    f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
+    find,
+)

@@ -1,0 +1,93 @@
+"""A backward without `gradient=` from a tensor that surely has more than one element."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, lifted, name_of
+from gradpath.rules.syntax import call_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Calls whose root has more than one element."""
+    for failure, error in failures(trace, FaultKind.NOT_SCALAR):
+        if error.tensor is not None:
+            yield _report(trace, source, failure, error.tensor)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Report:
+    call = call_of(trace, failure.site.node)
+    loss = _root(call)
+    name = source.short(failure.site, loss, 30) if loss is not None else name_of(trace, source, root, failure.site)
+    steps: list[Step] = []
+    made = _made(trace, root, failure.site)
+    unreduced = made is not None and 'reduction="none"' in source.text(made).replace("'", '"')
+    if made is not None and made.node is not failure.site.node:
+        steps.append(Step(made, "one loss for each element" if unreduced else f"has {_size(root)}"))
+    steps.append(Step(failure.site, "starts from one number only"))
+    method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
+    mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else "" for way in ("mean", "sum"))
+    return Report(
+        RULE.id,
+        failure.site,
+        f"`{name}` has {_size(root)}, and backward starts from a single number",
+        tuple(steps),
+        raised_at=failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
+        help=f"reduce it first: `{mean if method else total}`",
+        alternatives=(
+            f"`{total}`: then twice the elements give twice the gradient",
+            "`gradient=` gives a weight to each element",
+        )
+        if method
+        else ("`grad_outputs=` gives a weight to each element",),
+        fixes=tuple(_fixes(source, failure, loss, ("mean", "sum") if method else ("sum",))),
+    )
+
+
+def _root(call: ast.Call | None) -> ast.expr | None:
+    """The expression of the root: `loss` of `loss.backward()`, the first argument of `torch.autograd.grad`."""
+    if call is None:
+        return None
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args:
+        return call.func.value
+    return call.args[0] if call.args and not isinstance(call.args[0], (ast.Tuple, ast.List)) else None
+
+
+def _size(root: Tensor) -> str:
+    if root.shape is None or None in root.shape:
+        return "more than one element"
+    total = 1
+    for size in root.shape:
+        total *= size or 0
+    return f"{total} elements" if total != 0 else "no element"
+
+
+def _made(trace: Trace, root: Tensor, near: Site) -> Site | None:
+    site = root.node.site if root.node is not None else root.origin
+    return lifted(site, near) if isinstance(site, Site) else None
+
+
+def _fixes(source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[str, ...]) -> Iterator[Fix]:
+    if loss is None:
+        return
+    for way in ways:
+        edit = edits.append(source.document(failure.site), loss, f".{way}()")
+        yield Fix(f"Reduce it with `.{way}()`", Safety.SAFE, edit, preferred=way == ways[0])
+
+
+RULE = Rule(
+    "nonscalar-backward",
+    "detach",
+    Level.ERROR,
+    "`backward()` without `gradient=` on a tensor that surely has more than one element",
+    f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
+    find,
+)

@@ -1,0 +1,28 @@
+"""Leaves that lost their place to a tensor computed from them: `w = w - lr * w.grad`."""
+
+from __future__ import annotations
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.trace import Bound, Held, Trace
+from gradpath.rules.report import Source
+from gradpath.rules.stories import target_of
+
+
+def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, Tensor] | None:
+    """The assignment that put `tensor` in the place of a leaf that it was computed from, and that leaf."""
+    leaves: dict[tuple[str, int], Tensor] = {}
+    for event in trace.events:
+        if not isinstance(event, Bound):
+            continue
+        name = target_of(source, event)
+        values = event.value.tensors if isinstance(event.value, Held) else (event.value,)
+        for place, value in enumerate(values):
+            if not isinstance(value, Tensor):
+                continue
+            leaf = leaves.get((name, place))
+            if value is tensor and leaf is not None and leaf is not value:
+                if any(each is leaf for each in value.ancestors()):
+                    return event, leaf
+            if value.flag and value.node is None and value.cut is None and value.base is None:
+                leaves[name, place] = value
+    return None

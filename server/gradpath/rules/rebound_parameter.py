@@ -1,0 +1,142 @@
+"""A leaf that its own update put out of its place: `w = w - lr * w.grad`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import Bound, Failed, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.cuts import switch_around
+from gradpath.rules.rebinding import rebinding_of
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import following, lowered, target_of, with_time
+from gradpath.rules.syntax import statement_of
+from gradpath.source.document import Document
+
+_OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound."""
+    for failure in trace.failures():
+        for tensor in _suspects(trace, source, failure):
+            found = rebinding_of(trace, source, tensor)
+            if found is not None:
+                yield _report(trace, source, failure, found[0], tensor)
+                break
+
+
+def _suspects(trace: Trace, source: Source, failure: Failed) -> Iterator[Tensor]:
+    """The tensors whose loss of their place may be behind a failure."""
+    if failure.error is not None:
+        if failure.error.kind in (FaultKind.NO_GRAD, FaultKind.INPUT_NO_GRAD) and failure.error.tensor is not None:
+            yield failure.error.tensor
+            yield from failure.error.tensor.ancestors()
+        return
+    if failure.exception not in ("TypeError", "AttributeError"):
+        return
+    statement = statement_of(trace, failure.site.node)
+    names = [
+        source.text(failure.site, node.value)
+        for around in (failure.site.node, statement)
+        for node in (ast.walk(around) if around is not None else ())
+        if isinstance(node, ast.Attribute) and node.attr == "grad"
+    ]
+    last: dict[str, Tensor] = {}
+    for event in trace.events:
+        if isinstance(event, Bound) and isinstance(event.value, Tensor):
+            last[target_of(source, event)] = event.value
+    yield from (last[name] for name in dict.fromkeys(names) if name in last and last[name].grad is None)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor: Tensor) -> Report:
+    name = target_of(source, bound)
+    statement = statement_of(trace, bound.site.node)
+    at = bound.site if statement is None else _at(bound.site, statement)
+    tracked = tensor.node is not None
+    when = following(trace, failure.site, bound.site)
+    if tracked:
+        headline = f"`{name}` becomes the result of a computation here, no leaf, and its `.grad` stays None"
+        last = "the gradient is None"
+        how = "a new tensor, on the graph of the old one"
+    else:
+        headline = f"`{name}` becomes a new tensor here, which requires no gradient"
+        last = "nothing here requires a gradient"
+        how = "a new tensor, which requires no gradient"
+    fixes = tuple(_fixes(trace, source, at, statement, name, tracked))
+    message = MESSAGES[FaultKind.NO_GRAD] if failure.error is not None else failure.message
+    return Report(
+        RULE.id,
+        at,
+        headline,
+        (Step(at, how), Step(failure.site, with_time(when, last))),
+        raised_at=failure.site,
+        pytorch=f"{failure.exception}: {message}",
+        help=lowered(fixes[0].title) if fixes else f"update `{name}` in place under torch.no_grad()",
+        alternatives=("a `torch.optim` optimizer updates in place, too",),
+        fixes=fixes,
+    )
+
+
+def _at(site: Site, statement: ast.stmt) -> Site:
+    return Site(site.path, statement, site.caller, site.loops)
+
+
+def _fixes(
+    trace: Trace, source: Source, at: Site, statement: ast.stmt | None, name: str, tracked: bool
+) -> Iterator[Fix]:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    document = source.document(at)
+    update = _in_place(document, statement, name)
+    if update is not None and not tracked and switch_around(trace, source, at) is not None:
+        direct = edits.replace(document, statement, update)
+        yield Fix(f"Update in place: `{update}`", Safety.SAFE, (direct,), preferred=True)
+        return
+    if update is not None and edits.stands_alone(document, statement):
+        edit = edits.wrap(document, statement, "with torch.no_grad():")
+        if edit is not None:
+            old = document.slice(document.range_of(statement))
+            edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
+            yield Fix(f"Update in place: `with torch.no_grad(): {update}`", Safety.SAFE, (edit,), preferred=True)
+            return
+    again = tuple(edit for part in _parts(statement.value) for edit in edits.append(document, part, _LEAF))
+    yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
+
+
+_LEAF = ".detach().requires_grad_()"
+
+
+def _parts(value: ast.expr) -> list[ast.expr]:
+    """The expressions that give the new tensors: the items of a tuple, the element of a comprehension."""
+    match value:
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return items
+        case ast.ListComp(elt=item):
+            return [item]
+        case _:
+            return [value]
+
+
+def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:
+    """`w = w - lr * w.grad` as `w -= lr * w.grad`."""
+    value = statement.value
+    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATORS:
+        return None
+    if edits.flat(document, value.left) != name:
+        return None
+    return f"{name} {_OPERATORS[type(value.op)]} {edits.flat(document, value.right)}"
+
+
+RULE = Rule(
+    "rebound-parameter",
+    "in-place",
+    Level.ERROR,
+    "an update such as `w = w - lr * w.grad` makes `w` a new tensor that is no leaf: its next gradient is None",
+    "TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
+    find,
+)

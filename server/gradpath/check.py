@@ -32,8 +32,17 @@ STEPS = 20_000
 PATHS = 24
 """Paths of one entry point."""
 
+EFFORT = 30_000
+"""Statements that the paths of one entry point may execute together before no other is begun."""
+
 RELEVANT = re.compile(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
+
+FEW_PATHS = 4
+"""Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
+
+BACKWARDS = re.compile(r"backward\(|\bgrad\(")
+"""What a document must contain to run a backward."""
 
 _reported: set[str] = set()
 
@@ -128,7 +137,8 @@ def _entries(
         run_module(machine, tree)
         return machine.trace
 
-    yield _explore(module, source)
+    backwards = BACKWARDS.search(document.text) is not None
+    yield _explore(module, source, PATHS if backwards else 1)
     for entry in entries.functions(tree):
         if entry.function in called:
             continue
@@ -140,15 +150,15 @@ def _entries(
             run_function(machine, entry.function, entry.owner)
             return machine.trace
 
-        yield _explore(function, source)
+        yield _explore(function, source, PATHS if backwards else FEW_PATHS)
 
 
-def _explore(run: Runner, source: Source) -> tuple[list[Diagnostic], Trace]:
+def _explore(run: Runner, source: Source, paths: int) -> tuple[list[Diagnostic], Trace]:
     """All diagnostics of one entry point. A failure inside the analysis costs this entry point alone."""
     traces: list[Trace] = []
     found: list[Found] = []
     try:
-        for trace in explore(run, PATHS):
+        for trace in explore(run, paths, EFFORT):
             traces.append(trace)
             for rule in RULES.values():
                 found.extend(Found(rule, report, trace) for report in _apply(rule, trace, source))

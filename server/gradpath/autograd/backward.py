@@ -123,8 +123,21 @@ def _run(
             waiting[edge] -= 1
             if waiting[edge] == 0:
                 heapq.heappush(ready, _ticket(edge))
+    for start in starts:
+        confirm(start)
     autograd.recorder.ran_backward(call, executed)
     return flows
+
+
+def confirm(node: Node) -> None:
+    """A backward that went through proves the graph of its root, and of what alone can have given it one."""
+    while True:
+        node.certain = True
+        for output in node.outputs:
+            output.certain = True
+        if len(node.edges) != 1:
+            return
+        node = node.edges[0]
 
 
 class _Entry:
@@ -191,10 +204,8 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
         raise AutogradError(FaultKind.NOT_IMPLEMENTED, node=node, call=call)
     if run_custom is not None:
         run_custom(call)
-    elif node.freed_by is not None and node.holds:
-        raise AutogradError(
-            FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0], certain=node.certain
-        )
+    elif node.freed_by is not None and node.holds and node.certain:
+        raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if node.freed_by is None and run_custom is None:
         check_saved(node, call)
     onward = _second_order(autograd, node, incoming) if call.create_graph else ()

@@ -400,6 +400,10 @@ class Autograd:
 
     def set_requires_grad(self, tensor: Tensor, value: bool, *, by_attribute: bool = False) -> None:
         """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf."""
+        if not tensor.certain:
+            tensor.node = None  # A presumed graph gives way to what the program says: it makes a leaf of it.
+            tensor.flag = value
+            return
         if not self.is_leaf(tensor) and (by_attribute or not value):
             raise AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
         if value and tensor.inference and not self.inference:

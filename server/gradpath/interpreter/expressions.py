@@ -194,11 +194,11 @@ def _boolean(machine: Machine, node: ast.BoolOp) -> Value:
     return value
 
 
-def decide(machine: Machine, value: Value, node: ast.AST, *, likely: bool = True, early_exit: bool = False) -> bool:
+def decide(machine: Machine, value: Value, node: ast.AST, *, likely: bool = True, idle: bool = False) -> bool:
     """The truth of `value`; a negation is decided through what it negates, so that both agree."""
     if isinstance(value, Unknown) and value.negates is not None:
-        return not decide(machine, value.negates, node, likely=not likely, early_exit=early_exit)
-    return machine.decide(value, node, likely=likely, early_exit=early_exit)
+        return not decide(machine, value.negates, node, likely=not likely, idle=idle)
+    return machine.decide(value, node, likely=likely, idle=idle)
 
 
 _COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[Any, Any], object]]] = {

@@ -162,20 +162,29 @@ class Machine:
 
     # Unknowns
 
-    def unknown(self, cause: str, key: tuple[object, ...] | None = None, sources: tuple[Value, ...] = ()) -> Value:
-        """An unknown value; the same one for the same `key`, or what the program stored under it."""
+    def unknown(
+        self, cause: str, key: tuple[object, ...] | None = None, sources: tuple[Value, ...] = (), *, fresh: bool = False
+    ) -> Value:
+        """An unknown value; the same one for the same `key`, or what the program stored under it.
+
+        With `fresh` it is a new object that decides branches as the others of its key do: what an operator computes
+        anew each time from the same operands.
+        """
+        number = 0
         if key is not None:
             if key in self.remembered:
                 return self.remembered[key]
             known = self.unknowns.get(key)
-            if known is not None:
+            if known is not None and not fresh:
                 return known
-        self.unknown_count += 1
-        made = Unknown(self.unknown_count, cause, key, sources)
-        made.origin = self.site()
+            number = 0 if known is None else known.number
+        if number == 0:
+            self.unknown_count += 1
+            number = self.unknown_count
+        made = Unknown(number, cause, key, sources)
         self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
         if key is not None:
-            self.unknowns[key] = made
+            self.unknowns.setdefault(key, made)
         return made
 
     def remember(self, key: tuple[object, ...], value: Value) -> None:
@@ -185,7 +194,7 @@ class Machine:
     # Branches
 
     def decide(
-        self, value: Value, node: ast.AST | None = None, *, likely: bool = True, early_exit: bool = False
+        self, value: Value, node: ast.AST | None = None, *, likely: bool = True, idle: bool = False
     ) -> bool:
         """The truth of `value`; where the source does not settle it, the path decides."""
         settled = self.truth(value)
@@ -194,7 +203,7 @@ class Machine:
         key = _decision_key(value)
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
             likely = bool(value.hint)
-        return self.path.decide(key, node if node is not None else self.node, likely, self.site, early_exit)
+        return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle)
 
     def truth(self, value: Value) -> bool | None:
         """The truth of `value`, or None where it is not settled."""
@@ -259,6 +268,7 @@ class Machine:
     def step(self, statement: ast.stmt) -> None:
         """Count a statement; ends the path where the budget is used up."""
         self.steps -= 1
+        self.trace.steps += 1
         visits = self.trace.visits
         visits[statement] = visits.get(statement, 0) + 1
         if self.steps <= 0:

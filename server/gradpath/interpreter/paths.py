@@ -23,14 +23,14 @@ class Path:
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
 
-    def decide(self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], early_exit: bool) -> bool:
+    def decide(self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool) -> bool:
         """The outcome for `key`: as before on this path, else as the prefix says, else the likelier."""
         known = self.outcomes.get(key)
         if known is not None:
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else likely
-        self.taken.append(Decision(key, node, outcome, site(), early_exit))
+        self.taken.append(Decision(key, node, outcome, site(), idle))
         self.outcomes[key] = outcome
         return outcome
 
@@ -40,27 +40,32 @@ def turned(trace: Trace, index: int) -> tuple[bool, ...]:
     return (*(decision.outcome for decision in trace.decisions[:index]), not trace.decisions[index].outcome)
 
 
-def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int) -> Iterator[Trace]:
-    """Run the likeliest path, then each with one more decision turned around, at most `limit` in all.
+def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int, budget: int) -> Iterator[Trace]:
+    """Run the likeliest path, then each with one more decision turned around.
 
-    A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is entered.
+    At most `limit` paths, and none after they have executed `budget` statements together. A branch is turned at most
+    twice for each outcome (two occurrences in loops), so that every arm is entered.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
-    planned: set[tuple[bool, ...]] = {()}
     seen: dict[tuple[int, bool], int] = {}
     count = 0
-    while queue and count < limit:
+    while queue and count < limit and budget > 0:
         prefix = queue.popleft()
         trace = run(prefix)
         count += 1
+        budget -= trace.steps
         yield trace
         for decision in trace.decisions:
-            seen[id(decision.node), decision.outcome] = seen.get((id(decision.node), decision.outcome), 0) + 1
-        for index in range(len(prefix), len(trace.decisions)):
+            taken = (id(decision.node), decision.outcome)
+            seen[taken] = seen.get(taken, 0) + 1
+        for index in range(len(prefix), min(len(trace.decisions), DEEP)):
             decision = trace.decisions[index]
             other = (id(decision.node), not decision.outcome)
-            candidate = turned(trace, index)
-            if seen.get(other, 0) < 2 and candidate not in planned:
-                seen[other] = seen.get(other, 0) + 1
-                planned.add(candidate)
-                queue.append(candidate)
+            if decision.idle or seen.get(other, 0) >= 2:
+                continue
+            seen[other] = seen.get(other, 0) + 1
+            queue.append(turned(trace, index))
+
+
+DEEP = 200
+"""Decisions of a path that are considered for turning."""

@@ -122,13 +122,14 @@ class Unknown(Object):
     `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown.
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
     `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
-    overlays presume of it, and `tensor` what they made of it, once somebody used it as a tensor.
+    overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it, once somebody used it as a tensor.
     """
 
     __slots__ = (
         "cause",
         "hint",
         "key",
+        "label",
         "name",
         "negates",
         "number",
@@ -148,6 +149,7 @@ class Unknown(Object):
         self.negates: Unknown | None = None
         self.origin: object = None
         self.name = ""
+        self.label = ""
         self.owner: Unknown | None = None
         self.presumption = ""
         self.tensor: Value = None
@@ -171,11 +173,11 @@ class Unknown(Object):
         machine.remember(("item", self.number, identity(key)), value)
 
     def unary(self, machine: Machine, operator: str) -> Value:
-        return machine.unknown("arithmetic", ("unary", operator, self.number), (self,))
+        return machine.unknown("arithmetic", ("unary", operator, self.number), (self,), fresh=True)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         key = ("binary", operator, reflected, self.number, identity(other))
-        return machine.unknown("arithmetic", key, (self, other))
+        return machine.unknown("arithmetic", key, (self, other), fresh=True)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         key = ("compare", operator, reflected, self.number, identity(other))

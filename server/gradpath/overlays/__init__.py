@@ -104,9 +104,11 @@ class Overlays:
             case TensorValue():
                 value.tensor.label = name
                 return value.tensor
-            case Unknown() if isinstance(value.tensor, TensorValue):
-                value.tensor.tensor.label = name
-                return value.tensor.tensor
+            case Unknown():
+                value.label = name
+                if isinstance(value.tensor, TensorValue):
+                    value.tensor.tensor.label = name
+                return value
             case tuple() | List() | Dict():
                 parts = value if isinstance(value, tuple) else value.parts()
                 tensors = tuple(part.tensor for part in parts if isinstance(part, TensorValue))

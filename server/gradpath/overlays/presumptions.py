@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import Dict, List
@@ -25,9 +26,9 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, V
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 MODEL = re.compile(
-    r"^_?(.*_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
-    r"student|teacher|module|net[gd]|gen|disc|G|D|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?\w{0,3})?$",
-    re.IGNORECASE,
+    r"^_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
+    r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
+    r"|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"
 )
 LOSS = re.compile(
     r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
@@ -40,6 +41,7 @@ LOADER = re.compile(
 ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
 
 
+@cache
 def role_of_name(name: str) -> str:
     """What a name promises: "model", "loss", "optimizer", "loader", or "" for nothing."""
     return next((role for role, pattern in ROLES if pattern.match(name)), "")
@@ -50,6 +52,7 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     if isinstance(unknown.tensor, TensorValue):
         return unknown.tensor
     unknown.tensor = made = wrap(_materialised(machine, unknown))
+    made.tensor.label = unknown.label
     return made
 
 
@@ -80,6 +83,8 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
+            case Unknown() if role_of(value):
+                continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
             case Unknown() if value.presumption in ("graph", "cut"):
@@ -147,6 +152,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (unknown, *arguments.all()))
     if isinstance(made, Unknown):
+        made.origin = machine.site()
         made.presumption = _call_presumption(machine, unknown, arguments)
     return made
 
@@ -168,10 +174,23 @@ Method = Callable[[Machine, Unknown, Arguments], Value]
 
 
 def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`loss.backward()`; with a loss as its argument it is an engine's: `accelerator.backward(loss)`."""
+    loss = arguments.get(0, "loss")
+    if isinstance(loss, TensorValue):
+        return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
+    if isinstance(loss, Unknown):
+        return _backward(machine, loss, Arguments([], _engine_keywords(arguments)))
+    if loss is not UNDEFINED and loss is not None:
+        return None
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and not tensor.node.certain:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
     return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _engine_keywords(arguments: Arguments) -> dict[str, Value]:
+    kept = ("retain_graph", "create_graph", "inputs")
+    return {name: value for name, value in arguments.keywords.items() if name in kept}
 
 
 def _number(how: str) -> Method:

@@ -46,7 +46,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "lsprotocol": {"lsp"},
     "websockets": {"lsp"},
     "pathspec": {"cli", "config"},
-    "tomli": {"cli", "config"},
+    "tomli": {"cli", "config", "names"},
 }
 
 

@@ -6,8 +6,9 @@ import ast
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from gradpath import entries
 from gradpath.config import Config, is_selected, level_of
@@ -16,7 +17,10 @@ from gradpath.interpreter.machine import Cancelled, Machine
 from gradpath.interpreter.paths import explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_module
 from gradpath.interpreter.trace import Trace
+from gradpath.names.files import Files
+from gradpath.names.project import Project
 from gradpath.overlays import Overlays
+from gradpath.overlays.project_modules import ProjectModules
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.document import Document
@@ -58,13 +62,18 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """All that a check of one document found; `diagnostics` are sorted and suppressions are applied."""
+    """All that a check of one document found; `diagnostics` are sorted and suppressions are applied.
+
+    A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
+    path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read.
+    """
 
     document: Document
     parsed: Parsed
     diagnostics: tuple[Diagnostic, ...]
     unknowns: Mapping[str, int] = field(default_factory=dict)
     stories: tuple[Story, ...] = ()
+    dependencies: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,34 +109,50 @@ def check(
     *,
     last: Parsed | None = None,
     cancelled: Callable[[], bool] = never,
+    project: Project | None = None,
 ) -> Analysis:
-    """Analyse one document; never raises. `last` is an earlier good parse of the same document."""
+    """Analyse one document; never raises. `last` is an earlier good parse of the same document.
+
+    `project` says where the modules that it imports lie; by default that is worked out from the document's path.
+    """
     config = Config() if config is None else config
     parsed = parse(document, last)
     if not RELEVANT.search(document.text):
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
+    files = Files(parsed, project, config.python)
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
     try:
-        for diagnostics, trace in _entries(document, parsed.tree, cancelled):
+        for diagnostics, trace in _entries(files, cancelled):
             found.extend(diagnostics)
             unknowns.update(trace.unknowns)
     except Cancelled:
         pass
     kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
-    kept.sort(key=lambda each: (each.range, each.rule))
-    return Analysis(document, parsed, apply_suppressions(document, parsed, kept), dict(unknowns))
+    kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
+    own = apply_suppressions(document, parsed, [each for each in kept if each.path == document.path])
+    elsewhere = _elsewhere(files, [each for each in kept if each.path != document.path])
+    return Analysis(document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=frozenset(files.read))
 
 
-def _entries(
-    document: Document, tree: ast.Module, cancelled: Callable[[], bool]
-) -> Iterable[tuple[list[Diagnostic], Trace]]:
+def _elsewhere(files: Files, diagnostics: Sequence[Diagnostic]) -> Iterable[Diagnostic]:
+    """The diagnostics that lie in other files, without those that are suppressed there."""
+    for path in dict.fromkeys(each.path for each in diagnostics):
+        parsed = files.parsed(files.path_of(path))
+        there = [each for each in diagnostics if each.path == path]
+        if parsed is not None:
+            # That a comment suppresses nothing is said where that file is checked itself.
+            yield from (each for each in apply_suppressions(parsed.document, parsed, there) if each in there)
+
+
+def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list[Diagnostic], Trace]]:
     """Run the module body, then each function that no call reached; diagnostics and the likeliest trace of each."""
-    source = Source({document.path: document})
+    document, tree = files.checked.document, files.checked.tree
+    source = Source(files.documents)
     called: set[ast.AST] = set()
 
     def machine_for(prefix: tuple[bool, ...], entry: ast.AST) -> Machine:
-        machine = make_machine(Overlays(), prefix, entry, document.path, STEPS)
+        machine = make_machine(Overlays(ProjectModules(files)), prefix, entry, document.path, STEPS)
         machine.stopped = cancelled
         machine.called = called
         return machine
@@ -138,7 +163,7 @@ def _entries(
         return machine.trace
 
     backwards = BACKWARDS.search(document.text) is not None
-    yield _explore(module, source, PATHS if backwards else 1)
+    yield _explore(module, source, document.path, PATHS if backwards else 1)
     for entry in entries.functions(tree):
         if entry.function in called:
             continue
@@ -150,10 +175,10 @@ def _entries(
             run_function(machine, entry.function, entry.owner)
             return machine.trace
 
-        yield _explore(function, source, PATHS if backwards else FEW_PATHS)
+        yield _explore(function, source, document.path, PATHS if backwards else FEW_PATHS)
 
 
-def _explore(run: Runner, source: Source, paths: int) -> tuple[list[Diagnostic], Trace]:
+def _explore(run: Runner, source: Source, home: str, paths: int) -> tuple[list[Diagnostic], Trace]:
     """All diagnostics of one entry point. A failure inside the analysis costs this entry point alone."""
     traces: list[Trace] = []
     found: list[Found] = []
@@ -161,13 +186,19 @@ def _explore(run: Runner, source: Source, paths: int) -> tuple[list[Diagnostic],
         for trace in explore(run, paths, EFFORT):
             traces.append(trace)
             for rule in RULES.values():
-                found.extend(Found(rule, report, trace) for report in _apply(rule, trace, source))
+                reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
+                found.extend(Found(rule, report, trace) for report in reports)
         return judge(found, traces, lambda trace, prefix: run(prefix), source), traces[0]
     except Cancelled:
         raise
     except Exception:
         _log_once("the analysis of an entry point failed")
         return [], traces[0] if traces else Trace(ast.Module([], []))
+
+
+def _begins(report: Report, home: str) -> bool:
+    """Whether code of the file `home` leads to the place; what happens in an import is that module's own business."""
+    return any(site.path == home for site in report.at.frames())
 
 
 def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
@@ -187,10 +218,10 @@ def _log_once(what: str) -> None:
 
 def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
     """One diagnostic for each rule and range, the gravest; entry points may find the same fault."""
-    best: dict[tuple[str, Range], Diagnostic] = {}
+    best: dict[tuple[str, str, Range], Diagnostic] = {}
     order = list(Level)
     for each in diagnostics:
-        key = (each.rule, each.range)
+        key = (each.path, each.rule, each.range)
         if key not in best or order.index(each.level) > order.index(best[key].level):
             best[key] = each
     return best.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,23 @@ from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
 
 if TYPE_CHECKING:
     from gradpath.interpreter.trace import Site
+
+
+class Deferred:
+    """What stands in a module's scope for a value that is worked out when somebody first asks for it."""
+
+    __slots__ = ("_value", "_work")
+
+    def __init__(self, work: Callable[[], Value]) -> None:
+        self._work: Callable[[], Value] | None = work
+        self._value: Value = UNDEFINED
+
+    def value(self) -> Value:
+        """The value; `UNDEFINED` where it is asked for while it is worked out, or could not be."""
+        work, self._work = self._work, None
+        if work is not None:
+            self._value = work()
+        return self._value
 
 
 class Scope:
@@ -27,14 +45,14 @@ class Scope:
     def get(self, name: str) -> Value:
         """The value of `name` as code in this scope sees it, else `UNDEFINED`."""
         if self.redirected is not None and name in self.redirected:
-            return self.redirected[name].variables.get(name, UNDEFINED)
+            return _worked_out(self.redirected[name].variables.get(name, UNDEFINED))
         value = self.variables.get(name, UNDEFINED)
         scope = self.outer
         while value is UNDEFINED and scope is not None:
             if not scope.transparent:
                 value = scope.variables.get(name, UNDEFINED)
             scope = scope.outer
-        return value
+        return _worked_out(value)
 
     def set(self, name: str, value: Value) -> None:
         """Assign `name`, where `global` and `nonlocal` say so in another scope."""
@@ -56,6 +74,10 @@ class Scope:
         if self.redirected is None:
             self.redirected = {}
         self.redirected[name] = scope
+
+
+def _worked_out(value: Value) -> Value:
+    return value.value() if type(value) is Deferred else value
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from gradpath.interpreter import classes, loops, matching
 from gradpath.interpreter.containers import Iteration, List, iterate, sample
 from gradpath.interpreter.expressions import binary, decide, evaluate, get_item, make_function
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
+from gradpath.interpreter.modules import Module
 from gradpath.interpreter.values import (
     Arguments,
     Class,
@@ -284,15 +285,17 @@ def _import(machine: Machine, node: ast.Import) -> Signal:
 def _import_from(machine: Machine, node: ast.ImportFrom) -> Signal:
     source = "." * node.level + (node.module or "")
     module = machine.library.module(machine, source)
+    at_top = machine.frame.scope.outer is None
     for alias in node.names:
         if alias.name == "*":
             star = getattr(module, "star", None)
             if star is not None:
                 for name, value in star(machine).items():
                     machine.bind(name, value)
-            continue
-        value = machine.attribute(module, alias.name)
-        machine.bind(alias.asname or alias.name, value)
+        elif at_top and isinstance(module, Module):
+            machine.bind(alias.asname or alias.name, module.late(machine, alias.name))
+        else:
+            machine.bind(alias.asname or alias.name, machine.attribute(module, alias.name))
     return None
 
 

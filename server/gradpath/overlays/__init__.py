@@ -17,6 +17,7 @@ from gradpath.overlays import presumptions
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
+from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 
@@ -39,11 +40,23 @@ def _prefixes() -> frozenset[str]:
     return frozenset(prefixes)
 
 
+@cache
+def _is_overlaid(name: str) -> bool:
+    """Whether a dotted name belongs to a library that overlays speak of."""
+    return name in _names() or name.partition(".")[0] in _prefixes()
+
+
 class Overlays:
-    """The library of the interpreter (`interpreter.machine.Library`)."""
+    """The library of the interpreter (`interpreter.machine.Library`), with the modules of a project."""
+
+    def __init__(self, project: ProjectModules | None = None) -> None:
+        self._project = project
 
     def module(self, machine: Machine, name: str) -> Value:
         """What a dotted name means: an overlay's word, an operation, a built-in module, a namespace, or unknown."""
+        own = None if self._project is None or _is_overlaid(name) else self._project.find(machine, name)
+        if own is not None:
+            return own
         if name in machine.modules:
             return machine.modules[name]
         meaning = self._meaning(machine, name)

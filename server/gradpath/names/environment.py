@@ -1,0 +1,131 @@
+"""What the user's Python environment says of first-party code: packages installed in editable form.
+
+Only files are read; no interpreter is started. What is installed as a copy is other people's code and is not looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from gradpath.names.layout import Layout
+
+_FOLDERS = (".venv", "venv", "env", ".env")
+_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
+_LARGEST = 1_000_000
+
+
+def editable(root: Path, python: str | None) -> Layout:
+    """Folders and packages that the environment of the project at `root` imports from their sources.
+
+    `python` is the setting: an interpreter or the folder of an environment, from `root` where it is relative. Without
+    it a virtual environment in `root`, `VIRTUAL_ENV` and `CONDA_PREFIX` are tried, and the first that exists counts.
+    """
+    folders: dict[Path, None] = {}
+    packages: dict[str, Path] = {}
+    for site in site_packages(root, python):
+        try:
+            modified = os.stat(site).st_mtime_ns
+        except OSError:
+            continue
+        found = _editable_in(site, modified)
+        folders.update(dict.fromkeys(found.folders))
+        packages.update(found.packages)
+    return Layout(tuple(folders), packages)
+
+
+def site_packages(root: Path, python: str | None) -> tuple[Path, ...]:
+    """The folders of installed packages of the project's environment."""
+    for prefix in _prefixes(root, python):
+        found = _sites(prefix)
+        if found:
+            return found
+    return ()
+
+
+def _prefixes(root: Path, python: str | None) -> Iterator[Path]:
+    if python:
+        given = Path(os.path.normpath(root / os.path.expanduser(python)))
+        inside = given.parent.name in ("bin", "Scripts")
+        yield given if os.path.isdir(given) else given.parent.parent if inside else given.parent
+        return
+    for name in _FOLDERS:
+        if os.path.isfile(root / name / "pyvenv.cfg"):
+            yield root / name
+    for variable in _VARIABLES:
+        if os.environ.get(variable):
+            yield Path(os.environ[variable])
+
+
+def _sites(prefix: Path) -> tuple[Path, ...]:
+    found = []
+    try:
+        with os.scandir(prefix / "lib") as entries:
+            versions = sorted(entry.name for entry in entries if entry.name.startswith("python"))
+    except OSError:
+        versions = []
+    for version in versions:
+        found += [prefix / "lib" / version / "site-packages", prefix / "lib" / version / "dist-packages"]
+    found.append(prefix / "Lib" / "site-packages")
+    return tuple(site for site in found if os.path.isdir(site))
+
+
+@lru_cache(maxsize=32)
+def _editable_in(site: Path, modified: int) -> Layout:
+    """What the files in a folder of installed packages lead to, as pip, setuptools, hatch and others leave them."""
+    folders: dict[Path, None] = {}
+    packages: dict[str, Path] = {}
+    try:
+        names = sorted(os.listdir(site))
+    except OSError:
+        return Layout()
+    for name in names:
+        if name.endswith((".pth", ".egg-link")):
+            for line in _lines(site / name):
+                path = Path(os.path.normpath(site / line))
+                if not line.startswith("import") and os.path.isdir(path) and not path.is_relative_to(site):
+                    folders[path] = None
+        elif name.endswith(".py") and ("editable" in name or name.startswith("_")):
+            packages.update(_mapped(site / name))
+    return Layout(tuple(folders), packages)
+
+
+def _lines(file: Path) -> list[str]:
+    lines = [line.strip() for line in _text(file).splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+_MAPPING = re.compile(r"^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$", re.MULTILINE)
+_MAP_MODULE = re.compile(r"""\.map_module\(\s*(r?["'].*?["'])\s*,\s*(r?["'].*?["'])\s*\)""")
+
+
+def _mapped(file: Path) -> Iterator[tuple[str, Path]]:
+    """The packages that an import hook finds: setuptools' `MAPPING`, or `map_module` of the package `editables`."""
+    text = _text(file)
+    for match in _MAPPING.finditer(text):
+        mapping = _literal(match[1])
+        if isinstance(mapping, dict):
+            yield from ((str(name), Path(str(path))) for name, path in mapping.items())
+    for match in _MAP_MODULE.finditer(text):
+        name, path = _literal(match[1]), _literal(match[2])
+        if isinstance(name, str) and isinstance(path, str):
+            target = Path(path)
+            yield name, target.parent if target.name == "__init__.py" else target
+
+
+def _literal(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace") if os.stat(file).st_size < _LARGEST else ""
+    except OSError:
+        return ""

@@ -1,0 +1,155 @@
+"""The project's files as one check sees them: each located, read and parsed at most once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from pathlib import Path
+
+from gradpath.names.project import Project, project_of
+from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.source.parse import Parsed, parse
+
+_LARGEST = 1_000_000
+"""Bytes of a file that is still read; larger ones are data that happens to be Python."""
+
+_KEPT = 4_000_000
+"""Characters of source whose trees are kept in memory, the least used ones going first."""
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|<")
+"""What a path begins with that names no file: a URI, or a word such as `<stdin>`."""
+
+Stamp = tuple[int, int]
+"""When a file was written (in nanoseconds) and its size; they tell whether it has changed."""
+
+
+class Trees:
+    """The newest parse of each file, kept from one check to the next. For one thread only."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
+        self._size = 0
+
+    def of_text(self, shown: str, text: str) -> Parsed:
+        """The parse of a text that an editor has."""
+        known = self._known.get(shown)
+        if known is not None and known[0].document.text == text:
+            self._known.move_to_end(shown)
+            return known[0]
+        return self.keep(parse(Document(shown, text), None if known is None else known[0]))
+
+    def of_file(self, shown: str, path: Path) -> Parsed | None:
+        """The parse of a file on disk; None where it cannot be read or is too large."""
+        try:
+            status = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        stamp = (status.st_mtime_ns, status.st_size)
+        known = self._known.get(shown)
+        if known is not None and known[1] == stamp:
+            self._known.move_to_end(shown)
+            return known[0]
+        if status.st_size > _LARGEST:
+            return None
+        try:
+            document = read_document(path, shown)
+        except UnreadableSource:
+            return None
+        same = known is not None and known[0].document.text == document.text
+        return self.keep(known[0] if known is not None and same else parse(document), stamp)
+
+    def keep(self, parsed: Parsed, stamp: Stamp | None = None) -> Parsed:
+        """Remember a parse that has been made anyway."""
+        shown = parsed.document.path
+        before = self._known.pop(shown, None)
+        if before is not None:
+            self._size -= len(before[0].document.text)
+        self._known[shown] = parsed, stamp
+        self._size += len(parsed.document.text)
+        while self._size > _KEPT and len(self._known) > 1:
+            _, (gone, _) = self._known.popitem(last=False)
+            self._size -= len(gone.document.text)
+        return parsed
+
+
+TREES = Trees()
+
+
+class Files:
+    """What one check sees of the files around the checked one.
+
+    `documents` are the texts by the paths under which they are shown: absolute where that of the checked one is, else
+    relative to the current folder. `read` are the absolute paths of all files that were looked into, whether they could
+    be read or not.
+    """
+
+    def __init__(
+        self, parsed: Parsed, project: Project | None = None, python: str | None = None, trees: Trees = TREES
+    ) -> None:
+        shown = parsed.document.path
+        self.checked = trees.keep(parsed)
+        self.documents: dict[str, Document] = {shown: parsed.document}
+        self.read: set[Path] = set()
+        self._trees = trees
+        self._shown_absolute = os.path.isabs(shown)
+        self._paths: dict[str, Path] = {}
+        self._located: dict[tuple[str, str], Path | None] = {}
+        self._members: dict[tuple[Path, str], Path | None] = {}
+        self._parsed: dict[Path, Parsed | None] = {}
+        self.project = project
+        if _SCHEME.match(shown) is None:
+            path = self.path_of(shown)
+            self.project = project if project is not None else project_of(path, python)
+            self._parsed[path] = parsed
+
+    def path_of(self, shown: str) -> Path:
+        """The absolute path of a file that is shown as `shown`."""
+        known = self._paths.get(shown)
+        if known is None:
+            known = self._paths[shown] = Path(os.path.abspath(shown))
+        return known
+
+    def locate(self, module: str, importer: str) -> Path | None:
+        """The file of a module as the file that is shown as `importer` names it (see `Project.locate`)."""
+        if self.project is None:
+            return None
+        key = module, importer
+        if key not in self._located:
+            document = self.documents.get(importer)
+            script = document is not None and "__main__" in document.text
+            self._located[key] = self.project.locate(module, self.path_of(importer), script=script)
+        return self._located[key]
+
+    def member(self, package: Path, name: str) -> Path | None:
+        """The file of a module in a package that `locate` gave."""
+        key = package, name
+        if key not in self._members:
+            self._members[key] = None if self.project is None else self.project.member(package, name)
+        return self._members[key]
+
+    def parsed(self, path: Path) -> Parsed | None:
+        """The parse of a located file, the editor's text before that on disk; None where there is nothing to read."""
+        if path not in self._parsed:
+            self.read.add(path)
+            found = self._parse(path)
+            self._parsed[path] = found
+            if found is not None:
+                self.documents[found.document.path] = found.document
+        return self._parsed[path]
+
+    def _parse(self, path: Path) -> Parsed | None:
+        if path.suffix != ".py" or self.project is None:
+            return None
+        text = self.project.read(path)
+        if text is not None:
+            return self._trees.of_text(self._shown(path), text)
+        return self._trees.of_file(self._shown(path), path)
+
+    def _shown(self, path: Path) -> str:
+        if self._shown_absolute:
+            return str(path)
+        try:
+            return os.path.relpath(path)
+        except ValueError:  # Another drive of Windows.
+            return str(path)

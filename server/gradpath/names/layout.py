@@ -1,0 +1,166 @@
+"""Where a project keeps its packages, as its own configuration says."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REPOSITORY = (".git", ".hg", ".svn")
+"""What marks the root of a repository, which holds everything that may belong together."""
+
+MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "gradpath.toml", "requirements.txt")
+"""What marks the root of a project where there is no repository."""
+
+LEVELS = 12
+"""How many folders upwards a root is looked for."""
+
+_LARGEST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Folders that modules are imported from, and packages that lie in a folder of another name."""
+
+    folders: tuple[Path, ...] = ()
+    packages: Mapping[str, Path] = field(default_factory=dict)
+
+
+def find_root(folder: Path) -> Path:
+    """The root of the project that `folder` lies in: the repository's, else the nearest with a marker, else its own.
+
+    A folder that is a package is not a root of its own: then it is the folder that holds the outermost package.
+    """
+    above = [folder, *folder.parents][:LEVELS]
+    for marks in (REPOSITORY, MARKERS):
+        for each in above:
+            if any(os.path.exists(each / mark) for mark in marks):
+                return each
+    return outside_packages(folder)
+
+
+def outside_packages(folder: Path) -> Path:
+    """The nearest folder at or above `folder` that is no regular package."""
+    while os.path.isfile(folder / "__init__.py") and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def layout_of(folder: Path) -> Layout:
+    """What the configuration files in `folder` say; a file is read again when it has changed."""
+    found = [
+        reader(folder, str(file), *stamp)
+        for file, reader in ((folder / name, reader) for name, reader in _READERS.items())
+        if (stamp := _stamp(file)) is not None
+    ]
+    folders = dict.fromkeys(path for layout in found for path in layout.folders)
+    packages = {name: path for layout in found for name, path in layout.packages.items()}
+    return Layout(tuple(folders), packages)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return (status.st_mtime_ns, status.st_size) if status.st_size < _LARGEST else None
+
+
+@lru_cache(maxsize=64)
+def _of_pyproject(folder: Path, file: str, modified: int, size: int) -> Layout:
+    try:
+        tools = _table(tomllib.loads(Path(file).read_text(encoding="utf-8")), "tool")
+    except (OSError, ValueError):
+        return Layout()
+    setuptools = _table(tools, "setuptools")
+    folders: list[object] = [
+        *_list(_table(setuptools, "packages", "find").get("where")),
+        *_list(_table(tools, "pytest", "ini_options").get("pythonpath")),
+        *_list(_table(tools, "pyright").get("extraPaths")),
+        *_list(_table(tools, "ruff").get("src")),
+        *_list(_table(tools, "pdm", "build").get("package-dir")),
+        *_list(_table(tools, "uv", "build-backend").get("module-root")),
+    ]
+    wheel = _table(tools, "hatch", "build", "targets", "wheel")
+    folders += [os.path.dirname(str(package)) or "." for package in _list(wheel.get("packages"))]
+    for entry in _list(_table(tools, "poetry").get("packages")):
+        if isinstance(entry, Mapping) and "from" in entry:
+            folders.append(entry["from"])
+    return _layout(folder, folders, _table(setuptools, "package-dir"))
+
+
+@lru_cache(maxsize=64)
+def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return Layout()
+    pairs = [
+        line.partition("=")[::2] for line in parser.get("options", "package_dir", fallback="").splitlines() if line
+    ]
+    where = parser.get("options.packages.find", "where", fallback="").split()
+    return _layout(folder, list(where), {name.strip(): path.strip() for name, path in pairs})
+
+
+_PACKAGE_DIR = re.compile(r"package_dir\s*=\s*(?:\{([^}]*)\}|dict\(([^)]*)\))")
+_PAIR = re.compile(r"""["']([\w.]*)["']\s*:\s*["']([^"']+)["']""")
+_WHERE = re.compile(r"""find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?["']([^"']+)["']""")
+
+
+@lru_cache(maxsize=64)
+def _of_setup_py(folder: Path, file: str, modified: int, size: int) -> Layout:
+    try:
+        text = Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return Layout()
+    pairs = [pair for match in _PACKAGE_DIR.finditer(text) for pair in _PAIR.findall(match[0])]
+    return _layout(folder, list(_WHERE.findall(text)), dict(pairs))
+
+
+_READERS: dict[str, Callable[[Path, str, int, int], Layout]] = {
+    "pyproject.toml": _of_pyproject,
+    "setup.cfg": _of_setup_cfg,
+    "setup.py": _of_setup_py,
+}
+
+
+def _layout(folder: Path, folders: list[object], packages: Mapping[str, object]) -> Layout:
+    """A layout from what a file says, paths being relative to its folder; `""` names the root of all packages."""
+    named = {name: value for name, value in packages.items() if isinstance(value, str)}
+    if "" in named:
+        folders.append(named.pop(""))
+    paths = [_below(folder, value) for value in folders if isinstance(value, str) and "*" not in value]
+    return Layout(
+        tuple(path for path in dict.fromkeys(paths) if path != folder),
+        {name: _below(folder, value) for name, value in named.items()},
+    )
+
+
+def _below(folder: Path, value: str) -> Path:
+    return Path(os.path.normpath(folder / value))
+
+
+def _table(data: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """The table at a path of names; an empty one where there is none."""
+    for name in names:
+        inner = data.get(name)
+        if not isinstance(inner, Mapping):
+            return {}
+        data = inner
+    return data
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]

@@ -129,7 +129,9 @@ def entry_of(
     """
     samples = [replace(sample, returns=MANY) if many and _is_list(sample) else sample for sample in seen]
     ground = _Ground(DERIVED.get(name, frozenset()), usual)
-    described = [(when, _leaf(lineage, never)) for when, lineage, never in _grow([samples], [], frozenset(), ground)]
+    leaves = list(_grow([samples], [], frozenset(), ground))
+    tested = {argument for when, _, _ in leaves for argument in when}
+    described = [(when, _leaf(lineage, never | _absent(tested, lineage[0]))) for when, lineage, never in leaves]
     base = described[-1][1]
     cases = []
     for when, leaf in described[:-1]:
@@ -337,6 +339,11 @@ def _leaf(lineage: Lineage, never: frozenset[str]) -> dict[str, Any]:
 def _apart(sample: Seen) -> list[Seen]:
     """The outputs of a list of any length, each as a sample of its own."""
     return [replace(sample, outputs=(output,)) for output in sample.outputs]
+
+
+def _absent(names: Iterable[str], samples: Sequence[Seen]) -> frozenset[str]:
+    """Those of the arguments that none of the samples has."""
+    return frozenset(name for name in names if all(sample.kinds.get(name) is None for sample in samples))
 
 
 def _first_able(lineage: Lineage, able: Callable[[Seen], bool]) -> list[Seen]:

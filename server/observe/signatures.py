@@ -58,7 +58,9 @@ BY_HAND: Mapping[str, Sequence[str]] = {
 }
 """Signatures that no schema tells."""
 
-MANY = frozenset({"split", "meshgrid", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "nonzero"})
+MANY = frozenset(
+    {"split", "meshgrid", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "nonzero", "unravel_index"}
+)
 """Functions written in Python that return any number of tensors."""
 
 _TYPES = {

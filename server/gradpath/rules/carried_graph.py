@@ -115,10 +115,11 @@ def _help(case: Case) -> str:
         return f"compute {_what(case)} anew in each iteration; or keep it detached, if it is not to be trained"
     if carried.old:
         return f"start each iteration of the loop on line {line} without the losses of the one before"
-    return f"start each iteration from the value alone: {_detached(case)}"
+    return f"start each iteration from the value alone: {detaching(case)}"
 
 
-def _detached(case: Case) -> str:
+def detaching(case: Case) -> str:
+    """The way to start an iteration from the old value alone, for a help line."""
     carried = case.carried[0]
     held = carried.held
     name = carried.name

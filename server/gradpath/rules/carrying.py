@@ -127,6 +127,30 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried))
 
 
+def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradError, needed: Node) -> Case | None:
+    """The case where a graph of an earlier iteration is entered that nothing has freed, on the way to `needed`."""
+    call = error.call
+    if call is None or not isinstance(needed.site, Site):
+        return None
+    number = iterations_between(needed.site.loops, failure.site.loops)
+    loop = trace.loops[number] if number is not None else None
+    if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+        return None
+    carried: list[Carried] = []
+    for node in reach(nodes_of(call.roots)):
+        if not _is_of(node, failure.site, number):
+            continue
+        for edge in node.edges:
+            if edge.accumulates is None and not _is_of(edge, failure.site, number) and leads_to(edge, needed):
+                carried += _carried(trace, source, node, edge, failure.site)
+    return Case(trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried))
+
+
+def _is_of(node: Node, later: Site, number: int) -> bool:
+    """Whether a node was built in the iteration of that loop which `later` is in."""
+    return isinstance(node.site, Site) and dict(node.site.loops).get(number) == dict(later.loops).get(number)
+
+
 def _carried(trace: Trace, source: Source, user: Node | None, node: Node, later: Site) -> Iterator[Carried]:
     site = later if user is None else user.site
     if not isinstance(site, Site):
@@ -188,7 +212,7 @@ def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
         if inside and isinstance(event, Bound) and event.name == bound.name:
             if event.site.caller is not bound.site.caller:
                 continue
-            values = event.value.tensors if isinstance(event.value, Held) else (event.value,)
+            values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
             if not any(isinstance(each, Tensor) and _comes_from(each, tensor) for each in values):
                 return True
         inside = inside or event is bound

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Held
 from gradpath.rules import edits
@@ -29,7 +28,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from _kept_detached(case)
     elif case.carried and case.carried[0].reads:
         yield from _own_loss(case)
-        yield from _detached(case)
+        yield from detaching_fixes(case)
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
@@ -81,7 +80,7 @@ def _own_loss(case: Case) -> Iterator[Fix]:
     yield Fix(title, Safety.SAFE, (edits.replace(_document(case), call.func.value, text),), preferred=True)
 
 
-def _detached(case: Case) -> Iterator[Fix]:
+def detaching_fixes(case: Case) -> Iterator[Fix]:
     """`h = h.detach()` where the iteration starts from the old value."""
     together = [
         each for each in case.carried if each.reads and not each.old and each.use.node is case.carried[0].use.node
@@ -143,7 +142,11 @@ def _starts_as_tensor(case: Case, carried: Carried) -> bool:
     if bound is None:
         return False
     for event in case.trace.events:
-        if isinstance(event, Bound) and event.name == bound.name and isinstance(event.value, (Tensor, Held)):
+        if (
+            isinstance(event, Bound)
+            and event.name == bound.name
+            and (event.tensor is not None or isinstance(event.value, Held))
+        ):
             return all(number != case.number for number, _ in event.site.loops)
     return False
 

@@ -51,12 +51,10 @@ def first_line(body: list[ast.stmt]) -> ast.stmt:
     return body[0]
 
 
-def behind(
-    trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt, *, reads: bool = True
-) -> tuple[Edit, ...] | None:
+def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt) -> tuple[Edit, ...] | None:
     """Move a statement behind `last`, which comes after it in the same block.
 
-    With `reads`, not where something in between binds a name that the statement reads.
+    Not where something in between binds a name that the statement reads, or reads one that it binds.
     """
     block = block_of(trace, statement)
     if block is None or not any(each is last for each in block) or len(block) < 2:
@@ -65,7 +63,8 @@ def behind(
     end = next(index for index, each in enumerate(block) if each is last)
     if end <= start or statement.end_lineno != statement.lineno:
         return None
-    if reads and any(names_in(statement) & stored_names(each) for each in block[start + 1 : end + 1]):
+    between = block[start + 1 : end + 1]
+    if any(names_in(statement) & stored_names(each) or stored_names(statement) & names_in(each) for each in between):
         return None
     gone = edits.delete_statement(document, statement)
     new = edits.insert_after(document, last, document.slice(document.range_of(statement)))

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Trace
 from gradpath.rules import edits
@@ -60,7 +60,7 @@ def counterparts(trace: Trace, source: Source, site: Site, written: Tensor | Non
         return
     safety = Safety.UNSAFE if written is not None and is_seen_elsewhere(trace, site, written) else Safety.SAFE
     node = site.node
-    made = _module(trace, site)
+    made = module_of(trace, site)
     if made is not None:
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
         yield from _without_flag(source, made, Safety.UNSAFE if _is_read_again(trace, statement, first) else safety)
@@ -73,13 +73,38 @@ def counterparts(trace: Trace, source: Source, site: Site, written: Tensor | Non
             text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
             yield Fix(f"Make a new tensor: `{text}`", safety, (edit,), preferred=True)
     elif isinstance(node, ast.Call):
-        yield from _called(trace, document, node, statement, safety)
+        fixes = list(_called(trace, document, node, statement, safety))
+        yield from fixes
+        if fixes:
+            return
     base = _base(node)
     if base is not None and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
         if line is not None:
             yield Fix(f"Write into a copy: `{name} = {name}.clone()` first", safety, (line,), preferred=True)
+
+
+def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
+    """The write as the program has it: `x[i] = v` where the site is only the target."""
+    made = module_of(trace, site)
+    if made is not None and made.made is not None:
+        return source.short(made.made, limit=limit)
+    if isinstance(site.node, ast.Subscript):
+        statement = statement_of(trace, site.node)
+        if isinstance(statement, ast.Assign) and len(source.text(site, statement)) <= limit:
+            return source.text(site, statement)
+        return f"{source.short(site, limit=limit - 4)} = …"
+    return source.short(site, limit=limit)
+
+
+def written_name(source: Source, site: Site) -> str:
+    """The variable that is written, as the program has it; empty where the write goes into no variable."""
+    node = site.node
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
+        return source.text(site, node.target)
+    base = _base(node)
+    return source.text(site, base) if base is not None else ""
 
 
 def augmented(document: Document, node: ast.AugAssign) -> Edit | None:
@@ -148,12 +173,20 @@ def _assigned(
     document: Document, call: ast.Call, statement: ast.stmt, written: ast.expr | None
 ) -> tuple[Edit, ...] | None:
     """What binds the new tensor to the old name, where the call is a whole statement; None where that has no name."""
-    if not is_alone(statement, call):
+    if not any(each is call for each in _chain(statement)):
         return ()
     if not isinstance(written, (ast.Name, ast.Attribute)):
         return None
-    start = document.range_of(call).start
+    start = document.range_of(statement).start
     return (Edit(document.path, Range(start, start), f"{edits.flat(document, written)} = "),)
+
+
+def _chain(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls of a statement that is nothing but a chain of them: `x.mul_(2).add_(1)`."""
+    node: ast.expr | None = statement.value if isinstance(statement, ast.Expr) else None
+    while isinstance(node, ast.Call):
+        yield node
+        node = node.func.value if isinstance(node.func, ast.Attribute) else None
 
 
 def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
@@ -172,7 +205,7 @@ def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
     return written if isinstance(written, (ast.Name, ast.Attribute)) else None
 
 
-def _module(trace: Trace, site: Site) -> Applied | None:
+def module_of(trace: Trace, site: Site) -> Applied | None:
     """The built-in module whose in-place work the write at `site` was."""
     before: Applied | None = None
     for event in trace.events:
@@ -198,8 +231,6 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
     """Whether the memory that is written was known under another name before: a view, a second variable, a list."""
-    if written.base is not None:
-        return True
     names: set[str] = set()
     for event in trace.events:
         if isinstance(event, Mutated) and event.write.site is site:
@@ -209,11 +240,19 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
         if isinstance(event.value, Held):
             if any(each.storage is written.storage for each in event.value.tensors):
                 return True
-        elif isinstance(event.value, Tensor) and event.value.storage is written.storage:
-            if event.value is not written or event.site.caller is not site.caller:
+        elif event.tensor is not None and event.tensor.storage is written.storage:
+            if _is_sibling(event.tensor, written):
+                continue
+            if event.tensor not in (written, written.base) or event.site.caller is not site.caller:
                 return True
             names.add(event.name)
     return len(names) > 1
+
+
+def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
+    """Whether both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
+    both = tensor.creation is Creation.MULTIPLE and written.creation is Creation.MULTIPLE
+    return tensor is not written and both and tensor.origin is written.origin
 
 
 def _is_read_again(trace: Trace, statement: ast.stmt, written: ast.expr | None) -> bool:

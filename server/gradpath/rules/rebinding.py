@@ -15,14 +15,13 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
         if not isinstance(event, Bound):
             continue
         name = target_of(source, event)
-        values = event.value.tensors if isinstance(event.value, Held) else (event.value,)
+        values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
         for place, value in enumerate(values):
             if not isinstance(value, Tensor):
                 continue
             leaf = leaves.get((name, place))
-            if value is tensor and leaf is not None and leaf is not value:
-                if any(each is leaf for each in value.ancestors()):
-                    return event, leaf
+            if value is tensor and leaf is not None and any(each is leaf for each in value.ancestors()):
+                return event, leaf
             if value.flag and value.node is None and value.cut is None and value.base is None:
                 leaves[name, place] = value
     return None

@@ -14,7 +14,7 @@ from gradpath.rules.cuts import switch_around
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lowered, target_of, with_time
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
 
 _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
@@ -48,8 +48,8 @@ def _suspects(trace: Trace, source: Source, failure: Failed) -> Iterator[Tensor]
     ]
     last: dict[str, Tensor] = {}
     for event in trace.events:
-        if isinstance(event, Bound) and isinstance(event.value, Tensor):
-            last[target_of(source, event)] = event.value
+        if isinstance(event, Bound) and event.tensor is not None:
+            last[target_of(source, event)] = event.tensor
     yield from (last[name] for name in dict.fromkeys(names) if name in last and last[name].grad is None)
 
 
@@ -97,8 +97,9 @@ def _fixes(
         direct = edits.replace(document, statement, update)
         yield Fix(f"Update in place: `{update}`", Safety.SAFE, (direct,), preferred=True)
         return
-    if update is not None and edits.stands_alone(document, statement):
-        edit = edits.wrap(document, statement, "with torch.no_grad():")
+    torch = torch_name(trace)
+    if update is not None and torch is not None and edits.stands_alone(document, statement):
+        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:
             old = document.slice(document.range_of(statement))
             edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))

@@ -51,7 +51,7 @@ def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
 def holds(bound: Bound, tensor: Tensor) -> bool:
     """Whether a binding is to `tensor` or to a container with it."""
     value = bound.value
-    return value is tensor or (isinstance(value, Held) and any(each is tensor for each in value.tensors))
+    return bound.tensor is tensor or (isinstance(value, Held) and any(each is tensor for each in value.tensors))
 
 
 def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:

@@ -106,3 +106,13 @@ def names_in(node: ast.AST) -> set[str]:
 def is_alone(statement: ast.stmt, call: ast.AST) -> bool:
     """Whether a call is a whole statement, its result thrown away."""
     return isinstance(statement, ast.Expr) and statement.value is call
+
+
+def torch_name(trace: Trace) -> str | None:
+    """What the program calls `torch`; None where it has imported parts of it only."""
+    for statement in trace.visits:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
+                if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
+                    return alias.asname or "torch"
+    return None

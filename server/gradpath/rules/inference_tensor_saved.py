@@ -1,0 +1,98 @@
+"""A tensor from `inference_mode` that a graph needs, or that is changed outside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.cuts import Switch, switch_around
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, name_of
+
+KINDS = (FaultKind.INFERENCE_SAVED, FaultKind.INFERENCE_INPLACE)
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Operations that PyTorch refuses because an inference tensor takes part."""
+    for failure, error in failures(trace, *KINDS):
+        if error.tensor is not None:
+            yield _report(trace, source, failure, error, error.tensor)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
+    site = failure.site
+    made = tensor.origin if isinstance(tensor.origin, Site) else None
+    switch = switch_around(trace, source, made) if made is not None else None
+    name = name_of(trace, source, tensor, site)
+    short = f"`{name}`" if name and len(name) <= 30 else "a tensor"
+    steps: list[Step] = []
+    if switch is not None:
+        steps.append(Step(switch.site, "tensors made under this stay out of graphs"))
+    if made is not None:
+        steps.append(Step(made, f"makes {short}"))
+    steps.append(Step(site, _last(error)))
+    call = source.short(site, limit=34)
+    return Report(
+        RULE.id,
+        site,
+        f"`{call}` {_verb(error)} {short}, which was made under `inference_mode`",
+        tuple(steps),
+        raised_at=site,
+        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        help="`torch.no_grad()` instead of `inference_mode` makes tensors that can be used anywhere",
+        alternatives=(f"`{name}.clone()` outside, a copy that a graph may save",) if short != "a tensor" else (),
+        fixes=tuple(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
+    )
+
+
+def _verb(error: AutogradError) -> str:
+    return "has to save" if error.kind is FaultKind.INFERENCE_SAVED else "changes"
+
+
+def _last(error: AutogradError) -> str:
+    saves = error.kind is FaultKind.INFERENCE_SAVED
+    return "has to save it for the backward" if saves else "changes it outside of inference mode"
+
+
+def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iterator[Fix]:
+    if switch is not None:
+        edit = _as_no_grad(source, switch)
+        if edit is not None:
+            line = switch.site.line
+            yield Fix(f"Use `torch.no_grad()` on line {line}", Safety.SAFE, (edit,), preferred=True)
+    reads = [
+        each
+        for each in ast.walk(site.node)
+        if isinstance(each, (ast.Name, ast.Attribute)) and source.text(site, each) == name
+    ]
+    if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
+        edit_clone = edits.append(source.document(site), reads[0], ".clone()")
+        yield Fix(f"Use a copy: `{name}.clone()`", Safety.SAFE, edit_clone)
+
+
+def _as_no_grad(source: Source, switch: Switch) -> Edit | None:
+    node = switch.site.node
+    function = node.func if isinstance(node, ast.Call) else node
+    text = source.text(switch.site, function)
+    if not text.endswith("inference_mode"):
+        return None
+    document = source.document(switch.site)
+    prefix = text.removesuffix("inference_mode")
+    if prefix:
+        return edits.replace(document, node, f"{prefix}no_grad()")
+    return edits.replace(document, node, "torch.no_grad()")
+
+
+RULE = Rule(
+    "inference-tensor-saved",
+    "detach",
+    Level.ERROR,
+    "a tensor that was made under `inference_mode` is saved for a backward, or changed outside",
+    f"RuntimeError: {MESSAGES[FaultKind.INFERENCE_SAVED]}",
+    find,
+)

@@ -1,0 +1,85 @@
+"""An in-place operation on a leaf that requires grad, or on a view of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.out_of_place import counterparts, write_text, written_name
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, lowered, said
+from gradpath.rules.syntax import statement_of, torch_name
+
+KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Writes that PyTorch refuses because a leaf is written."""
+    for failure, error in failures(trace, *KINDS):
+        if error.tensor is not None:
+            yield _report(trace, source, failure, error, error.tensor)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
+    site = failure.site
+    leaf = tensor.base if error.kind is FaultKind.VIEW_OF_LEAF and tensor.base is not None else tensor
+    variable = written_name(source, site)
+    name = f"`{variable}`" if variable and len(variable) <= 40 else said(trace, source, leaf, site, "a leaf")
+    write = write_text(trace, source, site, 34)
+    what = f"a view of {name}" if leaf is not tensor else name
+    kind = "a parameter" if leaf.is_parameter else "a leaf that requires a gradient"
+    steps: list[Step] = []
+    asked = [
+        event.site for event in trace.events if isinstance(event, Flagged) and event.tensor is leaf and event.value
+    ]
+    if asked:
+        steps.append(Step(asked[-1], "asks for its gradient"))
+    elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:
+        steps.append(Step(leaf.origin, f"makes {kind}"))
+    steps.append(Step(site, "writes into it, and the write would be recorded"))
+    fixes = tuple(_fixes(trace, source, site, leaf))
+    return Report(
+        RULE.id,
+        site,
+        f"`{write}` writes into {what}, {kind}",
+        tuple(steps),
+        raised_at=site,
+        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        help=_help(fixes),
+        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        fixes=fixes,
+    )
+
+
+def _help(fixes: tuple[Fix, ...]) -> str:
+    if fixes and "no_grad" in fixes[0].title:
+        return "an update that is not itself part of the computation goes under `torch.no_grad()`"
+    return "make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation"
+
+
+def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[Fix]:
+    statement = statement_of(trace, site.node)
+    document = source.document(site)
+    if statement is not None:
+        torch = torch_name(trace)
+        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
+        if edit is not None and torch is not None:
+            yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
+    if not leaf.is_parameter:
+        for fix in counterparts(trace, source, site, leaf):
+            if "clone()" not in fix.title:
+                yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+
+
+RULE = Rule(
+    "inplace-on-leaf",
+    "in-place",
+    Level.ERROR,
+    "an in-place operation on a leaf that requires a gradient, or on a view of one",
+    f"RuntimeError: {MESSAGES[FaultKind.LEAF_INPLACE]}",
+    find,
+)

@@ -1,0 +1,142 @@
+"""An in-place operation that overwrites what a pending backward has saved."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
+from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import following, lowered, name_of, short_operation, with_time
+from gradpath.rules.syntax import is_alone, statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Writes to saved tensors that are no parameters; those are `parameter-updated-before-backward`."""
+    for found in overwritings(trace):
+        if not found.is_update:
+            yield _report(trace, source, found)
+
+
+def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
+    fixes = tuple(_fixes(trace, source, found))
+    return Report(
+        RULE.id,
+        found.site,
+        _headline(trace, source, found),
+        tuple(_steps(trace, source, found)),
+        raised_at=found.failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
+        help=_help(fixes),
+        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        fixes=fixes,
+    )
+
+
+def _headline(trace: Trace, source: Source, found: Overwriting) -> str:
+    write = write_text(trace, source, found.site, 34)
+    if _same_call(found) and module_of(trace, found.site) is not None:
+        return f"`{write}` overwrites what `{short_operation(found.node.name)}` before it saved for its gradient"
+    if _same_call(found):
+        return f"`{write}` overwrites {_saved_name(trace, source, found)}, which its own gradient needs"
+    if found.is_result:
+        return f"`{write}` overwrites {what(trace, source, found)}, which its gradient needs"
+    needs = who_needs(source, found)
+    return f"`{write}` overwrites {_saved_name(trace, source, found)}, which the gradient of {needs} needs"
+
+
+def _same_call(found: Overwriting) -> bool:
+    """Whether the write is the very operation that saved."""
+    site = found.node.site
+    return isinstance(site, Site) and site.node is found.site.node and site.loops == found.site.loops
+
+
+def _saved_name(trace: Trace, source: Source, found: Overwriting) -> str:
+    name = name_of(trace, source, found.saved.tensor, found.site)
+    if found.written is found.saved.tensor:
+        name = written_name(source, found.site) or name
+    return f"`{name}`" if name and len(name) <= 30 else "a value"
+
+
+def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
+    site = found.node.site
+    made = module_of(trace, found.site)
+    if made is not None and made.made is not None:
+        yield Step(made.made, "works in place")
+    if isinstance(site, Site) and not _same_call(found):
+        kept = "saves its result" if found.is_result else f"saves {_saved_name(trace, source, found)}"
+        yield Step(site, f"{kept} for the backward")
+    when = following(trace, found.site, site) if isinstance(site, Site) else ""
+    yield Step(found.site, with_time(when, "changes it in place"))
+    yield Step(found.failure.site, "finds it changed")
+
+
+def _help(fixes: tuple[Fix, ...]) -> str:
+    if not fixes:
+        return "make a new tensor instead of writing into the old one"
+    return lowered(fixes[0].title)
+
+
+def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    made = list(counterparts(trace, source, found.site, found.written))
+    copy = _copy(trace, source, found)
+    safe = [fix for fix in made if fix.safety is Safety.SAFE]
+    yield from safe
+    if copy is not None:
+        yield copy
+    yield from (fix for fix in made if fix.safety is not Safety.SAFE)
+
+
+def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
+    """`.clone()` where the operation saves: of its result, or of the one argument that is the saved value."""
+    site = found.node.site
+    if not isinstance(site, Site) or site.node is found.site.node or isinstance(site.node, ast.stmt):
+        return None
+    document = source.document(site)
+    if found.is_result:
+        node = site.node
+        if not isinstance(node, ast.expr) or not _gives_alone(trace, found):
+            return None
+    else:
+        names = {name_of(trace, source, found.saved.tensor, site)}
+        if found.written is found.saved.tensor:
+            names.add(written_name(source, found.site))
+        reads = [
+            each
+            for each in ast.walk(site.node)
+            if isinstance(each, (ast.Name, ast.Attribute)) and source.text(site, each) in names - {""}
+        ]
+        if len(reads) != 1:
+            return None
+        node = reads[0]
+    text = edits.followed(source.text(site, node), node, ".clone()")
+    where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
+    return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
+
+
+def _gives_alone(trace: Trace, found: Overwriting) -> bool:
+    """Whether the expression that saves gives the saved tensor itself, as a call of an operation does."""
+    node = found.node.site.node if isinstance(found.node.site, Site) else None
+    statement = None if node is None else statement_of(trace, node)
+    if node is None or found.node.name.endswith("_") or (statement is not None and is_alone(statement, node)):
+        return False
+    outputs: list[Tensor] = found.node.outputs
+    if isinstance(statement, ast.Assign) and statement.value is node and isinstance(statement.targets[0], ast.Tuple):
+        return False
+    return found.saved.tensor in outputs and len([each for each in outputs if each is not found.written]) <= 1
+
+
+RULE = Rule(
+    "inplace-on-saved",
+    "in-place",
+    Level.ERROR,
+    "an in-place operation overwrites a tensor that a pending `backward()` has saved",
+    f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
+    find,
+)

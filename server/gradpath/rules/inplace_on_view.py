@@ -1,0 +1,87 @@
+"""An in-place operation on a view that may not be written: one of several, or one made under `no_grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules.out_of_place import counterparts, write_text
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, lowered, said, short_operation
+
+KINDS = (FaultKind.MULTIPLE_VIEWS, FaultKind.VIEW_NO_GRAD, FaultKind.VIEW_INFERENCE, FaultKind.CUSTOM_VIEW)
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Writes that PyTorch refuses because of how a view was made, at the write or when the view is next read."""
+    for failure, error in failures(trace, *KINDS):
+        if error.tensor is not None:
+            yield _report(trace, source, failure, error, error.tensor)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, view: Tensor) -> Report:
+    late = error.write is not None and isinstance(error.write.site, Site)
+    site = error.write.site if error.write is not None and isinstance(error.write.site, Site) else failure.site
+    written = error.write.owner if error.write is not None else view
+    write = write_text(trace, source, site, 34)
+    name = said(trace, source, view, failure.site, "a view")
+    made = view.origin if isinstance(view.origin, Site) else None
+    steps: list[Step] = []
+    if made is not None:
+        steps.append(Step(made, _origin(error, view)))
+    steps.append(Step(site, "changes the memory of them all" if late else "writes into it"))
+    if late:
+        steps.append(Step(failure.site, f"reads {name}, which is changed"))
+    fixes = tuple(counterparts(trace, source, site, written))
+    return Report(
+        RULE.id,
+        site,
+        f"`{write}` writes into {name}, {_kind(error, view)}" if not late else _late_headline(write, name, error, view),
+        tuple(steps),
+        raised_at=failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        help=lowered(fixes[0].title) if fixes else "make a new tensor instead of writing into the view",
+        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        fixes=fixes,
+    )
+
+
+def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:
+    return f"`{write}` changes what {name} shows, {_kind(error, view)}"
+
+
+def _kind(error: AutogradError, view: Tensor) -> str:
+    match error.kind:
+        case FaultKind.MULTIPLE_VIEWS:
+            return f"one of several views that `{short_operation(view.operation)}` gave"
+        case FaultKind.VIEW_NO_GRAD:
+            return "a view that was made under `no_grad`"
+        case FaultKind.VIEW_INFERENCE:
+            return "a view that was made under `inference_mode`"
+        case _:
+            return "a view that a custom Function gave"
+
+
+def _origin(error: AutogradError, view: Tensor) -> str:
+    match error.kind:
+        case FaultKind.MULTIPLE_VIEWS:
+            return "gives several views of one tensor"
+        case FaultKind.VIEW_NO_GRAD:
+            return "a view whose base was not recorded"
+        case FaultKind.VIEW_INFERENCE:
+            return "a view that inference mode made"
+        case _:
+            return "a view from a custom Function"
+
+
+RULE = Rule(
+    "inplace-on-view",
+    "in-place",
+    Level.ERROR,
+    "an in-place operation on one of several views (`chunk`, `split`, `unbind`), or on a view made under `no_grad`",
+    f"RuntimeError: {MESSAGES[FaultKind.MULTIPLE_VIEWS]}",
+    find,
+)

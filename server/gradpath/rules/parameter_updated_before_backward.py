@@ -1,0 +1,137 @@
+"""A step, or another update of parameters, between a forward and the backward that still needs their old values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules.graphs import leaves, nodes_of
+from gradpath.rules.moving import behind
+from gradpath.rules.overwriting import Overwriting, overwritings, step_of
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Saved parameters that got a new value before their backward."""
+    for found in overwritings(trace):
+        if found.is_update:
+            yield _report(trace, source, found)
+
+
+def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
+    fixes = tuple(_fixes(trace, source, found))
+    update = source.short(found.site, limit=34)
+    again = source.short(found.failure.site, limit=30)
+    old = _is_from_before(found)
+    when = occasion(trace, found.failure.site, found.site)
+    line = f" on line {found.failure.site.line}" if not when else ""
+    headline = f"`{update}` changes parameters that `{again}`{line} still needs as they were"
+    if old:
+        headline = f"`{update}` changes parameters that the graph kept from before still needs as they were"
+    return Report(
+        RULE.id,
+        found.site,
+        headline,
+        tuple(_steps(trace, source, found)),
+        raised_at=found.failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
+        help=_help(trace, source, found, old),
+        alternatives=tuple(_alternatives(trace, source, found, old, fixes)),
+        fixes=fixes,
+    )
+
+
+def _is_from_before(found: Overwriting) -> bool:
+    """Whether the graph was built in an earlier iteration than the one that needs it."""
+    site = found.node.site
+    return isinstance(site, Site) and following_iteration(site, found.failure.site)
+
+
+def following_iteration(earlier: Site, later: Site) -> bool:
+    """Whether `later` is in another iteration of a loop that both are in, or in a loop that began since."""
+    inside = dict(earlier.loops)
+    return any(inside.get(number) != iteration for number, iteration in later.loops)
+
+
+def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
+    site = found.node.site
+    if isinstance(site, Site):
+        made = lifted(site, found.failure.site)
+        yield Step(made, with_time(occasion(trace, made, found.failure.site), "saves parameters for its backward"))
+    yield Step(
+        found.site, with_time(following(trace, found.site, site) if isinstance(site, Site) else "", "changes them")
+    )
+    when = following(trace, found.failure.site, found.site)
+    yield Step(found.failure.site, with_time(when, "needs them as they were"))
+
+
+def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
+    if old:
+        return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
+    site = found.node.site
+    if isinstance(site, Site):
+        made = lifted(site, found.failure.site)
+        return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
+    return "compute the loss after the update, so that it sees the new parameters"
+
+
+def _alternatives(trace: Trace, source: Source, found: Overwriting, old: bool, fixes: tuple[Fix, ...]) -> Iterator[str]:
+    if old:
+        yield "not a way out: more retain_graph=True; the parameters have changed all the same"
+        return
+    moved = [fix for fix in fixes if "behind" in fix.title]
+    if moved:
+        also = " (it then sees the gradients of both)" if _reaches_stepped(trace, found) else ""
+        yield f"{lowered(moved[0].title)}{also}"
+
+
+def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
+    """Whether the later backward gives gradients to parameters of the optimizer that stepped."""
+    step = step_of(trace, found)
+    call = found.failure.error.call if found.failure.error is not None else None
+    if step is None or call is None:
+        return False
+    reached = {id(leaf) for leaf in leaves(nodes_of(call.roots))}
+    return any(id(tensor) in reached for tensor in step.updated)
+
+
+def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    if _is_from_before(found) or not same_activation(found.site, found.failure.site):
+        return
+    update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
+    if update is None or last is None or source.document(found.site) is not source.document(found.failure.site):
+        return
+    document = source.document(found.site)
+    site = found.node.site
+    built = statement_of(trace, lifted(site, found.site).node) if isinstance(site, Site) else None
+    if isinstance(built, ast.Assign) and _is_read_only_by(built, last):
+        moved = behind(trace, document, built, update)
+        if moved is not None:
+            title = f"Compute line {built.lineno} after the update"
+            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+    if isinstance(update, ast.Expr):
+        moved = behind(trace, document, update, last)
+        if moved is not None:
+            title = f"Move line {update.lineno} behind the last backward"
+            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+
+
+def _is_read_only_by(built: ast.Assign, last: ast.stmt) -> bool:
+    """Whether the statement that raises reads what `built` assigns, so that moving one helps the other."""
+    names = {each.id for target in built.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(last))
+
+
+RULE = Rule(
+    "parameter-updated-before-backward",
+    "in-place",
+    Level.ERROR,
+    "an optimizer's `step()`, or another update, changes parameters that a later `backward()` still needs",
+    f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
+    find,
+)

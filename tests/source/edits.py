@@ -60,7 +60,11 @@ HALF_TYPED = (
 
 def _insert_characters(text: str, at: random.Random) -> tuple[int, int, str]:
     offset = at.randrange(len(text))
-    return offset, offset, at.choice(["(", "[", "{", ")", "]", "}", '"', "'", '"""', "'''", ":", "=", ".", "\\", "x(", "$"])
+    return (
+        offset,
+        offset,
+        at.choice(["(", "[", "{", ")", "]", "}", '"', "'", '"""', "'''", ":", "=", ".", "\\", "x(", "$"]),
+    )
 
 
 def _delete_characters(text: str, at: random.Random) -> tuple[int, int, str]:
@@ -82,12 +86,12 @@ def _delete_colon(text: str, at: random.Random) -> tuple[int, int, str]:
 
 
 def _type_statement(text: str, at: random.Random) -> tuple[int, int, str]:
-    line = at.choice([match for match in re.finditer(r"(?m)^([ \t]*)\S.*\n", text)])
+    line = at.choice(list(re.finditer(r"(?m)^([ \t]*)\S.*\n", text)))
     return line.start(), line.start(), line[1] + at.choice(HALF_TYPED) + "\n"
 
 
 def _cut_line(text: str, at: random.Random) -> tuple[int, int, str]:
-    line = at.choice([match for match in re.finditer(r"(?m)\S.+$", text)])
+    line = at.choice(list(re.finditer(r"(?m)\S.+$", text)))
     return at.randrange(line.start(), line.end()), line.end(), ""
 
 
@@ -154,7 +158,7 @@ def survival(good: Parsed, start: int, end: int, new: str, after: Parsed) -> tup
             continue
         total += 1
         now = kept.get((name, first_line(node) + shift))
-        same += now is not None and fingerprint(now) == fingerprint(node, shift)
+        same += now is node or (now is not None and fingerprint(now) == fingerprint(node, shift))
     return same, total
 
 

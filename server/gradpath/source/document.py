@@ -130,8 +130,8 @@ def read_document(path: Path, shown_as: str | None = None) -> Document:
     shown = shown_as if shown_as is not None else str(path)
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise UnreadableSource(shown, error.strerror or type(error).__name__) from error
+    except (OSError, ValueError) as error:
+        raise UnreadableSource(shown, getattr(error, "strerror", None) or str(error)) from error
     try:
         return Document(shown, decode_source(data))
     except ValueError as error:
@@ -143,16 +143,20 @@ def decode_source(data: bytes) -> str:
 
     The mark is dropped and newlines stay as they are. Raises `ValueError` with one line for what is not Python text.
     """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("UTF-16 text, which Python does not read")
     if b"\0" in data:
         raise ValueError("not Python source: it contains NUL bytes")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        raise ValueError(str(error.msg)) from error
+        raise ValueError(" ".join(str(error.msg).split())) from error
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
     try:
         return data.decode(encoding)
+    except LookupError as error:
+        raise ValueError(f"unknown encoding: {encoding}") from error
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"not {encoding} text: byte 0x{data[error.start]:02x} in line {line}") from error

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradpath.source.positions import line_starts
@@ -58,20 +57,6 @@ class LogicalLine(NamedTuple):
     closers: str = ""
     torn: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Swallower:
-    """A string over several lines that holds what looks like a definition: perhaps its end is missing.
-
-    `first` and `last` are the lines of its statement, `definition` that of the definition, which stands no further in.
-    """
-
-    first: int
-    last: int
-    definition: int
-
-
-Blame = Callable[[Sequence[Swallower]], Swallower]
 
 HEADERS = frozenset(
     {"if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class", "match", "case", "@"}
@@ -121,7 +106,6 @@ _OPERATORS = frozenset(
 _LAST_WORD = re.compile(r"\w+\Z")
 _NEXT_WORD = re.compile(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
 _HEADER_END = re.compile(r"[ \t\f]*[)\]}].*:\Z")
-_DEFINITION = re.compile(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _MOST_RETURNS = 10
 
@@ -136,27 +120,16 @@ def indentation_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t\f"))]
 
 
-def blame_the_first(swallowers: Sequence[Swallower]) -> Swallower:
-    """The first of all: right where only one string holds a definition."""
-    return swallowers[0]
-
-
 def logical_lines(
-    lines: Lines,
-    first: int = 1,
-    last: int | None = None,
-    starts: Sequence[int] = (),
-    blame: Blame = blame_the_first,
+    lines: Lines, first: int = 1, last: int | None = None, starts: Sequence[int] = ()
 ) -> list[LogicalLine]:
     """Split the lines `first` to `last`, the first of which begins a statement.
 
-    `starts` are the numbers of lines, in rising order, at which a statement is known to begin. Where a long string
-    never ends, `blame` chooses the string that lost its end.
+    `starts` are the numbers of lines, in rising order, at which a statement is known to begin.
     """
     offset = lines.start_of(first)
     end = len(lines.text) if last is None else lines.start_of(last + 1)
     found: list[LogicalLine] = []
-    strings: list[tuple[int, int, int]] = []  # index in `found`, start, end
     returns = 0
     text, line_starts = lines.text, lines.starts
     while (offset := _match_end(_BLANK, text, offset, end)) < end:
@@ -167,44 +140,31 @@ def logical_lines(
             found.append(LogicalLine(number, number, indent, word, plain.start(3) + len(code.rstrip()) - offset))
             offset = plain.end() if behind == "\n" else text.find("\n", plain.end()) + 1 or end
             continue
-        reader = _Reader(lines, offset, end, starts, hasty=returns >= _MOST_RETURNS)
+        above = found[-1].indent if found else 0
+        reader = _Reader(lines, offset, end, starts, above, hasty=returns >= _MOST_RETURNS)
         statement, offset = reader.read()
-        strings += [(len(found), *string) for string in reader.strings]
         found.append(statement)
         returns += reader.returned
-        if reader.endless is None:
-            continue
-        strings.append((len(found) - 1, reader.endless, end))
-        swallowers = _swallowers(lines, found, strings) if returns < _MOST_RETURNS else []
-        if swallowers:
-            returns += 1
-            blamed = blame(swallowers)
-            del found[next(i for i, line in enumerate(found) if line.first == blamed.first) + 1 :]
-            offset = lines.start_of(blamed.definition)
-            found[-1] = _torn_before(lines, found[-1], offset)
-            strings = [string for string in strings if string[0] < len(found) - 1]
     return found
 
 
 class _Reader:
     """Reads one logical line.
 
-    Afterwards `strings` are the spans of its long strings, `returned` tells whether it went back behind an earlier line
-    because a bracket was never closed, and `endless` is where a string begins that never ends.
+    Afterwards `returned` tells whether it went back behind an earlier line because a bracket was never closed.
     """
 
-    def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], hasty: bool) -> None:
+    def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], above: int, hasty: bool) -> None:
         match = _START.match(lines.text, offset, end)
         assert match is not None
         self.lines, self.text = lines, lines.text
         self.offset, self.end = offset, end
         self.starts = starts
+        self.above = above
         self.hasty = hasty
         self.indent = width(lines.text[offset : match.start(1)])
         self.word = match[2] or lines.text[match.end() : match.end() + 1]
-        self.strings: list[tuple[int, int]] = []
         self.returned = False
-        self.endless: int | None = None
 
     def read(self) -> tuple[LogicalLine, int]:
         """The logical line, and where the next one can begin."""
@@ -235,17 +195,11 @@ class _Reader:
                 case "long" | "string" | "continued":
                     known = self.known_start(begin, position)
                     if known is not None:
-                        return _torn_before(self.lines, self.line(begin, "", True), known), known
-                    if kind == "long":
-                        self.strings.append((begin, position))
+                        return torn_before(self.lines, self.line(begin, "", True), known), known
                     line_start = text.rfind("\n", begin, position) + 1
                 case "endless":
-                    self.endless = begin
-                    known = self.known_start(begin, self.end)
-                    if known is not None:
-                        self.endless = None
-                        return _torn_before(self.lines, self.line(begin, "", True), known), known
-                    return _torn_before(self.lines, self.line(begin, "", True), self.end), self.end
+                    known = self.known_start(begin, self.end) or self.end
+                    return torn_before(self.lines, self.line(begin, "", True), known), known
                 case _:
                     if line := text[line_start:begin].rstrip():
                         code, code_start, code_end = line, line_start, begin
@@ -292,8 +246,11 @@ class _Reader:
     def may_end_before(self, next_line: int, code: str, code_start: int) -> bool:
         """Whether the statement would end with `code`, before `next_line`, had its open bracket been closed."""
         match = _PERHAPS_STATEMENT.match(self.text, next_line, self.end)
-        if match is not None and width(match[1]) <= self.indent:
-            return True
+        if match is not None:
+            indent = width(match[1])
+            # One that stands too far left goes on like the line above it.
+            if indent <= self.indent or indent == self.above:
+                return True
         if self.word not in HEADERS or not code.endswith(":"):
             return False
         return code_start == self.offset or _HEADER_END.match(code) is not None
@@ -314,25 +271,12 @@ def _operands_meet(code: str, text: str, next_line: int, end: int) -> bool:
     return word is not None and word[0] not in _OPERATORS
 
 
-def _torn_before(lines: Lines, line: LogicalLine, offset: int) -> LogicalLine:
+def torn_before(lines: Lines, line: LogicalLine, offset: int) -> LogicalLine:
+    """The logical line as if it were torn off before an offset."""
     start = lines.start_of(line.first)
     code_end = start + len(lines.text[start:offset].rstrip())
     last = lines.number_at(code_end)
     return LogicalLine(line.first, last, line.indent, line.word, code_end - lines.start_of(last), torn=True)
-
-
-def _swallowers(lines: Lines, found: Sequence[LogicalLine], strings: Sequence[tuple[int, int, int]]) -> list[Swallower]:
-    swallowers: list[Swallower] = []
-    for index, start, end in strings:
-        statement = found[index]
-        if swallowers and swallowers[-1].first == statement.first:
-            continue
-        for definition in _DEFINITION.finditer(lines.text, start, end):
-            if width(definition[1]) <= statement.indent:
-                number = lines.number_at(definition.start() + 1)
-                swallowers.append(Swallower(statement.first, statement.last, number))
-                break
-    return swallowers
 
 
 def _match_end(pattern: re.Pattern[str], text: str, offset: int, end: int) -> int:

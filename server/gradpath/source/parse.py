@@ -10,7 +10,8 @@ from gradpath.diagnostic import Position, Range
 from gradpath.source.depth import prune
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
-from gradpath.source.logical import Lines, LogicalLine, Swallower, logical_lines
+from gradpath.source.logical import Lines, LogicalLine, logical_lines
+from gradpath.source.quotes import end_swallowing_strings
 from gradpath.source.recovery import Recovery
 from gradpath.source.reuse import unchanged
 
@@ -41,7 +42,11 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
         tree = parse_text(text)
     except Unparsable as error:
         base = last.base if last is not None and not last.complete else last
-        tree, problems = _recover(document, text, error, base)
+        try:
+            tree, problems = _recover(document, text, error, base)
+        except (RecursionError, MemoryError):
+            # The caller stands so deep in its own stack that there is no room left.
+            tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
         return Parsed(document, tree, _in_order(problems), complete=False, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
 
@@ -76,7 +81,7 @@ def _recover(
                 before, after, found = (), (), None
                 problems = []
     if found is None:
-        found = logical_lines(lines, blame=lambda swallowers: _blame(lines, swallowers))
+        found = end_swallowing_strings(lines, logical_lines(lines))
     recovery = Recovery(document, lines, found)
     statements = recovery.block(0, len(found), suspect_line=error.line)
     if not recovery.problems:
@@ -84,21 +89,6 @@ def _recover(
     problems += recovery.problems
     problems += prune(ast.Module(body=statements, type_ignores=[]), document)
     return ast.Module(body=[*before, *statements, *after], type_ignores=[]), problems
-
-
-def _blame(lines: Lines, swallowers: Sequence[Swallower]) -> Swallower:
-    """The string that lost its end, or took another's: the first up to the end of which the text does not parse."""
-    low, high = 0, len(swallowers) - 1
-    while low < high:
-        middle = (low + high) // 2
-        try:
-            parse_text(lines.between(1, swallowers[middle].last))
-        except Unparsable as error:
-            if not error.message.startswith("expected 'except'"):
-                high = middle
-                continue
-        low = middle + 1
-    return swallowers[low]
 
 
 def _problem_at(document: Document, error: Unparsable) -> SyntaxProblem:

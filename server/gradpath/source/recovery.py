@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from gradpath.diagnostic import Position, Range
 from gradpath.source.document import Document
 from gradpath.source.grammar import SyntaxProblem, Unparsable, parse_text
-from gradpath.source.logical import Lines, LogicalLine
+from gradpath.source.logical import Lines, LogicalLine, indentation_of, width
 from gradpath.source.repair import header_trial, headers_instead, is_header, orphan_header, statements_instead
 
 _DEEPEST_BLOCK = 100
 _FIRST_RUN = 256
 _LINES_WORTH_PADDING = 500
 _EFFORT = 12
+_RESERVE = 1_000_000
 _COST_OF_A_CALL = 200
 _MOST_HEADERS = 150
 
@@ -53,7 +54,8 @@ class Recovery:
         self.levels = _levels(found)
         self.torn = [index for index, line in enumerate(found) if line.torn]
         self.problems: list[SyntaxProblem] = []
-        self.budget = _EFFORT * len(lines.text) + 1_000_000
+        self.budget = _EFFORT * len(lines.text) + _RESERVE
+        self.gave_up = False
 
     def block(self, low: int, high: int, depth: int = 0, suspect_line: int | None = None) -> list[ast.stmt]:
         """The statements of the logical lines `low` to `high`, exclusive; one stands perhaps at `suspect_line`."""
@@ -68,7 +70,7 @@ class Recovery:
         most = _FIRST_RUN
         index = 0
         while index < len(groups):
-            if index == suspect:
+            if index == suspect or self.gave_up or self.budget < 0:
                 statements += self.group(*groups[index], depth, suspect_line)
                 index += 1
                 continue
@@ -152,10 +154,19 @@ class Recovery:
 
     def group(self, low: int, high: int, depth: int, suspect_line: int | None) -> list[ast.stmt]:
         """One statement, as far as it can be read."""
-        if self.budget < 0:
+        if self.budget < 0 and not self.gave_up:
+            # From now on, definitions are read that need no repair, and nothing else.
+            self.gave_up = True
+            self.budget = 2 * len(self.lines.text) + _RESERVE
+        head = self.found[low]
+        if self.gave_up:
+            if head.word in ("def", "class", "@"):
+                try:
+                    return self.run(low, high)
+                except Unparsable:
+                    pass
             self.report(low, high - 1, "too many errors")
             return []
-        head = self.found[low]
         code = self.code(head)
         if not is_header(head, code):
             if high == low + 1:
@@ -177,8 +188,26 @@ class Recovery:
             return self.fragment(code, line)
         except Unparsable as error:
             self.report(index, index, error.message)
-        if self.budget < 0:
+        return self.torn_apart(line) or self.stand_in(line, code)
+
+    def torn_apart(self, line: LogicalLine) -> list[ast.stmt]:
+        """The statements of a torn logical line that swallowed others, if they begin on its second line."""
+        if not line.torn or line.last == line.first:
             return []
+        swallowed = self.lines.between(line.first + 1, line.last)
+        start = len(swallowed) - len(swallowed.lstrip("\n"))
+        if width(indentation_of(swallowed[start:])) != line.indent:
+            return []
+        try:
+            statements = self.fragment(swallowed, line._replace(first=line.first + 1))
+        except Unparsable:
+            return []
+        first = self.lines.between(line.first, line.first).rstrip()
+        alone = line._replace(last=line.first, code_end=len(first))
+        return self.stand_in(alone, first) + statements
+
+    def stand_in(self, line: LogicalLine, code: str) -> list[ast.stmt]:
+        """What can be made of a broken statement, at least `pass`."""
         for instead in statements_instead(line, code):
             try:
                 statements = self.fragment(instead, line)
@@ -205,10 +234,10 @@ class Recovery:
 
     def compound(self, parts: Sequence[_Part], depth: int, suspect_line: int | None) -> list[ast.stmt]:
         """A statement with blocks: its headers first, then each block by itself."""
-        headers = {part.header: self.code(self.found[part.header]) for part in parts}
         if len(parts) > _MOST_HEADERS:
-            self.report(parts[0].header, parts[0].header, "nested too deeply to analyse")
-            return self.separated(parts, headers, depth, suspect_line)
+            self.report(parts[_MOST_HEADERS].header, parts[-1].header, "nested too deeply to analyse")
+            parts = parts[:_MOST_HEADERS]
+        headers = {part.header: self.code(self.found[part.header]) for part in parts}
         try:
             statements, bodies = self.skeleton(parts, headers)
         except Unparsable as error:
@@ -325,7 +354,8 @@ def _levels(found: Sequence[LogicalLine]) -> list[int]:
     for index, line in enumerate(found):
         level = line.indent
         following = found[index + 1].indent if index + 1 < len(found) else 0
-        if following > level and following in open_levels and not is_header(line, ":"):
+        opened = index > 0 and levels[-1] < following and is_header(found[index - 1], ":")
+        if following > level and (following in open_levels or opened) and not is_header(line, ":"):
             level = following
         while open_levels and open_levels[-1] > level:
             open_levels.pop()

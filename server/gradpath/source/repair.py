@@ -17,6 +17,8 @@ _TYPE_ALIAS = re.compile(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
 _EXCEPT_STAR = re.compile(r"(\s*except)(\*)")
 
 _TARGET = re.compile(r"\s*([^=(){}#'\"]*?(?:\[[^=\[\]{}#'\"]*\])?)\s*(?::[^=]*)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
+# Brackets that are not a call's, with nothing in them yet: closed, they would be a value that nobody meant.
+_EMPTY_BRACKETS = re.compile(r"(?:[^\w\s)\]}]|\b(?:return|in|and|or|not|if|else|yield|await|is))\s*[\[({]+\s*\Z")
 _LONGEST_TARGET = 200
 _FOR_TARGET = re.compile(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
 _NAME = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
@@ -36,7 +38,10 @@ def _older(code: str) -> str | None:
     if (match := _TYPE_PARAMETERS.match(code)) is not None:
         return _blanked(match, 2)
     if (match := _TYPE_ALIAS.match(code)) is not None:
-        return _blanked(match, 2, 4)
+        # A statement without effect, because white space in its place would be indentation.
+        start, end = match.span(2)
+        blanked = _blanked(match, 4)
+        return f"{blanked[:start]}...;{blanked[end:]}"
     if (match := _EXCEPT_STAR.match(code)) is not None:
         return _blanked(match, 2)
     return None
@@ -53,7 +58,7 @@ def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
     older = _older(code)
     if older is not None:
         yield older
-    if line.closers:
+    if line.closers and not _EMPTY_BRACKETS.search(code):
         yield code + line.closers
     if line.word in ("return", "raise"):
         yield f"{indent}{line.word} {UNPARSED}"
@@ -107,23 +112,25 @@ def _plainest(line: LogicalLine, code: str) -> str:
 
 
 def header_trial(line: LogicalLine, header: str) -> str:
-    """A whole program that parses exactly if the header does."""
+    """A whole program that parses exactly if the header does, with the block on its own line if it has one there."""
     header = header.lstrip()
+    if header.endswith(":") and line.word not in ("@", "match"):
+        header += " pass"
     match line.word:
         case "@":
             return f"{header}\ndef f(): pass\n"
         case "elif" | "else":
-            return f"if 1: pass\n{header} pass\n"
+            return f"if 1: pass\n{header}\n"
         case "except" | "finally":
-            return f"try: pass\n{header} pass\n"
+            return f"try: pass\n{header}\n"
         case "try":
-            return f"{header} pass\nfinally: pass\n"
+            return f"{header}\nfinally: pass\n"
         case "case":
-            return f"match 1:\n {header} pass\n"
+            return f"match 1:\n {header}\n"
         case "match":
             return f"{header}\n case _: pass\n"
         case _:
-            return f"{header} pass\n"
+            return f"{header}\n"
 
 
 def orphan_header(line: LogicalLine, code: str) -> str:

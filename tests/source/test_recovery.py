@@ -1,0 +1,225 @@
+"""Half-typed code costs as little of the tree as possible, with the last good parse and without."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gradpath.diagnostic import Position, Range
+from gradpath.source.document import Document
+from gradpath.source.parse import UNPARSED, Parsed, parse
+
+GOOD = '''\
+import torch
+
+
+class Net(torch.nn.Module):
+    """A network."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.layer = torch.nn.Linear(size, size)
+
+    def forward(self, x):
+        """Apply it.
+
+        It isn't deep.
+        """
+        if self.training:
+            x = x + 1
+        elif x is None:
+            return None
+        else:
+            x = x - 1
+        return self.layer(x)
+
+
+def train(model, loader):
+    for x, y in loader:
+        loss = (model(x) - y).pow(2).mean()
+        loss.backward()
+    return model
+'''
+
+
+def document(text: str) -> Document:
+    return Document("train.py", text)
+
+
+def both_ways(old: str, new: str, source: str = GOOD) -> list[Parsed]:
+    """The broken text parsed with the good one known, and without."""
+    assert source.count(old) == 1
+    broken = document(source.replace(old, new))
+    with pytest.raises(SyntaxError):
+        ast.parse(broken.text)
+    return [parse(broken, parse(document(source))), parse(broken)]
+
+
+def code(text: str) -> str:
+    return ast.unparse(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "recovered"),
+    [
+        ("loss.backward()", "loss.backward(", GOOD),
+        ("loss.backward()", "loss.", GOOD.replace("loss.backward()", "pass")),
+        ("loss.backward()", "loss.backward() loss", GOOD.replace("loss.backward()", "pass")),
+        ("x = x + 1", "x = ", GOOD.replace("x = x + 1", f"x = {UNPARSED}")),
+        ("x = x + 1", "x += ", GOOD.replace("x = x + 1", f"x = {UNPARSED}")),
+        ("x = x + 1", "x: int = (", GOOD.replace("x = x + 1", f"x = {UNPARSED}")),
+        ("x = x + 1", "x[0] = 'abc", GOOD.replace("x = x + 1", f"x[0] = {UNPARSED}")),
+        ("x = x + 1", "x, y = $", GOOD.replace("x = x + 1", f"x, y = {UNPARSED}")),
+        ("return None", "return foo.", GOOD.replace("return None", f"return {UNPARSED}")),
+        ("return None", "raise Foo(1 2)", GOOD.replace("return None", f"raise {UNPARSED}")),
+        ("for x, y in loader:", "for x, y in loader", GOOD),
+        ("for x, y in loader:", "for x, y in :", GOOD.replace("in loader:", f"in {UNPARSED}:")),
+        ("for x, y in loader:", "for x, y in loader(:", GOOD.replace("in loader:", "in loader():")),
+        ("for x, y in loader:", "for", GOOD.replace("for x, y in loader:", f"for {UNPARSED} in {UNPARSED}:")),
+        ("if self.training:", "if self.", GOOD.replace("if self.training:", f"if {UNPARSED}:")),
+        ("elif x is None:", "elif x is :", GOOD.replace("x is None:", f"{UNPARSED}:")),
+        ("else:", "else", GOOD),
+        ("else:", "else if x:", GOOD),
+        ("class Net(torch.nn.Module):", "class Net(torch.nn.Module", GOOD),
+        ("class Net(torch.nn.Module):", "class Net(torch.nn.Module)", GOOD),
+        ("class Net(torch.nn.Module):", "class Net(torch.nn.:", GOOD.replace("(torch.nn.Module)", "")),
+        ("def forward(self, x):", "def forward(self, x", GOOD),
+        ("def forward(self, x):", "def forward(self, x)", GOOD),
+        ("def forward(self, x):", "def forward(self, x:", GOOD),
+        ("def forward(self, x):", "def forward(self, x=):", GOOD.replace("(self, x):", "(*args, **kwargs):")),
+        ("def forward(self, x):", "def forward", GOOD.replace("forward(self, x):", "forward(*args, **kwargs):")),
+        ("def train(", "@torch.no_grad(\ndef train(", GOOD.replace("def train(", "@torch.no_grad()\ndef train(")),
+        ("import torch\n", "import torch\nfrom torch import (\n", GOOD.replace("torch\n", "torch\npass\n", 1)),
+        ("import torch\n", "import\n", GOOD.replace("import torch\n", "pass\n")),
+    ],
+)  # fmt: skip
+def test_the_smallest_part_is_replaced(old: str, new: str, recovered: str) -> None:
+    for found in both_ways(old, new):
+        assert ast.unparse(found.tree) == code(recovered)
+        assert found.problems
+        assert not found.complete
+
+
+@pytest.mark.parametrize(
+    ("new", "recovered"),
+    [
+        ("        with torch.no_grad():\n", "        with torch.no_grad():\n            pass\n"),
+        ("        if x:\n", "        if x:\n            pass\n"),
+        ("        while (x\n", "        while x:\n            pass\n"),
+        ("        try:\n", ""),
+        ("x = foo(\n", "        x = foo()\n"),
+        ("y\n", "        y\n"),
+        ("              y = 1\n", "        y = 1\n"),
+        ("      y = 1\n", "        y = 1\n"),
+        ("        else:\n", ""),
+        ('        """Half a comment\n', "        pass\n"),
+        ("        x = '''half a text\n", f"        x = {UNPARSED}\n"),
+        ("        x = [1, 2,\n", "        x = [1, 2]\n"),
+        ("        x = {'a': (1,\n", "        x = {'a': (1,)}\n"),
+        ("        @property\n", ""),
+        ("        )\n", "        pass\n"),
+        ("        $\n", "        pass\n"),
+    ],
+)
+def test_a_line_half_typed_in_a_method_leaves_the_rest_alone(new: str, recovered: str) -> None:
+    line = "        super().__init__()\n"
+    for found in both_ways(line, line + new):
+        assert ast.unparse(found.tree) == code(GOOD.replace(line, line + recovered))
+
+
+def test_a_lost_quote_of_a_docstring_costs_its_function_alone() -> None:
+    for old, new in [('"""Apply it', '""Apply it'), ('        """\n        if', '        ""\n        if')]:
+        for found in both_ways(old, new):
+            [net] = [node for node in found.tree.body if isinstance(node, ast.ClassDef)]
+            assert [node.name for node in net.body if isinstance(node, ast.FunctionDef)] == ["__init__", "forward"]
+            [train] = [node for node in found.tree.body if isinstance(node, ast.FunctionDef)]
+            assert ast.unparse(train) == code(GOOD[GOOD.index("def train") :])
+
+
+def test_a_string_that_rightly_holds_definitions_is_not_blamed() -> None:
+    source = f'TEMPLATE = """\ndef inner():\n    pass\n"""\n\n\ndef f():\n    """Doc."""\n    return 1\n\n\n{GOOD}'
+    for found in both_ways('"""Doc."""', '"""Doc.', source):
+        functions = [node.name for node in found.tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        assert functions == ["f", "Net", "train"]
+        assert isinstance(found.tree.body[0], ast.Assign)
+
+
+def test_a_try_without_its_handler_keeps_its_block() -> None:
+    for found in both_ways("    return model\n", "    try:\n        y = 1\n    return model\n"):
+        assert "if 1:\n        y = 1\n    return model" in ast.unparse(found.tree)
+
+
+def test_match_cases_are_recovered_one_by_one() -> None:
+    source = "match x:\n    case [a, b]:\n        y = a\n    case A(b=1):\n        y = b\n    case _:\n        y = 0\n"
+    for found in both_ways("case A(b=1):", "case A(b=:", source):
+        assert ast.unparse(found.tree) == code(source.replace("A(b=1)", f"_ if {UNPARSED}"))
+    for found in both_ways("y = b", "y = (", source):
+        assert ast.unparse(found.tree) == code(source.replace("y = b", f"y = {UNPARSED}"))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_positions_of_what_is_left_match_the_text(newline: str) -> None:
+    source = "é = 'ü'\nif é: y = é\nbroken(\nclass Ä:\n\tdef f(self):\n\t\tß = é\n".replace("\n", newline)
+    found = parse(document(source))
+    assert found.problems
+    names = [node for node in ast.walk(found.tree) if isinstance(node, ast.Name)]
+    assert [found.document.slice(found.document.range_of(name)) for name in names].count("é") == 4
+    assert all(found.document.slice(found.document.range_of(name)) == name.id for name in names)
+
+
+def test_a_problem_covers_what_is_missing_and_says_why() -> None:
+    [problem] = parse(document("x = 1\n  # comment\ny = foo(1,\n        2 3)  # comment\nz = 3\n")).problems
+    assert problem.range == Range(Position(3, 1), Position(4, 13))
+    assert "\n" not in problem.message
+    assert problem.message.startswith("invalid syntax")
+
+
+def test_a_block_ends_where_its_last_statement_does() -> None:
+    found = parse(document("class A:\n    def f(self):\n        if x:\n            y = 1\n        z = (\n\nw = 1\n"))
+    [a, _] = found.tree.body
+    assert isinstance(a, ast.ClassDef)
+    [f] = a.body
+    assert (a.end_lineno, f.end_lineno, f.end_col_offset) == (5, 5, 13)
+
+
+def test_misplaced_indentation_costs_nothing_but_is_a_problem() -> None:
+    found = parse(document("def f():\n    a = 1\n   b = 2\n    c = 3\n"))
+    assert ast.unparse(found.tree) == code("def f():\n    a = 1\n    b = 2\n    c = 3\n")
+    assert found.problems
+
+
+def test_untouched_statements_are_the_very_same_nodes() -> None:
+    good = parse(document(GOOD))
+    found = parse(document(GOOD.replace("loss.backward()", "loss.backward(")), good)
+    assert found.tree.body[0] is good.tree.body[0]
+    assert found.tree.body[1] is good.tree.body[1]
+    assert found.tree.body[2] is not good.tree.body[2]
+
+
+def test_the_last_good_parse_is_remembered_through_broken_ones() -> None:
+    good = parse(document(GOOD))
+    broken = good
+    text = GOOD
+    for characters in ("print(", "x = ", '"""half', "return [", "for x in", "def"):
+        text = text.replace("        loss.backward()", f"        {characters}\n        loss.backward()", 1)
+        broken = parse(document(text), broken)
+        assert not broken.complete
+        assert broken.base is good
+    assert broken.tree.body[1] is good.tree.body[1]
+    assert parse(document(GOOD), broken).complete
+
+
+def test_an_unrelated_last_parse_does_no_harm() -> None:
+    other = parse(document(Path(ast.__file__).read_text(encoding="utf-8")))
+    broken = document(GOOD.replace("loss.backward()", "loss.backward("))
+    assert ast.unparse(parse(broken, other).tree) == code(GOOD)
+
+
+def test_deleting_everything_but_a_fragment() -> None:
+    good = parse(document(GOOD))
+    for text in ("x = (", "    return", "def f(", "@", ")", '"""', "else:", "\\"):
+        found = parse(document(text), good)
+        assert found.problems, text
+        assert len(found.tree.body) <= 1

@@ -1,0 +1,68 @@
+"""Of random edits that break real files, nearly all functions that were not touched keep their trees."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import dataclasses
+import random
+import selectors
+import textwrap
+import time
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+from tests.source.edits import KINDS, breaking_edits, edited, survival
+
+MODULES = [argparse, contextlib, dataclasses, selectors, textwrap]
+EDITS_OF_EACH = 6 * len(KINDS)
+FLOOR = 0.98
+
+
+def document_of(module: ModuleType) -> Document:
+    assert module.__file__ is not None
+    return Document(module.__name__, Path(module.__file__).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with the last good parse", "without"])
+def test_untouched_functions_outlive_breaking_edits(known: bool) -> None:
+    same: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for module in MODULES:
+        at = random.Random(module.__name__)
+        good = parse(document_of(module))
+        for kind, start, end, new in breaking_edits(good.document.text, EDITS_OF_EACH, at):
+            broken = parse(edited(good.document, start, end, new), good if known else None)
+            assert broken.problems
+            kept, all_of_them = survival(good, start, end, new, broken)
+            same[kind] += kept
+            total[kind] += all_of_them
+    assert total.total() > 4_000
+    assert {kind: same[kind] / total[kind] for kind in total if same[kind] / total[kind] < FLOOR} == {}
+
+
+def seconds(call: object) -> float:
+    best = 9.0
+    for _ in range(7):
+        begun = time.process_time()
+        assert callable(call)
+        call()
+        best = min(best, time.process_time() - begun)
+    return best
+
+
+def test_parsing_costs_little_more_than_the_parser() -> None:
+    document = document_of(argparse)
+    plain = seconds(lambda: ast.parse(document.text))
+    good = parse(document)
+    assert seconds(lambda: parse(document)) < 1.5 * plain
+    middle = document.text.index("\n    def ", len(document.text) // 2)
+    broken = edited(document, middle, middle, "\n    x = foo(")
+    assert seconds(lambda: parse(broken, good)) < 4 * plain
+    assert seconds(lambda: parse(broken)) < 5 * plain

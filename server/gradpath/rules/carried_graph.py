@@ -8,7 +8,7 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.carrying import Case, case_of
-from gradpath.rules.carrying_fixes import fixes_for, taken_alone
+from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, occasion, operation, with_time
 
@@ -123,7 +123,8 @@ def detaching(case: Case) -> str:
     carried = case.carried[0]
     held = carried.held
     name = carried.name
-    line = carried.use.line
+    start = start_of(case)
+    line = carried.use.line if start is None else start.lineno
     if held is None:
         return f"`{name} = {name}.detach()` before line {line}"
     if held.kind == "tuple":

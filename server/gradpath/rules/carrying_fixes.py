@@ -87,7 +87,7 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
     ]
     names = list(dict.fromkeys(each.name for each in together))
     first = together[0]
-    statement = statement_of(case.trace, first.use.node)
+    statement = start_of(case)
     if statement is None:
         return
     line = _detaching(together, names)
@@ -113,6 +113,15 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         place = f"before line {statement.lineno}"
     if edit is not None:
         yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True)
+
+
+def start_of(case: Case) -> ast.stmt | None:
+    """The statement of the iteration that comes to use the old value: of the loop's own body where it is there."""
+    statement = statement_of(case.trace, case.carried[0].use.node)
+    for each in case.loop.body:
+        if statement is not None and any(part is statement for part in ast.walk(each)):
+            return each
+    return statement
 
 
 def _detaching(together: list[Carried], names: list[str]) -> str | None:

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules.carried_graph import detaching
+from gradpath.rules.carrying import Case, case_over
+from gradpath.rules.carrying_fixes import detaching_fixes
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.moving import behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
@@ -46,6 +49,11 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
     )
 
 
+def _case(trace: Trace, source: Source, found: Overwriting) -> Case | None:
+    error = found.failure.error
+    return None if error is None else case_over(trace, source, found.failure, error, found.node)
+
+
 def _is_from_before(found: Overwriting) -> bool:
     """Whether the graph was built in an earlier iteration than the one that needs it."""
     site = found.node.site
@@ -72,6 +80,9 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
 
 def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
     if old:
+        case = _case(trace, source, found)
+        if case is not None and case.carried and case.carried[0].reads:
+            return f"start each iteration from the value alone: {detaching(case)}"
         return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
     site = found.node.site
     if isinstance(site, Site):
@@ -101,6 +112,9 @@ def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    case = _case(trace, source, found) if _is_from_before(found) else None
+    if case is not None and case.carried and case.carried[0].reads and not case.from_outside:
+        yield from detaching_fixes(case)
     if _is_from_before(found) or not same_activation(found.site, found.failure.site):
         return
     update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)

@@ -29,7 +29,7 @@ def backward(
 ) -> None:
     """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone."""
     call = _begin(autograd, roots, retain, create_graph, seeded, accumulates=True)
-    targets = None if inputs is None else [_target(autograd, tensor) for tensor in inputs]
+    targets = None if inputs is None else [_target(autograd, each, FaultKind.RETAIN_NO_GRAD) for each in inputs]
     flows = _run(autograd, call, targets, seeds)
     for tensor, target in zip(inputs or (), targets or (), strict=True):
         if target in flows and target.accumulates is None:
@@ -84,9 +84,9 @@ def _begin(
     return call
 
 
-def _target(autograd: Autograd, tensor: Tensor) -> Node:
+def _target(autograd: Autograd, tensor: Tensor, refusal: FaultKind = FaultKind.INPUT_NO_GRAD) -> Node:
     if not tensor.requires_grad:
-        raise AutogradError(FaultKind.INPUT_NO_GRAD, tensor=tensor)
+        raise AutogradError(refusal, tensor=tensor)
     edge = autograd.edge(tensor)
     return edge if edge is not None else Node("no edge", (), tensor.origin)
 

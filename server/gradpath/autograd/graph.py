@@ -34,6 +34,10 @@ class Recorder(Protocol):
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
 
 
+_OVERLAP_ALLOWED = ("zero_", "fill_", "t_", "unsqueeze_", "squeeze_")
+"""Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
+
+
 @dataclass(slots=True)
 class Edges:
     """The edges of an operation's inputs, and which parameters have one: surely (`certain`) or perhaps (`possible`)."""
@@ -245,7 +249,7 @@ class Autograd:
         if not triggers or self.saving_unchecked or not edges.trigger(triggers):
             return
         for tensor in tensors:
-            if tensor.inference and not role.startswith("out"):
+            if tensor.inference and not tensor.flag and not role.startswith("out"):
                 raise AutogradError(FaultKind.INFERENCE_SAVED, tensor=tensor, node=node)
             if tensor.aliasing_unsure:
                 continue
@@ -308,7 +312,8 @@ class Autograd:
         """The same memory outside the graph: `detach()` (shares the version counter) or `.data` (does not)."""
         shares = shares_version or source.inference
         storage = source.storage if shares else Storage()
-        result = Tensor(storage=storage, inference=source.inference, dtype=source.dtype, shape=source.shape)
+        inference = source.inference and shares_version
+        result = Tensor(storage=storage, inference=inference, dtype=source.dtype, shape=source.shape)
         result.origin = self.recorder.site()
         result.expanded = source.expanded
         result.maker = (source,)
@@ -332,7 +337,7 @@ class Autograd:
             self._check_inplace(tensor)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
-        if tensor.expanded and not name.endswith("detach_"):
+        if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED):
             raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
         if tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)

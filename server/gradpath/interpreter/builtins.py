@@ -186,6 +186,8 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
         values = arguments.positional
         if len(values) == 1:
             values, open = sample(machine, values[0])
+            if len(values) == 1 and not open:
+                return values[0]
             if open or "key" in arguments.keywords:
                 return machine.unknown(name, None, tuple(values))
         if values and all(isinstance(value, (int, float)) for value in values):
@@ -327,7 +329,9 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
             return machine.unknown(name, (name, identity(value)), (value,))
         try:
             return function(*(each for each in arguments.positional if isinstance(each, CONSTANTS)))
-        except (TypeError, ValueError, OverflowError):
+        except ValueError as error:
+            raise machine.error("ValueError", str(error), value) from None
+        except (TypeError, OverflowError):
             return machine.unknown(name)
 
     return convert

@@ -82,8 +82,7 @@ def define(machine: Machine, node: ast.ClassDef) -> Class:
         if isinstance(function, Function) and function.owner is None:
             function.owner = made
     for base in made.mro[1:]:
-        if "__init_subclass__" in base.members:
-            break
+        base.subclassed(machine, made)
     return made
 
 

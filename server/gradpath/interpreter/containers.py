@@ -442,9 +442,12 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
 
 
 def _endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
-    """Items of an unknown iterable, without end; each is a new unknown."""
+    """Items of an unknown iterable, without end; each is a new one."""
+    fresh = getattr(source, "fresh_item", None)
     while True:
-        if isinstance(source, Unknown):
+        if fresh is not None:
+            yield fresh(machine)
+        elif isinstance(source, Unknown):
             yield machine.library.unknown_item(machine, source, None)
         else:
             yield any_of(machine, seen, "item of an iterable")

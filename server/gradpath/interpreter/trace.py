@@ -138,11 +138,19 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name was bound to a tensor, to a `ReadOut`, or to a container of tensors (`Held`)."""
+    """A name was bound to a tensor, to a `ReadOut`, to a container of tensors (`Held`), or to an unknown value."""
 
     name: str
     value: object
     site: Site
+
+    @property
+    def tensor(self) -> Tensor | None:
+        """The tensor, also the one that a presumption has made of an unknown since."""
+        if isinstance(self.value, Tensor):
+            return self.value
+        made = getattr(getattr(self.value, "tensor", None), "tensor", None)
+        return made if isinstance(made, Tensor) else None
 
 
 @dataclass(frozen=True, slots=True)

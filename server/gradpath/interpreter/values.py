@@ -380,6 +380,9 @@ class Class(Object):
                 return made
         return Instance(self)
 
+    def subclassed(self, machine: Machine, subclass: Class) -> None:
+        """The program has defined a subclass; library classes may add to it."""
+
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
         """The bare instance of a subclass of a library's class, or None where a plain one will do."""
         return None

@@ -86,7 +86,12 @@ class Overlays:
 
     def _in_place(self, name: str) -> Value:
         """`F.relu_` and its kin, which stand for `F.relu(..., inplace=True)`."""
-        op = find_op(name[:-1]) if name.endswith("_") else None
+        if not name.endswith("_"):
+            return None
+        method = find_op(f"torch.Tensor.{name.rpartition('.')[2]}")
+        op = find_op(name[:-1])
+        if method is not None and (op is None or not name.startswith("torch.nn.functional.")):
+            return operation(method, name)
         if op is None or all(parameter.name != "inplace" for parameter in op.parameters):
             return None
 

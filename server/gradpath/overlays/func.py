@@ -6,6 +6,8 @@ from gradpath.interpreter.containers import Dict
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.operations import tensors_in
+from gradpath.overlays.tensor_value import wrap
 
 
 def functional_call(machine: Machine, arguments: Arguments) -> Value:
@@ -33,6 +35,18 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
             owner.attributes[name] = value
 
 
+def _gradient(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.func.grad(f)`: a function whose result has a graph only where its inputs have one."""
+
+    def run(machine: Machine, values: Arguments) -> Value:
+        tensors = tensors_in(machine, tuple(values.all()))
+        if tensors and not any(tensor.requires_grad for tensor in tensors):
+            return wrap(machine.autograd.tensor(shape=tensors[0].shape))
+        return machine.unknown("torch.func.grad", None, tuple(values.all()))
+
+    return NativeFunction("grad", run)
+
+
 def _transform(name: str) -> NativeFunction:
     return NativeFunction(
         name,
@@ -47,7 +61,8 @@ NAMES: Names = {
     "torch.nn.utils.stateless.functional_call": functional_call,
     **{
         f"torch.func.{name}": _transform(name)
-        for name in ("grad", "grad_and_value", "vmap", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+        for name in ("grad_and_value", "vmap", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
     },
+    "torch.func.grad": _gradient,
     "torch.vmap": _transform("vmap"),
 }

@@ -48,9 +48,7 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
             made.dtype = value.tensor.dtype
         return wrap(made)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
-        view = machine.autograd.view(value.tensor, "index")
-        view.shape = indexed(value.tensor.shape, key)
-        return wrap(view)
+        return _view(machine, value, key)
     indices = [part for part in (key if isinstance(key, tuple) else (key,)) if isinstance(part, (TensorValue, List))]
     op = find_op(f"getitem:{kind}")
     assert op is not None
@@ -63,11 +61,19 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     return made_value
 
 
+def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:
+    view = machine.autograd.view(value.tensor, "index")
+    view.shape = indexed(value.tensor.shape, key)
+    view.expanded = False  # Whether the expanded dimension is left is not followed.
+    return wrap(view)
+
+
 def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> None:
     """`value[key] = new`: basic keys write through a view, others write the tensor itself."""
     kind = kind_of_key(key)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic", ""):
-        write(machine, wrap(machine.autograd.view(value.tensor, "index")), new)
+        whole = key is ... or key == slice(None)  # PyTorch writes the tensor itself then (python_variable_indexing.cpp).
+        write(machine, value if whole else _view(machine, value, key), new)
         return
     op = find_op(f"setitem:{kind}")
     assert op is not None

@@ -145,6 +145,9 @@ def _result_shape(spec: ModuleSpec, settings: Mapping[str, Value], inputs: Mappi
     if short == "Linear" and source is not None and source.shape:
         width = settings.get("out_features")
         return (*source.shape[:-1], width if isinstance(width, int) else None)
+    if short in ("RNNCell", "GRUCell") and source is not None and source.shape:
+        width = settings.get("hidden_size")
+        return (*source.shape[:-1], width if isinstance(width, int) else None)
     return UNDEFINED
 
 

@@ -22,7 +22,7 @@ class ModuleInstance(Instance):
     attributes that a parametrization makes anew at each access.
     """
 
-    __slots__ = ("buffers", "computed", "made", "settings", "spec", "training")
+    __slots__ = ("buffers", "computed", "hooks", "made", "pre_hooks", "settings", "spec", "training")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -32,6 +32,8 @@ class ModuleInstance(Instance):
         self.settings: dict[str, Value] = {}
         self.buffers: set[str] = set()
         self.computed: dict[str, Callable[[Machine], Value]] = {}
+        self.hooks: list[Value] = []
+        self.pre_hooks: list[Value] = []
 
     def attribute(self, machine: Machine, name: str) -> Value:
         compute = self.computed.get(name)
@@ -59,8 +61,16 @@ class ModuleInstance(Instance):
         own = self.cls.find("__call__")
         if isinstance(own, Function):
             return machine.call(own, arguments.shifted(self))
-        forward = machine.attribute(self, "forward")
-        return machine.call(forward, arguments)
+        for hook in self.pre_hooks:
+            changed = machine.call(hook, Arguments([self, tuple(arguments.positional)]))
+            if changed is not None and not isinstance(changed, Unknown):
+                arguments = Arguments(list(changed) if isinstance(changed, tuple) else [changed], arguments.keywords)
+        result = machine.call(machine.attribute(self, "forward"), arguments)
+        for hook in self.hooks:
+            changed = machine.call(hook, Arguments([self, tuple(arguments.positional), result]))
+            if changed is not None and not isinstance(changed, Unknown):
+                result = changed
+        return result
 
     def children(self) -> Iterator[tuple[str, ModuleInstance]]:
         """The direct submodules by attribute name."""
@@ -251,6 +261,16 @@ def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Valu
     return value
 
 
+def _forward_hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    module.hooks.append(arguments.get(0, "hook", None))
+    return machine.unknown("hook handle")
+
+
+def _forward_pre_hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    module.pre_hooks.append(arguments.get(0, "hook", None))
+    return machine.unknown("hook handle")
+
+
 def _hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     return machine.unknown("hook handle")
 
@@ -285,8 +305,8 @@ _METHODS: dict[str, Method] = {
     "add_module": _register,
     "get_submodule": _get,
     "get_parameter": _get,
-    "register_forward_hook": _hook,
-    "register_forward_pre_hook": _hook,
+    "register_forward_hook": _forward_hook,
+    "register_forward_pre_hook": _forward_pre_hook,
     "register_full_backward_hook": _hook,
     "extra_repr": lambda m, s, a: "",
     "_get_name": lambda m, s, a: s.cls.name,

@@ -37,11 +37,17 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         tensors = tensors_in(machine, value, presume=parameter in tensor_parameters)
         if tensors:
             inputs[parameter] = tensors
+        elif value is None and parameter in _NEVER_NONE and parameter in tensor_parameters:
+            raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not NoneType", None)
         note_facts(kinds, parameter, value)
     behaviour = op.behaviour(kinds)
     if machine.autograd.grad_enabled is False and "out" in bound:
         inputs.pop("out", None)
     return run_behaviour(machine, name, behaviour, inputs, bound)
+
+
+_NEVER_NONE = frozenset({"input", "self", "other"})
+"""Parameters for which PyTorch refuses None, where they are tensors."""
 
 
 def run_behaviour(
@@ -189,7 +195,7 @@ def _count(
     name: str, behaviour: Behaviour, inputs: Mapping[str, Sequence[Tensor]], bound: Mapping[str, Value]
 ) -> tuple[int, bool] | None:
     """How many tensors a `chunk`, `split` or `unbind` gives, and whether that is a guess; None for other operations."""
-    if behaviour.returns != "*":
+    if behaviour.returns != "*" or not name.endswith(("chunk", "split", "unbind", "tensors", "meshgrid", "_dispatch")):
         return None
     source = next((tensors[0] for tensors in inputs.values() if tensors), None)
     for value in (bound.get("chunks"), bound.get("sections")):
@@ -231,14 +237,23 @@ def _shape_results(
     source = next((tensors[0] for tensors in inputs.values() if tensors), None)
     if source is None:
         return
-    for output, result in zip(behaviour.outputs, results, strict=False):
-        if output.shape == "reduce":
-            result.shape = _reduced(source.shape, bound.get("dim"), bound.get("keepdim", False))
     short = name.rpartition(".")[2]
+    for output, result in zip(behaviour.outputs, results, strict=False):
+        if output.shape == "reduce" or (output.shape is None and short in _REDUCTIONS):
+            result.shape = _reduced(source.shape, bound.get("dim"), bound.get("keepdim", False))
+    if "reduction" in bound or short.endswith(("loss", "entropy", "entropy_with_logits")):
+        for result in results[:1]:
+            if result.shape is None:
+                result.shape = () if bound.get("reduction", "mean") in ("mean", "sum") else None
+    if short == "cat":
+        results[0].shape = _joined([tensor.shape for tensor in inputs.get("tensors", ())], bound.get("dim", 0))
+    if short == "outer" and len(inputs) == 2:
+        sizes = [tensors[0].shape for tensors in inputs.values()]
+        results[0].shape = None if None in sizes else tuple(size for shape in sizes for size in shape or ())
     rule = _VIEW_SHAPES.get(short)
     if rule is not None and len(results) == 1 and results[0] is not source:
         results[0].shape = rule(source.shape, bound)
-    if short in ("expand", "expand_as") and results[0] is not source:
+    if short in ("expand", "expand_as", "broadcast_to") and results[0] is not source:
         results[0].expanded = source.shape is not None and results[0].shape != source.shape
     if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
         results[0].contiguous = None
@@ -248,6 +263,24 @@ def _shape_results(
             for result in results:
                 if result is not source:
                     result.dtype = value.name
+
+
+_REDUCTIONS = frozenset("max min median mode norm logsumexp std var prod amax amin aminmax vector_norm".split())
+
+
+def _joined(shapes: list[Shape | None], dim: Value) -> Shape | None:
+    """The shape of `cat`: sizes add up along one dimension."""
+    first = shapes[0] if shapes else None
+    if not first or not isinstance(dim, int) or not -len(first) <= dim < len(first):
+        return None
+    total: int | None = 0
+    for shape in shapes:
+        if shape is None or len(shape) != len(first):
+            return None
+        size = shape[dim]
+        total = None if total is None or size is None else total + size
+    position = dim % len(first)
+    return (*first[:position], total, *first[position + 1 :])
 
 
 def _reduced(shape: Shape | None, dim: Value, keep: Value) -> Shape | None:
@@ -324,6 +357,7 @@ _VIEW_SHAPES: dict[str, Callable[[Shape | None, Mapping[str, Value]], Shape | No
     "view": _viewed,
     "reshape": _viewed,
     "expand": _expanded,
+    "broadcast_to": _expanded,
     "unsqueeze": _unsqueezed,
     "squeeze": _squeezed,
     "t": _transposed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -156,8 +157,34 @@ def _deque(machine: Machine, arguments: Arguments) -> Value:
     made = List([])
     if arguments.positional:
         extend(machine, made, arguments.positional[0])
-    made.open = made.open or "maxlen" in arguments.keywords
+    limit = arguments.get(1, "maxlen", None)
+    if isinstance(limit, int):
+        made = Bounded(made.items[-limit:], limit)
+    elif limit is not None:
+        made.open = True
     return made
+
+
+class Bounded(List):
+    """A deque of limited length: what is appended behind pushes out what stands in front."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, items: list[Value], limit: int) -> None:
+        super().__init__(items)
+        self.limit = limit
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        method = super().attribute(machine, name)
+        if name not in ("append", "extend"):
+            return method
+
+        def bounded(machine: Machine, arguments: Arguments) -> Value:
+            machine.call(method, arguments)
+            del self.items[: -self.limit]
+            return None
+
+        return NativeFunction(f"deque.{name}", bounded)
 
 
 def _ordered(machine: Machine, arguments: Arguments) -> Value:
@@ -188,13 +215,13 @@ class RecordInstance(Instance):
     """A named tuple or dataclass instance: iterates over its fields where it is a tuple."""
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
-        fields = self.cls.members.get("_fields")
+        fields = self.cls.find("_fields")
         if isinstance(fields, tuple):
             return iter([self.attributes.get(str(name)) for name in fields])
         return super().iterate(machine)
 
     def item(self, machine: Machine, key: Value) -> Value:
-        fields = self.cls.members.get("_fields")
+        fields = self.cls.find("_fields")
         if isinstance(fields, tuple) and isinstance(key, int) and -len(fields) <= key < len(fields):
             return self.attributes.get(str(fields[key]))
         return super().item(machine, key)
@@ -211,14 +238,24 @@ class RecordClass(Class):
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
         return RecordInstance(subclass)
 
+    def subclassed(self, machine: Machine, subclass: Class) -> None:
+        """`class Batch(NamedTuple)`: the annotated names are its fields."""
+        if "_fields" not in self.members:
+            fields, defaults = annotated_fields(subclass)
+            _become_record(subclass, fields, defaults)
+
 
 def record_class(name: str, fields: list[str], defaults: dict[str, Value]) -> Class:
     """A named-tuple class."""
     made = RecordClass(name)
-    made.members["_fields"] = tuple(fields)
-    made.members["__match_args__"] = tuple(fields)
-    made.members["__init__"] = NativeFunction("__init__", lambda m, a: _store_fields(m, fields, defaults, a))
+    _become_record(made, fields, defaults)
     return made
+
+
+def _become_record(cls: Class, fields: list[str], defaults: dict[str, Value]) -> None:
+    cls.members["_fields"] = tuple(fields)
+    cls.members["__match_args__"] = tuple(fields)
+    cls.members["__init__"] = NativeFunction("__init__", lambda m, a: _store_fields(m, fields, defaults, a))
 
 
 def _store_fields(machine: Machine, fields: list[str], defaults: dict[str, Value], arguments: Arguments) -> Value:
@@ -264,23 +301,26 @@ def _field(machine: Machine, arguments: Arguments) -> Value:
     return arguments.keywords.get("default", _Field(NativeFunction("missing", lambda m, a: m.unknown("field"))))
 
 
-def _dataclass(machine: Machine, arguments: Arguments) -> Value:
-    cls = arguments.get(0, "cls")
-    if not isinstance(cls, Class):
-        return NativeFunction("dataclass", lambda m, a: _dataclass(m, a))
+def annotated_fields(cls: Class) -> tuple[list[str], dict[str, Value]]:
+    """The fields that a class body and its bases annotate, in order, and those of them that have a default."""
     names: list[str] = []
     defaults: dict[str, Value] = {}
     for each in reversed(cls.mro):
-        if each.node is None:
-            continue
-        for statement in each.node.body:
-            target = getattr(statement, "target", None)
-            name = getattr(target, "id", None)
-            if isinstance(name, str) and type(statement).__name__ == "AnnAssign":
+        for statement in each.node.body if each.node is not None else ():
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                name = statement.target.id
                 if name not in names:
                     names.append(name)
                 if name in each.members:
                     defaults[name] = each.members[name]
+    return names, defaults
+
+
+def _dataclass(machine: Machine, arguments: Arguments) -> Value:
+    cls = arguments.get(0, "cls")
+    if not isinstance(cls, Class):
+        return NativeFunction("dataclass", lambda m, a: _dataclass(m, a))
+    names, defaults = annotated_fields(cls)
     if "__init__" not in cls.members:
         cls.members["__init__"] = NativeFunction("__init__", lambda m, a: _store_fields(m, names, defaults, a))
     cls.members.setdefault("__match_args__", tuple(names))

@@ -213,6 +213,20 @@ def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> V
     return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
 
 
+def _new(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`new_zeros` and its kin: a leaf of the same dtype, whose sizes are not followed beyond plain numbers."""
+    sizes = arguments.positional
+    if len(sizes) == 1 and isinstance(sizes[0], (tuple, List)):
+        sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes[0].items
+    shape = tuple(size if isinstance(size, int) else None for size in sizes)
+    made = machine.autograd.tensor(shape=shape, dtype=value.tensor.dtype)
+    made.flag = arguments.keywords.get("requires_grad") is True
+    wanted = arguments.keywords.get("dtype")
+    if isinstance(wanted, DType):
+        made.dtype = wanted.name
+    return wrap(made)
+
+
 def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
     value.tensor.grad = new.tensor if isinstance(new, TensorValue) else None
 
@@ -324,6 +338,9 @@ _METHODS: dict[str, Method] = {
     "contiguous": _contiguous,
     "view": _view,
     "reshape": _reshape,
+    "new_zeros": _new,
+    "new_ones": _new,
+    "new_empty": _new,
     "pin_memory": lambda m, v, a: converted(m, v, "pin_memory", None, True),
     "is_floating_point": lambda m, v, a: (
         v.tensor.dtype.startswith(("float", "bfloat"))

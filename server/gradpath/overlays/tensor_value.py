@@ -85,6 +85,13 @@ class TensorValue(Object):
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return self.protocol.iterate(machine, self)
 
+    def fresh_item(self, machine: Machine) -> Value:
+        """The next row, where the number of rows is not known: a view that may not be written in place."""
+        shape = self.tensor.shape
+        row = machine.autograd.view(self.tensor, "torch.unbind", multiple=True)
+        row.shape = shape[1:] if shape else None
+        return wrap(row)
+
     def length(self, machine: Machine) -> int | None:
         shape = self.tensor.shape
         return shape[0] if shape else None

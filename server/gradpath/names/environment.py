@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from gradpath.names.folders import has
 from gradpath.names.layout import Layout
 
 _FOLDERS = (".venv", "venv", "env", ".env")
@@ -54,7 +55,7 @@ def _prefixes(root: Path, python: str | None) -> Iterator[Path]:
         yield given if os.path.isdir(given) else given.parent.parent if inside else given.parent
         return
     for name in _FOLDERS:
-        if os.path.isfile(root / name / "pyvenv.cfg"):
+        if has(root, name) and has(root / name, "pyvenv.cfg"):
             yield root / name
     for variable in _VARIABLES:
         if os.environ.get(variable):

@@ -7,6 +7,7 @@ import re
 from collections import OrderedDict
 from pathlib import Path
 
+from gradpath.names.layout import Layout
 from gradpath.names.project import Project, project_of
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
@@ -95,6 +96,7 @@ class Files:
         self._shown_absolute = os.path.isabs(shown)
         self._paths: dict[str, Path] = {}
         self._located: dict[tuple[str, str], Path | None] = {}
+        self._roots: dict[tuple[Path, bool], tuple[Layout, ...]] = {}
         self._members: dict[tuple[Path, str], Path | None] = {}
         self._parsed: dict[Path, Parsed | None] = {}
         self.project = project
@@ -116,10 +118,18 @@ class Files:
             return None
         key = module, importer
         if key not in self._located:
-            document = self.documents.get(importer)
-            script = document is not None and "__main__" in document.text
-            self._located[key] = self.project.locate(module, self.path_of(importer), script=script)
+            roots = () if module.startswith(".") else self._roots_of(importer, self.project)
+            self._located[key] = self.project.locate(module, self.path_of(importer), roots)
         return self._located[key]
+
+    def _roots_of(self, importer: str, project: Project) -> tuple[Layout, ...]:
+        document = self.documents.get(importer)
+        script = document is not None and "__main__" in document.text
+        path = self.path_of(importer)
+        key = path.parent, script
+        if key not in self._roots:
+            self._roots[key] = project.roots(path, script=script)
+        return self._roots[key]
 
     def member(self, package: Path, name: str) -> Path | None:
         """The file of a module in a package that `locate` gave."""

@@ -12,6 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from gradpath.names.folders import has
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -31,10 +33,14 @@ _LARGEST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Folders that modules are imported from, and packages that lie in a folder of another name."""
+    """Folders that modules are imported from, and packages that lie in a folder of another name.
+
+    `inner` marks a folder that is itself a package, where modules may well be called like the standard library's.
+    """
 
     folders: tuple[Path, ...] = ()
     packages: Mapping[str, Path] = field(default_factory=dict)
+    inner: bool = False
 
 
 def find_root(folder: Path) -> Path:
@@ -45,14 +51,14 @@ def find_root(folder: Path) -> Path:
     above = [folder, *folder.parents][:LEVELS]
     for marks in (REPOSITORY, MARKERS):
         for each in above:
-            if any(os.path.exists(each / mark) for mark in marks):
+            if any(has(each, mark) for mark in marks):
                 return each
     return outside_packages(folder)
 
 
 def outside_packages(folder: Path) -> Path:
     """The nearest folder at or above `folder` that is no regular package."""
-    while os.path.isfile(folder / "__init__.py") and folder.parent != folder:
+    while has(folder, "__init__.py") and folder.parent != folder:
         folder = folder.parent
     return folder
 
@@ -61,7 +67,7 @@ def layout_of(folder: Path) -> Layout:
     """What the configuration files in `folder` say; a file is read again when it has changed."""
     found = [
         reader(folder, str(file), *stamp)
-        for file, reader in ((folder / name, reader) for name, reader in _READERS.items())
+        for file, reader in ((folder / name, reader) for name, reader in _READERS.items() if has(folder, name))
         if (stamp := _stamp(file)) is not None
     ]
     folders = dict.fromkeys(path for layout in found for path in layout.folders)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.names.environment import editable
+from gradpath.names.folders import has
 from gradpath.names.layout import LEVELS, Layout, find_root, layout_of, outside_packages
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -34,11 +35,11 @@ class Project:
     python: str | None = None
     read: Callable[[Path], str | None] = nothing
 
-    def locate(self, module: str, importer: Path, *, script: bool = False) -> Path | None:
+    def locate(self, module: str, importer: Path, roots: Sequence[Layout] | None = None) -> Path | None:
         """The file of a module as code in the file `importer` names it, with leading dots where it is relative.
 
-        A package is its `__init__.py`; one without is its folder. None where the project has no such module. `script`
-        says that `importer` is run as a program, so that its own folder counts even where that is a package.
+        A package is its `__init__.py`; one without is its folder. None where the project has no such module. `roots`
+        are what `roots(importer)` gives, for those who ask often.
         """
         name = module.lstrip(".")
         level = len(module) - len(name)
@@ -47,9 +48,26 @@ class Project:
             folder = importer.parent
             for _ in range(level - 1):
                 folder = folder.parent
-            return self._below(folder, parts) if parts else self._package(folder)
-        found = self._absolute(parts, importer, script)
+            return self._below(folder, parts) if parts else self._initial(folder)
+        found = self._absolute(parts, importer, self.roots(importer) if roots is None else roots)
         return found if found is None or self._is_own(found, importer) else None
+
+    def roots(self, importer: Path, *, script: bool = False) -> tuple[Layout, ...]:
+        """Where an absolute import in the file `importer` may begin, the likeliest first.
+
+        A script's imports begin in its own folder, those of a package in the folder around it; since nobody says which
+        script is run, every folder up to the root is tried, the nearest first. `script` says that `importer` itself is
+        run as a program, so that its folder counts even where that is a package.
+        """
+        start = importer.parent
+        outside = outside_packages(start)
+        found = [Layout((start,), inner=True)] if script and outside != start else []
+        for folder in _upwards(outside, self.root):
+            configured = layout_of(folder)
+            folders = (folder, *((folder / _USUAL,) if has(folder, _USUAL) else ()), *configured.folders)
+            found.append(Layout(tuple(dict.fromkeys(folders)), configured.packages))
+        found.append(editable(self.root, self.python))
+        return tuple(found)
 
     def member(self, package: Path, name: str) -> Path | None:
         """The file of the module `name` in the package that `locate` gave as `package`; None where it has none."""
@@ -61,17 +79,20 @@ class Project:
         """Whether a file is on disk or open in the editor."""
         return os.path.isfile(path) or self.read(path) is not None
 
-    def _absolute(self, parts: Sequence[str], importer: Path, script: bool) -> Path | None:
+    def _absolute(self, parts: Sequence[str], importer: Path, roots: Sequence[Layout]) -> Path | None:
         if not parts or parts[0] in _BUILT_IN:
             return None
+        standard = parts[0] in sys.stdlib_module_names
         spaces: list[Path] = []
-        for root in self._roots(importer, script and parts[0] not in sys.stdlib_module_names):
+        for root in roots:
+            if root.inner and standard:
+                continue
             for found in self._in(root, parts):
-                # A module does not import itself: it wants the library that it is named after.
-                if found.suffix == ".py" and found != importer:
+                if found.suffix != ".py":
+                    spaces.append(found)
+                elif found != importer:  # A module does not import itself: it wants the library that it is named after.
                     return found
-                spaces.append(found)
-        return spaces[0] if spaces and parts[0] not in sys.stdlib_module_names else None
+        return spaces[0] if spaces and not standard else None
 
     def _in(self, root: Layout, parts: Sequence[str]) -> Iterator[Path]:
         own = root.packages.get(parts[0])
@@ -84,28 +105,14 @@ class Project:
             if found is not None:
                 yield found
 
-    def _roots(self, importer: Path, script: bool) -> Iterator[Layout]:
-        """Where an absolute import may begin, the likeliest first.
-
-        A script's imports begin in its own folder, those of a package in the folder around it; since nobody says which
-        script is run, every folder up to the root is tried, the nearest first.
-        """
-        start = importer.parent
-        outside = outside_packages(start)
-        if script and outside != start:
-            yield Layout((start,))
-        for folder in _upwards(outside, self.root):
-            yield Layout((folder,))
-            configured = layout_of(folder)
-            yield Layout((folder / _USUAL, *configured.folders), configured.packages)
-        yield editable(self.root, self.python)
-
     def _package(self, path: Path) -> Path | None:
         """The file behind a path that stands for a module: the folder of a package, or a file with or without `.py`."""
-        for file in (path / "__init__.py", path.with_name(f"{path.name}.py")):
-            if self.is_file(file):
-                return file
-        return path if os.path.exists(path) else None
+        single = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
+        return single if self.is_file(single) else self._initial(path)
+
+    def _initial(self, folder: Path) -> Path | None:
+        initial = folder / "__init__.py"
+        return initial if self.is_file(initial) else folder if os.path.isdir(folder) else None
 
     def _below(self, folder: Path, parts: Sequence[str]) -> Path | None:
         """The file of a dotted name that begins in `folder`."""
@@ -125,10 +132,14 @@ class Project:
         if not name.isidentifier():
             return None
         inner = folder / name
-        for file in (inner / "__init__.py", folder / f"{name}.py"):
-            if self.is_file(file):
-                return file
-        return inner if os.path.isdir(inner) else None
+        is_there = has(folder, name)
+        initial = inner / "__init__.py"
+        if (is_there and has(inner, "__init__.py")) or self.read(initial) is not None:
+            return initial
+        single = folder / f"{name}.py"
+        if has(folder, single.name) or self.read(single) is not None:
+            return single
+        return inner if is_there and os.path.isdir(inner) else None
 
     def _is_own(self, path: Path, importer: Path) -> bool:
         """Whether a file is not an installed copy, or is one of the package that the importer belongs to."""

@@ -50,7 +50,7 @@ def _headline(case: Case) -> str:
         return f"`{call}` goes back into the graph of an earlier iteration, which is freed"
     container = case.container
     if container is not None:
-        kept = case.source.short(case.carried[0].use, container)
+        kept = case.source.short(*container)
         return f"`{kept}` still holds results of an earlier iteration, whose graph is freed"
     if not case.name:
         return f"`{_use(case)}` still holds a result of an earlier iteration, whose graph is freed"
@@ -105,8 +105,9 @@ def _help(case: Case) -> str:
         ):
             where = f"where line {case.carried[0].use.line} uses it"
         return f"compute {_what(case)} {where}: each iteration then has a graph of its own"
-    if case.container is not None:
-        kept = case.source.short(case.carried[0].use, case.container)
+    container = case.container
+    if container is not None:
+        kept = case.source.short(*container)
         return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
     if not case.carried or not case.name:
         return "start each iteration from values alone: detach what is carried over"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Site, Trace, iterations_between
-from gradpath.rules.graphs import entrances, is_from_outside, leads_to, nodes_of, reach
+from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
+from gradpath.rules.syntax import Compound, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,14 @@ class Carried:
     """A value that takes its graph from one iteration into the next.
 
     `node` made it, `bound` gave it the name that keeps it (None where it has none), `use` is where the next iteration
-    uses it and `reads` are the places in `use` that read that name. `old` says that the variable has a new value by
+    uses it, lifted to where the name is known from the `place` of the operation itself, and `reads` are the expressions
+    in `use` that read that name. `old` says that the variable has a new value by
     now, so that the old one lives on in a container only; `cached` that the iteration which made it used it too.
     """
 
     node: Node
     use: Site
+    place: Site
     name: str
     bound: Bound | None
     reads: tuple[ast.expr, ...]
@@ -84,26 +87,32 @@ class Case:
         return bool(nodes) and all(is_from_outside(node, self.again, self.number) for node in nodes)
 
     @property
-    def container(self) -> ast.expr | None:
-        """The list that keeps the old graph alive: what the using expression reads and the program appends to."""
-        if not self.carried or (self.name and not self.carried[0].old):
+    def container(self) -> tuple[Site, ast.expr] | None:
+        """The list that keeps the old graph alive: what the using statement reads and the program appends to."""
+        if not self.carried or self.carried[0].reads:
             return None
-        use = self.carried[0].use
-        appended = {
-            call.func.value.attr if isinstance(call.func.value, ast.Attribute) else call.func.value.id
-            for statement in self.trace.visits
-            for call in ast.walk(statement)
-            if isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and call.func.attr in ("append", "extend", "appendleft")
-            and isinstance(call.func.value, (ast.Name, ast.Attribute))
-        }
-        for each in ast.walk(use.node):
-            if isinstance(each, ast.Attribute) and each.attr in appended:
-                return each
-            if isinstance(each, ast.Name) and each.id in appended:
-                return each
+        appended = set(_appended(self.trace))
+        for frame in self.carried[0].place.frames():
+            statement = statement_of(self.trace, frame.node)
+            around = frame.node if statement is None or isinstance(statement, Compound) else statement
+            for each in ast.walk(around):
+                name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
+                if name in appended and isinstance(each, (ast.Attribute, ast.Name)):
+                    return frame, each
         return None
+
+
+def _appended(trace: Trace) -> Iterator[str]:
+    """The names (the last part of dotted ones) of what the program appends to."""
+    for statement in trace.visits:
+        for call in ast.walk(statement):
+            match call:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" | "appendleft")):
+                    yield name
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "appendleft")
+                ):
+                    yield name
 
 
 def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
@@ -116,14 +125,13 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return None
     roots = error.call.roots if error.call is not None else ()
-    old = reach(nodes_of(earlier.roots))
-    carried: list[Carried] = []
-    for root in roots:
-        if root.node is not None and root.node in old:
-            carried += _carried(trace, source, None, root.node, failure.site)
-    for user, edge in entrances(nodes_of(roots), nodes_of(earlier.roots)):
-        if leads_to(edge, node):
-            carried += _carried(trace, source, user, edge, failure.site)
+    outside = [root.node for root in roots if root.node is not None and not _iteration(root.node.site, number)]
+    if outside and len(outside) == len(roots):
+        shared = meeting(nodes_of(earlier.roots), outside, node)
+        carried = _carried(trace, source, None, shared, failure.site, number, 0)
+    else:
+        last = _iteration(earlier.site, number)
+        carried = _crossing(trace, source, roots, node, failure.site, number, last)
     return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried))
 
 
@@ -136,28 +144,45 @@ def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradErro
     loop = trace.loops[number] if number is not None else None
     if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return None
-    carried: list[Carried] = []
-    for node in reach(nodes_of(call.roots)):
-        if not _is_of(node, failure.site, number):
-            continue
-        for edge in node.edges:
-            if edge.accumulates is None and not _is_of(edge, failure.site, number) and leads_to(edge, needed):
-                carried += _carried(trace, source, node, edge, failure.site)
+    last = _iteration(failure.site, number) - 1
+    carried = _crossing(trace, source, call.roots, needed, failure.site, number, last)
     return Case(trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried))
 
 
-def _is_of(node: Node, later: Site, number: int) -> bool:
-    """Whether a node was built in the iteration of that loop which `later` is in."""
-    return isinstance(node.site, Site) and dict(node.site.loops).get(number) == dict(later.loops).get(number)
+def _iteration(site: object, number: int) -> int:
+    """In which iteration of the loop with that number something happened; 0 before it."""
+    return dict(site.loops).get(number, 0) if isinstance(site, Site) else 0
 
 
-def _carried(trace: Trace, source: Source, user: Node | None, node: Node, later: Site) -> Iterator[Carried]:
+def _crossing(
+    trace: Trace, source: Source, roots: Sequence[Tensor], needed: Node, later: Site, number: int, last: int
+) -> Iterator[Carried]:
+    """What leads from iterations behind `last` back to `last` or before, on the way to `needed`; nearest first."""
+    for root in roots:
+        if root.node is not None and _iteration(root.node.site, number) <= last:
+            yield from _carried(trace, source, None, root.node, later, number, last)
+    for node in reach(nodes_of(roots)):
+        if _iteration(node.site, number) <= last:
+            continue
+        for edge in node.edges:
+            if edge.accumulates is None and _iteration(edge.site, number) <= last and leads_to(edge, needed):
+                yield from _carried(trace, source, node, edge, later, number, last)
+
+
+def _carried(
+    trace: Trace, source: Source, user: Node | None, node: Node, later: Site, number: int, last: int
+) -> Iterator[Carried]:
     site = later if user is None else user.site
     if not isinstance(site, Site):
         return
     tensors = _passed(trace, user, node)
     cached = any(_is_used_at_once(trace, each, site) for each in tensors)
-    candidates = [(bound, tensor) for tensor in tensors for bound in reversed(bindings(trace, tensor))]
+    candidates = [
+        (bound, tensor)
+        for tensor in tensors
+        for bound in reversed(bindings(trace, tensor))
+        if _iteration(bound.site, number) <= last
+    ]
     for bound, tensor in candidates:
         name = target_of(source, bound)
         for use in site.frames():
@@ -165,14 +190,14 @@ def _carried(trace: Trace, source: Source, user: Node | None, node: Node, later:
                 continue
             reads = tuple(_reads(source, use, name))
             if reads and not _is_old(trace, bound, tensor):
-                yield Carried(node, use, name, bound, reads, False, cached)
+                yield Carried(node, use, site, name, bound, reads, False, cached)
                 return
     use = lifted(site, later)
     if candidates:
         bound, tensor = candidates[0]
-        yield Carried(node, use, target_of(source, bound), bound, (), _is_old(trace, bound, tensor), cached)
+        yield Carried(node, use, site, target_of(source, bound), bound, (), _is_old(trace, bound, tensor), cached)
     else:
-        yield Carried(node, use, "", None, (), False, cached)
+        yield Carried(node, use, site, "", None, (), False, cached)
 
 
 def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:

@@ -169,9 +169,9 @@ def _once_an_iteration(case: Case, statement: ast.stmt) -> bool:
 def _emptied(case: Case) -> Iterator[Fix]:
     """`losses.clear()` at the start of each iteration."""
     container = case.container
-    if container is None or not same_activation(case.carried[0].use, case.again):
+    if container is None or not same_activation(container[0], case.again):
         return
-    name = edits.flat(_document(case), container)
+    name = edits.flat(_document(case), container[1])
     edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
         yield Fix(f"Empty `{name}` at the start of each iteration", Safety.UNSAFE, (edit,))

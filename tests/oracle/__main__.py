@@ -8,16 +8,16 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from .compare import Outcome, Tally, Verdict, analyser, compare, confusion_of
-from .generate import Program, generate, variants
+from .compare import Outcome, Tally, analyser, compare, confusion_of
+from .generate import Program, variants
 from .observe import observe
+from .series import Task, judge
 from .shrink import shrink
 from .tell import print_coverage, print_kinds, print_program, print_tally
-
-Task = tuple[int, int, int, str, bool]
 
 
 def main() -> int:
@@ -66,22 +66,11 @@ def _made(options: argparse.Namespace, judged: bool) -> Iterator[Outcome]:
     ]
     if options.jobs <= 1:
         for task in tasks:
-            yield from _work(task)
+            yield from judge(task)
         return
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        for outcomes in pool.imap(_work, tasks):
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+        for outcomes in pool.map(judge, tasks):
             yield from outcomes
-
-
-def _work(task: Task) -> list[Outcome]:
-    seed, first, count, mode, judged = task
-    analyse = analyser() if judged else (lambda _text: Verdict())
-    out: list[Outcome] = []
-    for index in range(first, first + count):
-        chosen = ("guided", "unguided")[index % 2] if mode == "both" else mode
-        program = generate(seed, index, chosen)
-        out.append(compare(program, analyse) if judged else Outcome(program, Verdict()))
-    return out
 
 
 def _replayed(path: str) -> Iterator[Outcome]:

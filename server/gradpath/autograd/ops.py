@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -186,7 +186,7 @@ def table_version() -> str:
 
 @cache
 def _table() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("ops.json").read_text("utf-8")
+    text = Path(__file__).with_name("ops.json").read_text("utf-8")
     table: dict[str, Any] = json.loads(text)
     return table
 

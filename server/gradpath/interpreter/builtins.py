@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter.classes import make_super
-from gradpath.interpreter.containers import Dict, Iteration, List, Set, iterate, sample, update
-from gradpath.interpreter.expressions import Slice, add, decide
+from gradpath.interpreter.containers import Iteration, List, iterate, sample
+from gradpath.interpreter.expressions import Slice, add
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -150,7 +151,7 @@ def _filter(machine: Machine, arguments: Arguments) -> Value:
     def kept() -> Iterator[Value]:
         for item in host:
             answer = item if test is None else machine.call(test, Arguments([item]))
-            if decide(machine, answer, machine.node):
+            if machine.decide(answer, machine.node):
                 yield item
 
     return Iteration(kept(), endless=endless)
@@ -205,7 +206,7 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
                     better = best.compare(machine, "lt" if how == "gt" else "gt", other, True)
                 if better is NotImplemented:
                     return machine.unknown(name, None, tuple(values))
-                best = other if decide(machine, better, machine.node) else best
+                best = other if machine.decide(better, machine.node) else best
             return best
         return machine.unknown(name, (name, *map(identity, values)), tuple(values))
 

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Generator
 
 from gradpath.autograd.errors import AutogradError
-from gradpath.interpreter.containers import Dict, Iteration, List
+from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine, Returned, Signal
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value

@@ -1,4 +1,4 @@
-"""Lists, dicts, sets and iterators. An `open` container holds more than what is seen: its length is not known."""
+"""Lists and iterators. An `open` container holds more than what is seen: its length is not known."""
 
 from __future__ import annotations
 
@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
 
 
-class List(Object):
+class Container(Object):
+    """A value that holds items; `open` says that it holds more than what is seen."""
+
+    __slots__ = ("open",)
+
+    open: bool
+
+
+class List(Container):
     """A list (or deque)."""
 
-    __slots__ = ("items", "open")
+    __slots__ = ("items",)
 
     def __init__(self, items: list[Value], *, open: bool = False) -> None:
         self.items = items
@@ -182,196 +190,6 @@ _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
 }
 
 
-class Dict(Object):
-    """A dict; keys are compared by value where they are constants, by identity otherwise."""
-
-    __slots__ = ("default", "entries", "open")
-
-    def __init__(self, entries: dict[object, tuple[Value, Value]] | None = None, *, open: bool = False) -> None:
-        self.entries: dict[object, tuple[Value, Value]] = {} if entries is None else entries
-        self.open = open
-        self.default: Value = UNDEFINED
-
-    def type_name(self) -> str:
-        return "dict"
-
-    def parts(self) -> Sequence[Value]:
-        return [value for _, value in self.entries.values()]
-
-    def truth(self, machine: Machine) -> bool | None:
-        return True if self.entries else (None if self.open else False)
-
-    def length(self, machine: Machine) -> int | None:
-        return None if self.open else len(self.entries)
-
-    def iterate(self, machine: Machine) -> Iterator[Value] | None:
-        return iter([key for key, _ in self.entries.values()])
-
-    def look_up(self, key: Value) -> Value:
-        entry = self.entries.get(identity(key))
-        return UNDEFINED if entry is None else entry[1]
-
-    def store(self, key: Value, value: Value) -> None:
-        self.entries[identity(key)] = (key, value)
-
-    def item(self, machine: Machine, key: Value) -> Value:
-        found = self.look_up(key)
-        if found is not UNDEFINED:
-            return found
-        if self.default is not UNDEFINED:
-            made = machine.call(self.default, Arguments())
-            self.store(key, made)
-            return made
-        if (
-            isinstance(key, CONSTANTS)
-            and not self.open
-            and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
-        ):
-            raise machine.error("KeyError", str(key))
-        made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
-        self.store(key, made)
-        return made
-
-    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
-        self.store(key, value)
-
-    def delete_item(self, machine: Machine, key: Value) -> None:
-        self.entries.pop(identity(key), None)
-
-    def contains(self, machine: Machine, item: Value) -> Value:
-        return contains(machine, [key for key, _ in self.entries.values()], item, self.open)
-
-    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        if operator == "or" and isinstance(other, Dict):
-            left, right = (other, self) if reflected else (self, other)
-            return Dict({**left.entries, **right.entries}, open=left.open or right.open)
-        return NotImplemented
-
-    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        return machine.unknown("comparison of dicts", None, (self, other))
-
-    def attribute(self, machine: Machine, name: str) -> Value:
-        method = _DICT_METHODS.get(name)
-        if method is None:
-            return super().attribute(machine, name)
-        return NativeFunction(f"dict.{name}", lambda m, a: method(m, self, a))
-
-
-def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    key = arguments.get(0, "key", None)
-    found = target.look_up(key)
-    if found is not UNDEFINED:
-        return found
-    default = arguments.get(1, "default", None)
-    if target.open or not isinstance(key, CONSTANTS):
-        unknown = machine.unknown("item of a dict", ("item", id(target), identity(key)), (target,))
-        if isinstance(unknown, Unknown) and isinstance(default, CONSTANTS):
-            unknown.hint = default
-        return unknown
-    return default
-
-
-def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    key = arguments.get(0, "key", None)
-    found = target.look_up(key)
-    if found is not UNDEFINED:
-        return found
-    default = arguments.get(1, "default", None)
-    target.store(key, default)
-    return default
-
-
-def _dict_pop(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    entry = target.entries.pop(identity(arguments.get(0, "key", None)), None)
-    if entry is not None:
-        return entry[1]
-    default = arguments.get(1, "default")
-    return machine.unknown("item of a dict", None, (target,)) if default is UNDEFINED else default
-
-
-def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    """`dict.update` with a dict, pairs, or keywords; something unknown leaves the dict open."""
-    for value in arguments.positional:
-        if isinstance(value, Dict):
-            target.entries.update(value.entries)
-            target.open = target.open or value.open
-            continue
-        pairs = sequence(machine, value)
-        if pairs is None:
-            target.open = True
-        for pair in pairs or ():
-            if isinstance(pair, tuple) and len(pair) == 2:
-                target.store(pair[0], pair[1])
-            else:
-                target.open = True
-    for name, value in arguments.keywords.items():
-        target.store(name, value)
-    return None
-
-
-def _dict_clear(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    target.entries.clear()
-    target.open = False
-    return None
-
-
-_DICT_METHODS: dict[str, Callable[[Machine, Dict, Arguments], Value]] = {
-    "get": _get,
-    "items": lambda m, t, a: List([(k, v) for k, v in t.entries.values()], open=t.open),
-    "keys": lambda m, t, a: List([k for k, _ in t.entries.values()], open=t.open),
-    "values": lambda m, t, a: List([v for _, v in t.entries.values()], open=t.open),
-    "pop": _dict_pop,
-    "update": update,
-    "setdefault": _setdefault,
-    "clear": _dict_clear,
-    "copy": lambda m, t, a: Dict(dict(t.entries), open=t.open),
-}
-
-
-class Set(Object):
-    """A set; items are compared as dict keys are."""
-
-    __slots__ = ("members", "open")
-
-    def __init__(self, items: Sequence[Value], *, open: bool = False) -> None:
-        self.members = {identity(item): item for item in items}
-        self.open = open
-
-    def type_name(self) -> str:
-        return "set"
-
-    def parts(self) -> Sequence[Value]:
-        return tuple(self.members.values())
-
-    def truth(self, machine: Machine) -> bool | None:
-        return True if self.members else (None if self.open else False)
-
-    def length(self, machine: Machine) -> int | None:
-        return None if self.open else len(self.members)
-
-    def iterate(self, machine: Machine) -> Iterator[Value] | None:
-        return iter(list(self.members.values()))
-
-    def contains(self, machine: Machine, item: Value) -> Value:
-        return contains(machine, list(self.members.values()), item, self.open)
-
-    def attribute(self, machine: Machine, name: str) -> Value:
-        if name == "add":
-            return NativeFunction("set.add", lambda m, a: self.members.update({identity(a.get(0, "x")): a.get(0, "x")}))
-        if name in ("discard", "remove"):
-            return NativeFunction(f"set.{name}", lambda m, a: self.members.pop(identity(a.get(0, "x")), None) and None)
-        if name == "update":
-            return NativeFunction("set.update", self._update)
-        return super().attribute(machine, name)
-
-    def _update(self, machine: Machine, arguments: Arguments) -> Value:
-        for value in arguments.positional:
-            items = sequence(machine, value)
-            self.open = self.open or items is None
-            self.members.update({identity(item): item for item in items or ()})
-        return None
-
-
 class Iteration(Object):
     """An iterator in progress.
 
@@ -425,7 +243,7 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
     match value:
         case Iteration():
             return value.host, value.endless
-        case List() | Dict() | Set():
+        case Container():
             items = list(value.iterate(machine) or ())
             if value.open:
                 return itertools.chain(items, _endless(machine, value, items)), True

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import operator as operators
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from gradpath.interpreter.containers import Dict, Iteration, List, Set, iterate, sample, update
+from gradpath.interpreter import comprehensions
+from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -189,16 +190,14 @@ def _boolean(machine: Machine, node: ast.BoolOp) -> Value:
         value = evaluate(machine, each)
         if index == len(node.values) - 1:
             return value
-        if decide(machine, value, each) == stops:
+        if machine.decide(value, each) == stops:
             return value
     return value
 
 
-def decide(machine: Machine, value: Value, node: ast.AST, *, likely: bool = True, idle: bool = False) -> bool:
-    """The truth of `value`; a negation is decided through what it negates, so that both agree."""
-    if isinstance(value, Unknown) and value.negates is not None:
-        return not decide(machine, value.negates, node, likely=not likely, idle=idle)
-    return machine.decide(value, node, likely=likely, idle=idle)
+def add(machine: Machine, left: Value, right: Value) -> Value:
+    """`left + right`, for `sum`."""
+    return binary(machine, ast.Add, left, right)
 
 
 _COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[Any, Any], object]]] = {
@@ -377,7 +376,7 @@ def _slice(machine: Machine, node: ast.Slice) -> Value:
 
 def _conditional(machine: Machine, node: ast.IfExp) -> Value:
     test = evaluate(machine, node.test)
-    return evaluate(machine, node.body if decide(machine, test, node.test) else node.orelse)
+    return evaluate(machine, node.body if machine.decide(test, node.test) else node.orelse)
 
 
 def _lambda(machine: Machine, node: ast.Lambda) -> Value:
@@ -421,75 +420,6 @@ def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:
     return value
 
 
-def _list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
-    items: list[Value] = []
-    open = _comprehend(machine, node.generators, lambda: items.append(evaluate(machine, node.elt)))
-    return List(items, open=open)
-
-
-def _set_comprehension(machine: Machine, node: ast.SetComp) -> Value:
-    items: list[Value] = []
-    open = _comprehend(machine, node.generators, lambda: items.append(evaluate(machine, node.elt)))
-    return Set(items, open=open)
-
-
-def _dict_comprehension(machine: Machine, node: ast.DictComp) -> Value:
-    result = Dict()
-    result.open = _comprehend(
-        machine,
-        node.generators,
-        lambda: result.store(evaluate(machine, node.key), evaluate(machine, node.value)),
-    )
-    return result
-
-
-def _comprehend(machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None]) -> bool:
-    """Run `produce` for each combination; whether there may be more of them."""
-    before = machine.frame.scope
-    machine.frame.scope = Scope(before)
-    try:
-        return _generate(machine, generators, produce)
-    finally:
-        machine.frame.scope = before
-
-
-def _generate(machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None]) -> bool:
-    first, rest = generators[0], generators[1:]
-    items, open = sample(machine, evaluate(machine, first.iter))
-    for item in items:
-        machine.steps -= 1
-        machine.assign(first.target, item)
-        if all(decide(machine, evaluate(machine, test), test) for test in first.ifs):
-            if rest:
-                open = _generate(machine, rest, produce) or open
-            else:
-                produce()
-    return open
-
-
-def _generator(machine: Machine, node: ast.GeneratorExp) -> Value:
-    host, endless = iterate(machine, evaluate(machine, node.generators[0].iter))
-    scope = Scope(machine.frame.scope)
-    return Iteration(_lazily(machine, node, host, scope), endless=endless)
-
-
-def _lazily(machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], scope: Scope) -> Iterator[Value]:
-    first, rest = node.generators[0], node.generators[1:]
-    for item in host:
-        ready: list[Value] = []
-        before, machine.frame.scope = machine.frame.scope, scope
-        try:
-            machine.assign(first.target, item)
-            if all(decide(machine, evaluate(machine, test), test) for test in first.ifs):
-                if rest:
-                    _generate(machine, rest, lambda: ready.append(evaluate(machine, node.elt)))
-                else:
-                    ready.append(evaluate(machine, node.elt))
-        finally:
-            machine.frame.scope = before
-        yield from ready
-
-
 def _await(machine: Machine, node: ast.Await) -> Value:
     return evaluate(machine, node.value)
 
@@ -523,17 +453,12 @@ _HANDLERS: dict[type[ast.expr], Callable[[Machine, Any], Value]] = {
     ast.Lambda: _lambda,
     ast.JoinedStr: _formatted,
     ast.NamedExpr: _walrus,
-    ast.ListComp: _list_comprehension,
-    ast.SetComp: _set_comprehension,
-    ast.DictComp: _dict_comprehension,
-    ast.GeneratorExp: _generator,
+    ast.ListComp: comprehensions.list_comprehension,
+    ast.SetComp: comprehensions.set_comprehension,
+    ast.DictComp: comprehensions.dict_comprehension,
+    ast.GeneratorExp: comprehensions.generator_expression,
     ast.Await: _await,
     ast.Yield: _yielded,
     ast.YieldFrom: _yielded,
     ast.Starred: _starred,
 }
-
-
-def add(machine: Machine, left: Value, right: Value) -> Value:
-    """`left + right`, for `sum`."""
-    return binary(machine, ast.Add, left, right)

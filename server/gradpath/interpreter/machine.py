@@ -193,13 +193,15 @@ class Machine:
 
     # Branches
 
-    def decide(
-        self, value: Value, node: ast.AST | None = None, *, likely: bool = True, idle: bool = False
-    ) -> bool:
+    def decide(self, value: Value, node: ast.AST | None = None, *, likely: bool = True, idle: bool = False) -> bool:
         """The truth of `value`; where the source does not settle it, the path decides."""
         settled = self.truth(value)
         if settled is not None:
             return settled
+        if (
+            isinstance(value, Unknown) and value.negates is not None
+        ):  # Decided through what it negates, so that both agree.
+            return not self.decide(value.negates, node, likely=not likely, idle=idle)
         key = _decision_key(value)
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
             likely = bool(value.hint)

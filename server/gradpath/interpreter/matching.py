@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from gradpath.interpreter.containers import Dict, List, sample
-from gradpath.interpreter.expressions import decide, evaluate
+from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Class, Instance, Unknown, Value
 
 Assign = Callable[[Machine, ast.expr, Value], None]
@@ -39,7 +40,7 @@ def matches(machine: Machine, pattern: ast.pattern, subject: Value, assign: Assi
 
 
 def _undecided(machine: Machine, pattern: ast.pattern, subject: Value) -> bool:
-    return decide(machine, machine.unknown("match", ("match", id(pattern), id(subject)), (subject,)), pattern)
+    return machine.decide(machine.unknown("match", ("match", id(pattern), id(subject)), (subject,)), pattern)
 
 
 def _equal(machine: Machine, pattern: ast.pattern, wanted: Value, subject: Value) -> bool:

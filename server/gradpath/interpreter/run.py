@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gradpath.autograd.errors import AutogradError
-from gradpath.interpreter import builtins, calls, classes, expressions, statements
+from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.trace import Trace
@@ -21,7 +21,7 @@ def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, fil
     machine = Machine(library, path, trace, file, budget)
     machine.evaluate = partial(expressions.evaluate, machine)
     machine.run_block = partial(statements.run_block, machine)
-    machine.assign = partial(statements.assign, machine)
+    machine.assign = partial(assignment.assign, machine)
     machine.invoke = partial(calls.invoke, machine)
     machine.instantiate = partial(classes.instantiate, machine)
     machine.attribute = partial(classes.attribute, machine)

@@ -9,8 +9,9 @@ from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
-from gradpath.interpreter.containers import Iteration, List, iterate, sample
-from gradpath.interpreter.expressions import binary, decide, evaluate, get_item, make_function
+from gradpath.interpreter.assignment import assign, augmented, delete
+from gradpath.interpreter.containers import Iteration, iterate
+from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.values import (
@@ -19,7 +20,6 @@ from gradpath.interpreter.values import (
     Descriptor,
     Function,
     Instance,
-    Object,
     Unknown,
     Value,
 )
@@ -105,121 +105,6 @@ def _annotated(machine: Machine, node: ast.AnnAssign) -> Signal:
     return None
 
 
-def assign(machine: Machine, target: ast.expr, value: Value) -> None:
-    """Bind `value` to a target: a name, attribute, item, or a pattern of them."""
-    match target:
-        case ast.Name():
-            machine.bind(target.id, value)
-        case ast.Attribute():
-            owner = evaluate(machine, target.value)
-            machine.node = target
-            set_attribute(machine, owner, target.attr, value)
-        case ast.Subscript():
-            owner = evaluate(machine, target.value)
-            key = evaluate(machine, target.slice)
-            machine.node = target
-            set_item(machine, owner, key, value)
-        case ast.Tuple() | ast.List():
-            _unpack(machine, target.elts, value)
-        case ast.Starred():
-            assign(machine, target.value, value)
-
-
-def _unpack(machine: Machine, targets: Sequence[ast.expr], value: Value) -> None:
-    star = next((index for index, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
-    if isinstance(value, Unknown):
-        for index, target in enumerate(targets):
-            if isinstance(target, ast.Starred):
-                rest = machine.library.unknown_item(machine, value, None)
-                assign(machine, target.value, List([rest], open=True))
-            else:
-                assign(machine, target, machine.library.unknown_item(machine, value, index))
-        return
-    items, open = sample(machine, value)
-    needed = len(targets) - (0 if star is None else 1)
-    if not open and (len(items) < needed or (star is None and len(items) > needed)):
-        raise machine.error("ValueError", "not enough values to unpack", value)
-    while len(items) < needed:
-        items.append(items[-1] if items else machine.unknown("item of an iterable"))
-    if star is None:
-        for target, item in zip(targets, items, strict=False):
-            assign(machine, target, item)
-        return
-    after = len(targets) - star - 1
-    middle = items[star : len(items) - after]
-    tail = items[len(items) - after :] if after else []
-    for target, item in zip(targets, [*items[:star], List(middle, open=open), *tail], strict=False):
-        assign(machine, target, item)
-
-
-def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> None:
-    """`owner.name = value`."""
-    if isinstance(owner, Object):
-        owner.set_attribute(machine, name, value)
-        noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value)
-        if noted is not None:
-            machine.note_binding(name, noted)
-    elif owner is None:
-        raise machine.error("AttributeError", f"'NoneType' object has no attribute '{name}'", owner)
-
-
-def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
-    """`owner[key] = value`."""
-    if isinstance(owner, Object):
-        owner.set_item(machine, key, value)
-    else:
-        message = f"'{type(owner).__name__}' object does not support item assignment"
-        raise machine.error("TypeError", message, owner)
-
-
-def _augmented(machine: Machine, node: ast.AugAssign) -> Signal:
-    target = node.target
-    match target:
-        case ast.Name():
-            before = evaluate(machine, ast.copy_location(ast.Name(target.id, ast.Load()), target))
-            result = _updated(machine, node, before)
-            machine.bind(target.id, result)
-        case ast.Attribute():
-            owner = evaluate(machine, target.value)
-            machine.node = node
-            before = machine.attribute(owner, target.attr)
-            result = _updated(machine, node, before)
-            set_attribute(machine, owner, target.attr, result)
-        case ast.Subscript():
-            owner = evaluate(machine, target.value)
-            key = evaluate(machine, target.slice)
-            machine.node = node
-            before = get_item(machine, owner, key)
-            result = _updated(machine, node, before)
-            set_item(machine, owner, key, result)
-    return None
-
-
-def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
-    value = evaluate(machine, node.value)
-    machine.node = node
-    if isinstance(before, Object):
-        name = {
-            ast.Add: "add",
-            ast.Sub: "sub",
-            ast.Mult: "mul",
-            ast.Div: "truediv",
-            ast.FloorDiv: "floordiv",
-            ast.Mod: "mod",
-            ast.Pow: "pow",
-            ast.MatMult: "matmul",
-            ast.BitAnd: "and",
-            ast.BitOr: "or",
-            ast.BitXor: "xor",
-            ast.LShift: "lshift",
-            ast.RShift: "rshift",
-        }[type(node.op)]
-        result = before.inplace(machine, name, value)
-        if result is not NotImplemented:
-            return result
-    return binary(machine, type(node.op), before, value)
-
-
 def _return(machine: Machine, node: ast.Return) -> Signal:
     return Returned(None if node.value is None else evaluate(machine, node.value))
 
@@ -236,23 +121,6 @@ def _raise(machine: Machine, node: ast.Raise) -> Signal:
     if isinstance(value, Class):
         value = machine.call(value, Arguments())
     raise Raised(value, machine.site())
-
-
-def _delete(machine: Machine, node: ast.Delete) -> Signal:
-    for target in node.targets:
-        match target:
-            case ast.Name():
-                machine.frame.scope.variables.pop(target.id, None)
-            case ast.Attribute():
-                owner = evaluate(machine, target.value)
-                if isinstance(owner, Object):
-                    owner.delete_attribute(machine, target.attr)
-            case ast.Subscript():
-                owner = evaluate(machine, target.value)
-                key = evaluate(machine, target.slice)
-                if isinstance(owner, Object):
-                    owner.delete_item(machine, key)
-    return None
 
 
 def _assert(machine: Machine, node: ast.Assert) -> Signal:
@@ -357,7 +225,7 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     likely = not exits or leaves(node.orelse)
     idle = is_idle(node.orelse if likely else node.body)
     test = evaluate(machine, node.test)
-    if decide(machine, test, node.test, likely=likely, idle=idle and (bool(node.orelse) or is_idle(node.body))):
+    if machine.decide(test, node.test, likely=likely, idle=idle and (bool(node.orelse) or is_idle(node.body))):
         return (yield from run_block(machine, node.body))
     return (yield from run_block(machine, node.orelse))
 
@@ -388,8 +256,32 @@ def is_idle(statements: Sequence[ast.stmt]) -> bool:
 
 
 _PRINTING = frozenset(
-    "print info debug warning warn error log add_scalar add_scalars add_image add_histogram set_description set_postfix "
-    "write flush save makedirs mkdir exit add_argument savefig plot close show".split()
+    [
+        "print",
+        "info",
+        "debug",
+        "warning",
+        "warn",
+        "error",
+        "log",
+        "add_scalar",
+        "add_scalars",
+        "add_image",
+        "add_histogram",
+        "set_description",
+        "set_postfix",
+        "write",
+        "flush",
+        "save",
+        "makedirs",
+        "mkdir",
+        "exit",
+        "add_argument",
+        "savefig",
+        "plot",
+        "close",
+        "show",
+    ]
 )
 
 
@@ -483,7 +375,7 @@ def _match(machine: Machine, node: ast.Match) -> Steps:
     subject = evaluate(machine, node.subject)
     for case in node.cases:
         if matching.matches(machine, case.pattern, subject, assign) and (
-            case.guard is None or decide(machine, evaluate(machine, case.guard), case.guard)
+            case.guard is None or machine.decide(evaluate(machine, case.guard), case.guard)
         ):
             return (yield from run_block(machine, case.body))
     return None
@@ -501,10 +393,10 @@ _SIMPLE: dict[type[ast.stmt], Callable[[Machine, Any], Signal]] = {
     ast.Expr: _expression,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
+    ast.AugAssign: augmented,
     ast.Return: _return,
     ast.Raise: _raise,
-    ast.Delete: _delete,
+    ast.Delete: delete,
     ast.Assert: _assert,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,

@@ -9,8 +9,9 @@ from functools import cache
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import Dict, List
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Held
 from gradpath.interpreter.values import Arguments, Function, NativeFunction, Unknown, Value
 from gradpath.overlays import presumptions

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.containers import Dict
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in

@@ -72,7 +72,9 @@ def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> No
     """`value[key] = new`: basic keys write through a view, others write the tensor itself."""
     kind = kind_of_key(key)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic", ""):
-        whole = key is ... or key == slice(None)  # PyTorch writes the tensor itself then (python_variable_indexing.cpp).
+        whole = key is ... or key == slice(
+            None
+        )  # PyTorch writes the tensor itself then (python_variable_indexing.cpp).
         write(machine, value if whole else _view(machine, value, key), new)
         return
     op = find_op(f"setitem:{kind}")

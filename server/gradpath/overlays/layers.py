@@ -8,8 +8,9 @@ from functools import cache
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
 from gradpath.autograd.tensor import Shape, Tensor
-from gradpath.interpreter.containers import Dict, List, sample
+from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names

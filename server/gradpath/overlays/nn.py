@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import Dict, List
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names

@@ -8,8 +8,9 @@ from dataclasses import replace
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, Op, Parameter
 from gradpath.autograd.tensor import Shape, Tensor
-from gradpath.interpreter.containers import Dict, List, sample
+from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.presumptions import presume_tensor
@@ -265,7 +266,23 @@ def _shape_results(
                     result.dtype = value.name
 
 
-_REDUCTIONS = frozenset("max min median mode norm logsumexp std var prod amax amin aminmax vector_norm".split())
+_REDUCTIONS = frozenset(
+    [
+        "max",
+        "min",
+        "median",
+        "mode",
+        "norm",
+        "logsumexp",
+        "std",
+        "var",
+        "prod",
+        "amax",
+        "amin",
+        "aminmax",
+        "vector_norm",
+    ]
+)
 
 
 def _joined(shapes: list[Shape | None], dim: Value) -> Shape | None:

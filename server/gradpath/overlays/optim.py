@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import Dict, List, iterate, sample
+from gradpath.interpreter.containers import List, iterate, sample
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names

@@ -19,8 +19,9 @@ from collections.abc import Callable
 from functools import cache
 
 from gradpath.autograd.tensor import Cut, Tensor
-from gradpath.interpreter.containers import Dict, List
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap

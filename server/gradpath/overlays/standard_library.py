@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.containers import Dict, Iteration, List, extend, iterate, sample, sequence, update
+from gradpath.interpreter.containers import Iteration, List, extend, iterate, sample, sequence
 from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.mappings import Dict, update
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,

@@ -11,8 +11,9 @@ from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays import conversions
 from gradpath.overlays.indexing import get_item, set_item
-from gradpath.overlays.operations import call_operation, run_operation, tensors_in
+from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumptions import presume_tensor
 from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, wrap
 
@@ -121,96 +122,6 @@ def _numel(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     for size in shape:
         total *= size or 0
     return total
-
-
-_KINDS = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "bool": "bool",
-    "byte": "uint8",
-    "char": "int8",
-}
-
-
-def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool) -> Value:
-    """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
-
-    `moved` says that it may go to another device, of which the source does not tell whether it is another.
-    """
-    tensor = value.tensor
-    if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
-        if tensor.dtype == dtype and not moved:
-            return value
-        return _cut(machine, tensor, name, dtype)
-    same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
-    if same and not moved:
-        return value
-    op = find_op("torch.clone")
-    assert op is not None
-    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
-    if isinstance(made, TensorValue):
-        made.tensor.dtype = dtype or tensor.dtype
-        made.tensor.aliasing_unsure = bool(same is None or (same and moved))
-        if made.tensor.node is not None and same is not False:
-            made.tensor.certain = not made.tensor.aliasing_unsure
-    return made
-
-
-def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
-    op = find_op("torch.zeros_like")
-    assert op is not None
-    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": wrap(tensor)})
-    if isinstance(made, TensorValue):
-        made.tensor.dtype = dtype
-        made.tensor.shape = tensor.shape
-    return made
-
-
-def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    dtype: str | None = None
-    moved = False
-    for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
-        match each:
-            case DType():
-                dtype = each.name
-            case TensorValue():
-                dtype = each.tensor.dtype
-                moved = moved or each.tensor.device != value.tensor.device
-            case str():
-                moved = moved or each != value.tensor.device
-            case Device():
-                moved = moved or each.kind is None or each.kind != value.tensor.device
-            case Unknown():
-                moved = True
-    if arguments.keywords.get("copy") is True:
-        op = find_op("torch.clone")
-        assert op is not None
-        return run_operation(machine, "torch.Tensor.to", op, {"input": value})
-    return converted(machine, value, "to", dtype, moved)
-
-
-def _kind(name: str) -> Method:
-    return lambda machine, value, arguments: converted(machine, value, name, _KINDS[name], False)
-
-
-def _type(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    wanted = arguments.get(0, "dtype")
-    if isinstance(wanted, DType):
-        return converted(machine, value, "type", wanted.name, False)
-    return converted(machine, value, "type", None, True) if wanted is not UNDEFINED else "torch.FloatTensor"
-
-
-def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    return value if value.tensor.device == "cpu" else converted(machine, value, "cpu", None, True)
-
-
-def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
 
 
 def _new(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -330,18 +241,11 @@ _METHODS: dict[str, Method] = {
     "ndimension": _dim,
     "numel": _numel,
     "nelement": _numel,
-    "to": _to,
-    "type": _type,
-    "type_as": _to,
-    "cpu": _cpu,
-    "cuda": lambda m, v, a: converted(m, v, "cuda", None, True),
-    "contiguous": _contiguous,
     "view": _view,
     "reshape": _reshape,
     "new_zeros": _new,
     "new_ones": _new,
     "new_empty": _new,
-    "pin_memory": lambda m, v, a: converted(m, v, "pin_memory", None, True),
     "is_floating_point": lambda m, v, a: (
         v.tensor.dtype.startswith(("float", "bfloat"))
         if v.tensor.dtype
@@ -350,7 +254,7 @@ _METHODS: dict[str, Method] = {
     "is_inference": lambda m, v, a: v.tensor.inference,
     "share_memory_": lambda m, v, a: v,
     "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", id(v.tensor)), ()),
-    **{name: _kind(name) for name in _KINDS},
+    **conversions.METHODS,
 }
 
 _OPERATORS = {

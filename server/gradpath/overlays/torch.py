@@ -9,9 +9,9 @@ from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.containers import List, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
+from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
-from gradpath.overlays.tensor_methods import converted
 from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, wrap
 
 DTYPES = {

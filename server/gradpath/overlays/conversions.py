@@ -1,0 +1,116 @@
+"""Conversions of tensors to other dtypes, devices and layouts: the tensor itself where nothing changes, else a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
+from gradpath.overlays.operations import run_operation
+from gradpath.overlays.tensor_value import Device, DType, TensorValue, wrap
+
+Method = Callable[[Machine, TensorValue, Arguments], Value]
+
+_KINDS = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+}
+
+
+def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool) -> Value:
+    """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
+
+    `moved` says that it may go to another device, of which the source does not tell whether it is another.
+    """
+    tensor = value.tensor
+    if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
+        if tensor.dtype == dtype and not moved:
+            return value
+        return _cut(machine, tensor, name, dtype)
+    same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
+    if same and not moved:
+        return value
+    op = find_op("torch.clone")
+    assert op is not None
+    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
+    if isinstance(made, TensorValue):
+        made.tensor.dtype = dtype or tensor.dtype
+        made.tensor.aliasing_unsure = bool(same is None or (same and moved))
+        if made.tensor.node is not None and same is not False:
+            made.tensor.certain = not made.tensor.aliasing_unsure
+    return made
+
+
+def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
+    op = find_op("torch.zeros_like")
+    assert op is not None
+    made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": wrap(tensor)})
+    if isinstance(made, TensorValue):
+        made.tensor.dtype = dtype
+        made.tensor.shape = tensor.shape
+    return made
+
+
+def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    dtype: str | None = None
+    moved = False
+    for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
+        match each:
+            case DType():
+                dtype = each.name
+            case TensorValue():
+                dtype = each.tensor.dtype
+                moved = moved or each.tensor.device != value.tensor.device
+            case str():
+                moved = moved or each != value.tensor.device
+            case Device():
+                moved = moved or each.kind is None or each.kind != value.tensor.device
+            case Unknown():
+                moved = True
+    if arguments.keywords.get("copy") is True:
+        op = find_op("torch.clone")
+        assert op is not None
+        return run_operation(machine, "torch.Tensor.to", op, {"input": value})
+    return converted(machine, value, "to", dtype, moved)
+
+
+def _kind(name: str) -> Method:
+    return lambda machine, value, arguments: converted(machine, value, name, _KINDS[name], False)
+
+
+def _type(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    wanted = arguments.get(0, "dtype")
+    if isinstance(wanted, DType):
+        return converted(machine, value, "type", wanted.name, False)
+    return converted(machine, value, "type", None, True) if wanted is not UNDEFINED else "torch.FloatTensor"
+
+
+def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    return value if value.tensor.device == "cpu" else converted(machine, value, "cpu", None, True)
+
+
+def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
+
+
+METHODS: dict[str, Method] = {
+    "to": _to,
+    "type": _type,
+    "type_as": _to,
+    "cpu": _cpu,
+    "cuda": lambda machine, value, arguments: converted(machine, value, "cuda", None, True),
+    "pin_memory": lambda machine, value, arguments: converted(machine, value, "pin_memory", None, True),
+    "contiguous": _contiguous,
+    **{name: _kind(name) for name in _KINDS},
+}
+"""The conversions by method name."""

@@ -109,7 +109,7 @@ def test_the_smallest_part_is_replaced(old: str, new: str, recovered: str) -> No
         ("        if x:\n", "        if x:\n            pass\n"),
         ("        while (x\n", "        while x:\n            pass\n"),
         ("        try:\n", ""),
-        ("x = foo(\n", "        x = foo()\n"),
+        ("x = foo()\n", "        x = foo()\n"),
         ("y\n", "        y\n"),
         ("              y = 1\n", "        y = 1\n"),
         ("      y = 1\n", "        y = 1\n"),

@@ -140,8 +140,7 @@ def logical_lines(
             found.append(LogicalLine(number, number, indent, word, plain.start(3) + len(code.rstrip()) - offset))
             offset = plain.end() if behind == "\n" else text.find("\n", plain.end()) + 1 or end
             continue
-        above = found[-1].indent if found else 0
-        reader = _Reader(lines, offset, end, starts, above, hasty=returns >= _MOST_RETURNS)
+        reader = _Reader(lines, offset, end, starts, hasty=returns >= _MOST_RETURNS)
         statement, offset = reader.read()
         found.append(statement)
         returns += reader.returned
@@ -154,13 +153,12 @@ class _Reader:
     Afterwards `returned` tells whether it went back behind an earlier line because a bracket was never closed.
     """
 
-    def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], above: int, hasty: bool) -> None:
+    def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], hasty: bool) -> None:
         match = _START.match(lines.text, offset, end)
         assert match is not None
         self.lines, self.text = lines, lines.text
         self.offset, self.end = offset, end
         self.starts = starts
-        self.above = above
         self.hasty = hasty
         self.indent = width(lines.text[offset : match.start(1)])
         self.word = match[2] or lines.text[match.end() : match.end() + 1]
@@ -246,11 +244,8 @@ class _Reader:
     def may_end_before(self, next_line: int, code: str, code_start: int) -> bool:
         """Whether the statement would end with `code`, before `next_line`, had its open bracket been closed."""
         match = _PERHAPS_STATEMENT.match(self.text, next_line, self.end)
-        if match is not None:
-            indent = width(match[1])
-            # One that stands too far left goes on like the line above it.
-            if indent <= self.indent or indent == self.above:
-                return True
+        if match is not None and width(match[1]) <= self.indent:
+            return True
         if self.word not in HEADERS or not code.endswith(":"):
             return False
         return code_start == self.offset or _HEADER_END.match(code) is not None

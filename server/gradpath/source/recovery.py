@@ -51,11 +51,33 @@ class Recovery:
         self.document = document
         self.lines = lines
         self.found = found
-        self.levels = _levels(found)
+        self.levels = self.levels_of(found)
         self.torn = [index for index, line in enumerate(found) if line.torn]
         self.problems: list[SyntaxProblem] = []
         self.budget = _EFFORT * len(lines.text) + _RESERVE
         self.gave_up = False
+
+    def levels_of(self, found: Sequence[LogicalLine]) -> list[int]:
+        """How far in each logical line stands.
+
+        A simple statement that stands too far left is taken to be meant for the block that goes on behind it.
+        """
+        levels: list[int] = []
+        open_levels: list[int] = []
+        for index, line in enumerate(found):
+            level = line.indent
+            following = found[index + 1].indent if index + 1 < len(found) else 0
+            opened = index > 0 and levels[-1] < following and is_header(found[index - 1], ":")
+            if following > level and (following in open_levels or opened):
+                code = self.code(line)
+                if not is_header(line, code) and not code.endswith(":"):
+                    level = following
+            while open_levels and open_levels[-1] > level:
+                open_levels.pop()
+            if not open_levels or open_levels[-1] < level:
+                open_levels.append(level)
+            levels.append(level)
+        return levels
 
     def block(self, low: int, high: int, depth: int = 0, suspect_line: int | None = None) -> list[ast.stmt]:
         """The statements of the logical lines `low` to `high`, exclusive; one stands perhaps at `suspect_line`."""
@@ -342,27 +364,6 @@ class Recovery:
             located.col_offset = min(located.col_offset, ends[located.lineno])
             if located.end_lineno is not None and located.end_col_offset is not None:
                 located.end_col_offset = min(located.end_col_offset, ends[located.end_lineno])
-
-
-def _levels(found: Sequence[LogicalLine]) -> list[int]:
-    """How far in each logical line stands.
-
-    A simple statement that stands too far left is taken to be meant for the block that goes on behind it.
-    """
-    levels: list[int] = []
-    open_levels: list[int] = []
-    for index, line in enumerate(found):
-        level = line.indent
-        following = found[index + 1].indent if index + 1 < len(found) else 0
-        opened = index > 0 and levels[-1] < following and is_header(found[index - 1], ":")
-        if following > level and (following in open_levels or opened) and not is_header(line, ":"):
-            level = following
-        while open_levels and open_levels[-1] > level:
-            open_levels.pop()
-        if not open_levels or open_levels[-1] < level:
-            open_levels.append(level)
-        levels.append(level)
-    return levels
 
 
 def _nodes(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:

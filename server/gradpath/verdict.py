@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import turned
 from gradpath.interpreter.trace import Decision, Site, Trace
-from gradpath.rules.report import Report, Rule, Source
+from gradpath.rules.report import Report, Rule, Source, Step
+
+LONGEST = 120
+"""Characters of a headline."""
 
 TURNS = 10
 """How many decisions of a faulty path are turned around to learn on which the fault hangs."""
@@ -27,11 +30,31 @@ class Found:
 def judge(
     found: Sequence[Found], traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source
 ) -> list[Diagnostic]:
-    """One diagnostic for each rule and place: an error where no path passes unharmed, else a warning with its condition."""
+    """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning."""
     first: dict[tuple[str, str, ast.AST], Found] = {}
+    paths: dict[tuple[str, str, ast.AST], set[int]] = {}
     for each in found:
-        first.setdefault((each.rule.id, each.report.at.path, each.report.at.node), each)
-    return [_diagnostic(each, _condition(each, traces, rerun, source), source) for each in first.values()]
+        key = (each.rule.id, each.report.at.path, each.report.at.node)
+        first.setdefault(key, each)
+        paths.setdefault(key, set()).add(id(each.trace))
+    return [
+        _diagnostic(each, _condition(each, traces, rerun, source), source)
+        for key, each in first.items()
+        if each.rule.level is Level.ERROR or _agreed(each, paths[key], traces)
+    ]
+
+
+def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
+    """Whether a silent fault is found on every path that runs to its end and reaches the place.
+
+    Nothing raises where the fault is, so a single path without it is reason enough to stay silent.
+    """
+    statement = statement_of(found.trace, found.report.at)
+    for trace in traces:
+        whole = not trace.truncated and not trace.failures()
+        if whole and id(trace) not in paths and statement is not None and trace.visits.get(statement, 0):
+            return False
+    return True
 
 
 def _condition(
@@ -51,16 +74,19 @@ def _condition(
 
 
 def _passes(found: Found, other: Trace) -> bool:
-    """Whether another path reaches both places as often as the faulty one and goes on unharmed."""
+    """Whether another path reaches both places as often as the faulty one and goes on, be it to fail there later."""
     places = [found.report.at]
     if found.report.raised_at is not None:
         places.append(found.report.raised_at)
     for site in places:
         statement = statement_of(found.trace, site)
-        if statement is None or other.visits.get(statement, 0) < found.trace.visits.get(statement, 0):
+        if statement is None:
             return False
-    harmed = [failure.site.node for failure in other.failures()]
-    return not any(site.node in harmed for site in places)
+        mine, theirs = found.trace.visits.get(statement, 0), other.visits.get(statement, 0)
+        harmed = theirs == mine and any(failure.site.node is site.node for failure in other.failures())
+        if theirs < mine or harmed:
+            return False
+    return True
 
 
 def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
@@ -90,24 +116,38 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
     headline = report.headline
     if condition is not None:
         level = Level.WARNING
-        headline = f"{headline}, {condition}"
-    labels = tuple(
-        Label(step.site.path, source.document(step.site).range_of(step.site.node), step.message, step.site is report.at)
-        for step in report.steps
-    )
+        headline = _conditional(headline, condition)
+    labels = tuple(_label(step, report, source) for step in report.steps)
     return Diagnostic(
         document.path,
         document.range_of(report.at.node),
         found.rule.id,
         found.rule.family,
         level,
-        headline if len(headline) <= 120 else headline[:119] + "…",
+        _cut(headline, LONGEST),
         labels,
         report.pytorch,
         report.help,
         report.alternatives,
         _one_preferred(report.fixes),
     )
+
+
+def _label(step: Step, report: Report, source: Source) -> Label:
+    place = source.document(step.site).range_of(step.site.node)
+    return Label(step.site.path, place, step.message, step.site is report.at)
+
+
+def _conditional(headline: str, condition: str) -> str:
+    """The headline with its condition; a long condition is cut before the headline is."""
+    room = max(LONGEST - len(headline) - 2, 24)
+    if len(condition) > room:
+        condition = _cut(condition.removesuffix("`"), room - 1) + "`"
+    return f"{_cut(headline, LONGEST - len(condition) - 2)}, {condition}"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:

@@ -85,7 +85,7 @@ def _report(case: Case) -> Report:
     fixes = tuple(_fixes(case))
     return Report(
         RULE.id,
-        case.again,
+        case.raising,
         _headline(case),
         tuple(_steps(case)),
         raised_at=case.again,
@@ -127,7 +127,7 @@ def _steps(case: Case) -> Iterator[Step]:
     if taken is not None:
         yield Step(taken[0], f"hangs on it: {_what(case)} is not detached")
     yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees it"))
-    yield Step(case.again, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
+    yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
 def _taken(case: Case) -> tuple[Site, ast.expr] | None:

@@ -20,7 +20,8 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
             if not isinstance(value, Tensor):
                 continue
             leaf = leaves.get((name, place))
-            if value is tensor and leaf is not None and any(each is leaf for each in value.ancestors()):
+            cut = value.cut is not None and value.cut.how not in ("no_grad", "inference_mode")
+            if value is tensor and not cut and leaf is not None and any(each is leaf for each in value.ancestors()):
                 return event, leaf
             if value.flag and value.node is None and value.cut is None and value.base is None:
                 leaves[name, place] = value

@@ -18,6 +18,7 @@ from .draft import Draft, Inapplicable, State, Template
 from .observe import Observation, Session, compiled, observe
 from .undecided import UNDECIDED
 from .vocabulary import SHARES, VOCABULARY
+from .wrapping import wrapped
 
 MODES = ("guided", "unguided", "uncertain")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
@@ -87,8 +88,8 @@ def _taste(random: Random) -> Draft:
     return Draft(random, VOCABULARY, factor, random.choice((0.3, 0.5, 0.7)), random.choice((1, 1, 2, 2, 3)))
 
 
-def _prologue(draft: Draft) -> None:
-    """A few tensors, and often a model with an optimizer."""
+def _prologue(draft: Draft) -> tuple[int, tuple[str, ...]]:
+    """A few tensors, and often a model with an optimizer: how many lines, and the names they bind."""
     wanted: list[tuple[str, str, int]] = [("create", ":leaf}", draft.random.choice((1, 2, 2, 3)))]
     wanted.append(("create", ":const}", draft.random.choice((0, 1, 2))))
     if draft.chance(0.5):
@@ -101,6 +102,7 @@ def _prologue(draft: Draft) -> None:
         rows = [r for r in VOCABULARY.statements if r.family == family and mark in r.text]
         for _ in range(count):
             _try(draft, draft.random.choices(rows, [r.weight for r in rows])[0])
+    return len(draft.state.lines), tuple(name for name in draft.visible() if name.isidentifier())
 
 
 def _try(draft: Draft, row: Template) -> None:
@@ -115,8 +117,18 @@ def _imports(body: str) -> list[str]:
     return [*lines, *BASE_IMPORTS, ""]
 
 
-def _finished(draft: Draft, name: str, mode: str) -> Program | None:
-    body = draft.text
+def _finished(draft: Draft, name: str, mode: str, prologue: tuple[int, tuple[str, ...]]) -> Program | None:
+    lines = list(draft.state.lines)
+    for shaped in (wrapped(draft.random, lines, *prologue), lines):
+        if shaped is not None:
+            program = _observed(draft, name, mode, "\n".join(shaped) + "\n")
+            if program is not None:
+                return program
+    return None
+
+
+def _observed(draft: Draft, name: str, mode: str, body: str) -> Program | None:
+    """The program with its imports, or None where an exception of no interest leaves it."""
     text = "\n".join(_imports(body)) + "\n" + body
     conditions = draft.state.conditions
     if mode == "uncertain" and (not conditions or any(observe(t).foreign for t in variants(text, conditions))):
@@ -137,14 +149,14 @@ def variants(text: str, conditions: tuple[str, ...]) -> list[str]:
 
 def _unguided(random: Random, name: str) -> Program | None:
     draft = _taste(random)
-    _prologue(draft)
+    prologue = _prologue(draft)
     target = random.randint(8, 30)
     while len(draft.state.lines) < target:
         before = draft.state
         draft.statement()
         if draft.chance(0.8):
             draft.use(before)
-    program = _finished(draft, name, "unguided")
+    program = _finished(draft, name, "unguided", prologue)
     if program is None or program.observation.fault is None:
         return program
     return None if random.random() > DULL.get(program.observation.fault.kind, 1.0) else program
@@ -152,7 +164,7 @@ def _unguided(random: Random, name: str) -> Program | None:
 
 def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
     draft = _taste(random)
-    _prologue(draft)
+    prologue = _prologue(draft)
     target = int(random.triangular(8, LONGEST - 8, 18))
     wants_fault = random.random() < 0.5
     earliest = random.randint(4, target)
@@ -194,7 +206,7 @@ def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
         session = _replayed(pieces)
         if session is None:
             return None
-    return _finished(draft, name, "uncertain" if uncertain else "guided")
+    return _finished(draft, name, "uncertain" if uncertain else "guided", prologue)
 
 
 def _replayed(pieces: list[CodeType]) -> Session | None:

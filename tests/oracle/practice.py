@@ -156,15 +156,6 @@ F.linear({M:raw}, {=fast}[0], {=fast}[1]).pow(2).sum().backward()
 for {int:fresh} in range({n}):
     {=o}.step(closure)
 
-0.5| {name:fresh=lbfgs} = torch.optim.LBFGS({linear:var=m}.parameters(), max_iter=2)
-{S:fresh=l} = {=m}({M:raw}).pow(2).sum()
-def closure():
-    {=lbfgs}.zero_grad()
-    <<loss = {=m}({M:raw}).pow(2).sum()|loss = {=l}>>
-    loss.backward()
-    return loss
-{=lbfgs}.step(closure)
-
 0.6| {name:fresh=data} = torch.utils.data.TensorDataset(torch.rand(6, 3), torch.rand(6, 3))
 for {M:fresh=x}, {M:fresh=y} in torch.utils.data.DataLoader({=data}, batch_size=3):
     {S:fresh=l} = F.mse_loss({net:var=m}({=x}), {=y})

@@ -268,8 +268,6 @@ sum({=ls}).backward(<<||retain_graph=True>>)
 0.4| scaler = torch.amp.GradScaler("cpu")
 {S:fresh=l} = {S:op}
 scaler.scale({=l}).backward()
-scaler.step({opt:var})
-scaler.update()
 ? {=l}.backward()
 
 0.6| def train_step({M:arg=x}, {M:arg=y}):

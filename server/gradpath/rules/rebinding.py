@@ -20,9 +20,11 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
             if not isinstance(value, Tensor):
                 continue
             leaf = leaves.get((name, place))
+            is_leaf = value.flag and value.node is None
             cut = value.cut is not None and value.cut.how not in ("no_grad", "inference_mode")
-            if value is tensor and not cut and leaf is not None and any(each is leaf for each in value.ancestors()):
+            replaces = leaf is not None and any(each is leaf for each in value.ancestors())
+            if leaf is not None and value is tensor and replaces and not is_leaf and not cut:
                 return event, leaf
-            if value.flag and value.node is None and value.cut is None and value.base is None:
+            if is_leaf and value.cut is None and value.base is None:
                 leaves[name, place] = value
     return None

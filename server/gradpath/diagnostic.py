@@ -16,6 +16,11 @@ class Level(str, Enum):
     WARNING = "warning"
     ERROR = "error"
 
+    @property
+    def gravity(self) -> int:
+        """A number that is higher the graver the level is."""
+        return list(Level).index(self)
+
 
 class Safety(str, Enum):
     """What a fix may change.

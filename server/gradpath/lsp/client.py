@@ -21,6 +21,8 @@ class Client:
     markdown: bool = False
     pulls_diagnostics: bool = False
     """The client asks for diagnostics and does not take pushed ones."""
+    related_documents: bool = False
+    """An answer to a request for diagnostics may tell of other files as well."""
     refreshes_diagnostics: bool = False
     """The client asks again for diagnostics when it is told to."""
     pulls_settings: bool = False
@@ -44,6 +46,7 @@ def client_of(capabilities: types.ClientCapabilities) -> Client:
         document_changes=bool(get_capability(capabilities, "workspace.workspace_edit.document_changes", False)),
         markdown=types.MarkupKind.Markdown in hover_formats,
         pulls_diagnostics=pushed is None and pulled is not None,
+        related_documents=pulled is not None and bool(pulled.related_document_support),
         refreshes_diagnostics=bool(get_capability(capabilities, "workspace.diagnostics.refresh_support", False)),
         pulls_settings=bool(get_capability(capabilities, "workspace.configuration", False)),
         watches_settings=bool(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -16,6 +17,7 @@ from gradpath.lsp.uris import path_of
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
+    from gradpath.diagnostic import Diagnostic, Range
     from gradpath.source.parse import Parsed
 
 _BOM = "\ufeff"
@@ -40,6 +42,8 @@ class OpenDocument:
     """Whether the check of this generation has ended; `analysis` is still None where it failed."""
     last: Parsed | None = None
     """The newest parse without problems; it helps with the text while it is half typed."""
+    dependencies: frozenset[Path] = frozenset()
+    """The other files that the newest finished check has read."""
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
@@ -58,10 +62,11 @@ class OpenDocument:
 
 
 class Documents:
-    """All open documents by URI. Only the thread of the event loop may touch them."""
+    """All open documents by URI. Only the thread of the event loop may touch them, `text_at` aside."""
 
     def __init__(self) -> None:
         self._open: dict[str, OpenDocument] = {}
+        self._texts: dict[str, str] = {}
         self._generations = count(1)
 
     def __iter__(self) -> Iterator[OpenDocument]:
@@ -75,6 +80,43 @@ class Documents:
         """The open document of a path as `path_of` gives it."""
         return next((document for document in self._open.values() if document.path == path), None)
 
+    def text_at(self, path: Path) -> str | None:
+        """The text of the open document of a path, for any thread; None where none is open."""
+        return self._texts.get(str(path))
+
+    def dependents(self, path: str) -> list[OpenDocument]:
+        """The open documents whose checks have read the file of a path."""
+        return [document for document in self._open.values() if Path(path) in document.dependencies]
+
+    def told_elsewhere(self, document: OpenDocument) -> frozenset[str]:
+        """The paths of other files that the check of a document has found faults in."""
+        if document.analysis is None:
+            return frozenset()
+        return frozenset(found.path for found in document.analysis.diagnostics) - {document.path}
+
+    def found_at(self, path: str) -> tuple[list[Diagnostic], str]:
+        """What is known of the file of a path, and a name for this state of knowledge.
+
+        What its own check has found comes first, then what those of other files have; of two that say the same the
+        graver one counts.
+        """
+        own = self.at_path(path)
+        others = [document for document in self._open.values() if path in self.told_elsewhere(document)]
+        sources = others if own is None else [own, *others]
+        found: dict[tuple[str, Range], Diagnostic] = {}
+        for document in sources:
+            for each in () if document.analysis is None else document.analysis.diagnostics:
+                key = each.rule, each.range
+                if each.path == path and (key not in found or each.level.gravity > found[key].level.gravity):
+                    found[key] = each
+        return list(found.values()), "+".join(str(document.generation) for document in sources)
+
+    def analysis_of(self, document: OpenDocument) -> Analysis | None:
+        """The analysis of a document with what those of other files have found in it."""
+        if document.analysis is None:
+            return None
+        return replace(document.analysis, diagnostics=tuple(self.found_at(document.path)[0]))
+
     def open(self, item: types.TextDocumentItem) -> OpenDocument:
         """Take up a document; one that was open already is replaced."""
         self.close(item.uri)
@@ -82,6 +124,7 @@ class Documents:
             item.uri, path_of(item.uri), item.language_id, item.version, split_lines(item.text), next(self._generations)
         )
         self._open[item.uri] = document
+        self._texts[document.path] = document.text()
         return document
 
     def change(
@@ -95,6 +138,7 @@ class Documents:
         if document is not None:
             document.lines = apply_changes(document.lines, changes, encoding)
             document.version = identifier.version
+            self._texts[document.path] = document.text()
             self.renew(document)
         return document
 
@@ -102,6 +146,7 @@ class Documents:
         """Forget a document; those who wait for its analysis go away empty-handed."""
         document = self._open.pop(uri, None)
         if document is not None:
+            self._texts.pop(document.path, None)
             _wake(document)
         return document
 
@@ -117,6 +162,8 @@ class Documents:
         if document is None or document.generation != generation:
             return None
         document.analysis = analysis
+        if analysis is not None:
+            document.dependencies = analysis.dependencies
         if analysis is not None and not analysis.parsed.problems:
             document.last = analysis.parsed
         document.answered = True

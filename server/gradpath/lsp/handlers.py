@@ -45,7 +45,8 @@ def register(server: Server) -> None:
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
         document = await server.documents.analysed(params.text_document.uri)
-        if document is None or document.analysis is None:
+        analysis = None if document is None else server.documents.analysis_of(document)
+        if document is None or analysis is None:
             return []
         from gradpath.features.code_actions import actions_at
 
@@ -53,18 +54,19 @@ def register(server: Server) -> None:
         outgoing = server.outgoing(document)
         return [
             outgoing.action(action)
-            for action in actions_at(document.analysis, place)
+            for action in actions_at(analysis, place)
             if _is_wanted(action.kind.value, params.context.only)
         ]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
         document = await server.documents.analysed(params.text_document.uri)
-        if document is None or document.analysis is None:
+        analysis = None if document is None else server.documents.analysis_of(document)
+        if document is None or analysis is None:
             return None
         from gradpath.features.hover import hover_at
 
-        found = hover_at(document.analysis, from_position(params.position, document.lines, server.client.encoding))
+        found = hover_at(analysis, from_position(params.position, document.lines, server.client.encoding))
         return None if found is None else server.outgoing(document).hover(found)
 
 
@@ -77,10 +79,12 @@ def _register_pull(server: Server) -> None:
         document = await server.documents.analysed(params.text_document.uri)
         if document is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
-        result = str(document.generation)
+        _, result = server.documents.found_at(document.path)
+        related = server.related(document)
         if params.previous_result_id == result:
-            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result)
-        return types.RelatedFullDocumentDiagnosticReport(items=server.diagnostics(document), result_id=result)
+            return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result, related_documents=related)
+        items = server.diagnostics(document)
+        return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result, related_documents=related)
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:

@@ -6,9 +6,10 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -25,6 +26,7 @@ from gradpath.lsp.log import log_to_client
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.settings import Configurations, section_of
+from gradpath.lsp.uris import uri_of
 from gradpath.lsp.worker import Cancelled, Job, Worker
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ class Server(LanguageServer):
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)
         self._worker = Worker(self._check, _import_analysis)
+        self._told: dict[str, frozenset[str]] = {}
+        """For each open document the paths of other files that faults were last told in because of it."""
         self._frames = Frames()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finished: asyncio.Future[int] | None = None
@@ -128,13 +132,16 @@ class Server(LanguageServer):
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take up a document and check it."""
-        self.schedule(self.documents.open(params.text_document))
+        document = self.documents.open(params.text_document)
+        self.schedule(document)
+        self._recheck_dependents(document.path)
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document and check it anew; changes of a document that is not open are ignored."""
         document = self.documents.change(params.text_document, params.content_changes, self.client.encoding)
         if document is not None:
             self.schedule(document)
+            self._recheck_dependents(document.path)
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         """Check everything anew, the saved document first: others may depend on it, or it on a changed file."""
@@ -146,8 +153,13 @@ class Server(LanguageServer):
         """Forget a document and clear what was published for it."""
         uri = params.text_document.uri
         self._worker.drop(uri)
-        if self.documents.close(uri) is not None and not self.client.pulls_diagnostics:
+        document = self.documents.close(uri)
+        if document is None:
+            return
+        if not self.client.pulls_diagnostics:
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+            self._tell_elsewhere(document)
+        self._recheck_dependents(document.path)
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
         """Check everything anew after a change on disk; an open document counts as the client has it."""
@@ -197,6 +209,12 @@ class Server(LanguageServer):
             self.documents.renew(document)
             self.schedule(document, urgent=document is first)
 
+    def _recheck_dependents(self, path: str) -> None:
+        """Check the open documents anew that depend on the file of a path, whose text has changed."""
+        for document in self.documents.dependents(path):
+            self.documents.renew(document)
+            self.schedule(document, urgent=False)
+
     def outgoing(self, document: OpenDocument) -> Outgoing:
         """What turns findings about a document into protocol values."""
         return Outgoing(document, self.documents, self.client)
@@ -204,12 +222,16 @@ class Server(LanguageServer):
     def _check(self, job: Job, cancelled: Cancelled) -> bool:
         """The work of the worker's thread: check a document and hand the result over, unless it is out of date."""
         import gradpath.check as facade
+        from gradpath.names.project import project_of
         from gradpath.source.document import Document
 
         analysis: Analysis | None = None
         try:
+            config = self.configurations.of(job.path)
+            path = Path(job.path)
+            project = project_of(path, config.python, self.documents.text_at) if path.is_absolute() else None
             document = Document(job.path, job.text)
-            analysis = facade.check(document, self.configurations.of(job.path), last=job.last, cancelled=cancelled)
+            analysis = facade.check(document, config, last=job.last, cancelled=cancelled, project=project)
         except Exception:
             logger.exception("The check of %s has failed", job.path)
         if cancelled():
@@ -222,18 +244,47 @@ class Server(LanguageServer):
         if document is None:
             return
         if not self.client.pulls_diagnostics:
-            self.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(document.uri, self.diagnostics(document), document.version)
-            )
+            self._publish(document)
+            self._tell_elsewhere(document)
         elif self.client.refreshes_diagnostics:
             self.workspace_diagnostic_refresh(None)
 
-    def diagnostics(self, document: OpenDocument) -> list[types.Diagnostic]:
-        """The diagnostics of a document whose check has ended; none where it failed."""
-        if document.analysis is None:
-            return []
+    def _publish(self, document: OpenDocument) -> None:
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(document.uri, self.diagnostics(document), document.version)
+        )
+
+    def _tell_elsewhere(self, document: OpenDocument) -> None:
+        """Publish anew for the other files that a document's check has found faults in, now or the last time."""
+        for path in self._elsewhere(document):
+            other = self.documents.at_path(path)
+            if other is None:
+                found = self.diagnostics(document, path)
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri_of(path), found))
+            elif other.answered:
+                self._publish(other)
+
+    def related(self, document: OpenDocument) -> Mapping[str, types.FullDocumentDiagnosticReport] | None:
+        """What the answer about a document tells of files that are not open, for a client that takes that."""
+        if not self.client.related_documents:
+            return None
+        paths = [path for path in self._elsewhere(document) if self.documents.at_path(path) is None]
+        return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
+
+    def _elsewhere(self, document: OpenDocument) -> list[str]:
+        """The other files in which a document's check finds faults or did so the last time that this was asked."""
+        is_open = self.documents.get(document.uri) is document
+        now = self.documents.told_elsewhere(document) if is_open else frozenset()
+        before = self._told.pop(document.uri, frozenset())
+        if now:
+            self._told[document.uri] = now
+        return sorted(now | before)
+
+    def diagnostics(self, document: OpenDocument, path: str | None = None) -> list[types.Diagnostic]:
+        """What is known of a document whose check has ended, or of another file (`path`) that it depends on."""
         outgoing = self.outgoing(document)
-        return [outgoing.diagnostic(diagnostic) for diagnostic in document.analysis.diagnostics]
+        found, _ = self.documents.found_at(document.path if path is None else path)
+        return [outgoing.diagnostic(diagnostic) for diagnostic in found]
 
 
 def _import_analysis() -> None:

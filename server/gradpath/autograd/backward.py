@@ -267,5 +267,7 @@ def _accumulate(autograd: Autograd, leaf: Tensor, graph: tuple[Node, ...], creat
         if before is not None and before.requires_grad and leaf.grad.node is None:
             edge = autograd.edge(before)
             leaf.grad.node = Node("sum of gradients", () if edge is None else (edge,), leaf.grad.origin)
+    elif leaf.grad.inference and not autograd.inference:
+        raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=leaf.grad)
     else:
         leaf.grad.storage.write("accumulation", autograd.recorder.site(), leaf.grad)

@@ -117,7 +117,7 @@ class Autograd:
     def edge(self, tensor: Tensor) -> Node | None:
         """The node that a gradient for `tensor` goes to: its grad_fn, its AccumulateGrad, or None."""
         node = self.grad_fn(tensor)
-        if node is not None or not tensor.flag:
+        if node is not None or not tensor.flag or tensor.inference:
             return node
         if tensor.accumulator is None:
             tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain)
@@ -136,7 +136,8 @@ class Autograd:
         """
         site = self.recorder.site()
         everything = [tensor for tensors in inputs.values() for tensor in tensors]
-        edges = self._edges(behaviour, inputs) if self.grad_enabled else None
+        tracked = self.grad_enabled and not all(tensor.inference for tensor in everything)
+        edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._node(name, behaviour, inputs, edges, site)
         results: list[Tensor] = []
         for index, output in enumerate(behaviour.outputs):
@@ -159,9 +160,12 @@ class Autograd:
         node: Node | None,
         site: object,
     ) -> Tensor:
-        kind, _, parameter = output.alias[0].partition(":")
-        source = next(iter(inputs.get(parameter, ())), None)
         unsure = len(output.alias) > 1
+        if unsure and "fresh" in output.alias:  # Writes to the result are certain; whether they reach the input is not.
+            unsure, kind, parameter = False, "fresh", ""
+        else:
+            kind, _, parameter = output.alias[0].partition(":")
+        source = next(iter(inputs.get(parameter, ())), None)
         if source is not None and not unsure and kind == "same":
             return source
         if source is not None and kind in ("view", "multiview"):
@@ -171,7 +175,7 @@ class Autograd:
             result = self.alias(source, name, shares_version=kind == "alias")
         else:
             result = Tensor(inference=self.inference, origin=site)
-            result.aliasing_unsure = unsure and kind != "fresh"
+            result.aliasing_unsure = unsure
             result.maker = tuple(everything)
             result.operation = name
             self._connect(name, output, inputs, everything, node, result, site)
@@ -249,7 +253,7 @@ class Autograd:
         if not triggers or self.saving_unchecked or not edges.trigger(triggers):
             return
         for tensor in tensors:
-            if tensor.inference and not tensor.flag and not role.startswith("out"):
+            if tensor.inference and not role.startswith("out"):
                 raise AutogradError(FaultKind.INFERENCE_SAVED, tensor=tensor, node=node)
             if tensor.aliasing_unsure:
                 continue
@@ -342,10 +346,10 @@ class Autograd:
         if tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
+        others = [self.edge(each) for each in everything if each is not tensor and each.requires_grad] if node else []
         self.bump(tensor, name)
         if node is None or edges is None:
             return tensor
-        others = [self.edge(each) for each in everything if each is not tensor and each.requires_grad]
         if tensor.base is not None:
             node.name = "CopySlices"
             node.holds = True

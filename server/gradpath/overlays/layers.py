@@ -74,7 +74,6 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
 
 def _parameter(machine: Machine, shape: Shape | None) -> Tensor:
     made = machine.autograd.tensor(requires_grad=True, shape=shape)
-    made.inference = False
     made.is_parameter = True
     made.operation = "parameter"
     return made

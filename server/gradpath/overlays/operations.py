@@ -248,6 +248,12 @@ def _shape_results(
                 result.shape = () if bound.get("reduction", "mean") in ("mean", "sum") else None
     if short == "cat":
         results[0].shape = _joined([tensor.shape for tensor in inputs.get("tensors", ())], bound.get("dim", 0))
+    if short == "stack" and inputs.get("tensors"):
+        first = inputs["tensors"][0].shape
+        results[0].shape = (len(inputs["tensors"]), *first) if first is not None and bound.get("dim", 0) == 0 else None
+    if short == "linear" and source.shape and "weight" in inputs:
+        width = inputs["weight"][0].shape
+        results[0].shape = None if width is None else (*source.shape[:-1], *width[:-1])
     if short == "outer" and len(inputs) == 2:
         sizes = [tensors[0].shape for tensors in inputs.values()]
         results[0].shape = None if None in sizes else tuple(size for shape in sizes for size in shape or ())
@@ -257,13 +263,20 @@ def _shape_results(
     if short in ("expand", "expand_as", "broadcast_to") and results[0] is not source:
         results[0].expanded = source.shape is not None and results[0].shape != source.shape
     if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
-        results[0].contiguous = None
+        results[0].contiguous = _still_contiguous(source.shape)
     for parameter in ("dtype",):
         value = bound.get(parameter)
         if isinstance(value, DType):
             for result in results:
                 if result is not source:
                     result.dtype = value.name
+
+
+def _still_contiguous(shape: Shape | None) -> bool | None:
+    """Whether a tensor of this shape is contiguous after two dimensions changed places; None where that hangs on sizes."""
+    if shape is None or None in shape:
+        return None
+    return sum(1 for size in shape if size != 1) < 2
 
 
 _REDUCTIONS = frozenset(
@@ -370,6 +383,26 @@ def _transposed(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None
     return tuple(reversed(shape)) if shape is not None and len(shape) <= 2 else None
 
 
+def _permuted(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    order = bound.get("dims")
+    items = list(order) if isinstance(order, tuple) else order.items if isinstance(order, List) else None
+    if shape is None or items is None or len(items) != len(shape):
+        return None if shape is None else (None,) * len(shape)
+    return tuple(
+        shape[index] if isinstance(index, int) and -len(shape) <= index < len(shape) else None for index in items
+    )
+
+
+def _swapped(shape: Shape | None, bound: Mapping[str, Value]) -> Shape | None:
+    first, second = bound.get("dim0"), bound.get("dim1")
+    if shape is None or not isinstance(first, int) or not isinstance(second, int):
+        return None if shape is None else (None,) * len(shape)
+    sizes = list(shape)
+    if -len(sizes) <= first < len(sizes) and -len(sizes) <= second < len(sizes):
+        sizes[first], sizes[second] = sizes[second], sizes[first]
+    return tuple(sizes)
+
+
 _VIEW_SHAPES: dict[str, Callable[[Shape | None, Mapping[str, Value]], Shape | None]] = {
     "view": _viewed,
     "reshape": _viewed,
@@ -379,5 +412,8 @@ _VIEW_SHAPES: dict[str, Callable[[Shape | None, Mapping[str, Value]], Shape | No
     "squeeze": _squeezed,
     "t": _transposed,
     "T": _transposed,
+    "permute": _permuted,
+    "transpose": _swapped,
+    "swapaxes": _swapped,
     "flatten": lambda shape, bound: None,
 }

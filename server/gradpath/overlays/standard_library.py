@@ -16,6 +16,7 @@ from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
     Class,
+    Descriptor,
     Function,
     Instance,
     NativeFunction,
@@ -215,6 +216,16 @@ def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
 class RecordInstance(Instance):
     """A named tuple or dataclass instance: iterates over its fields where it is a tuple."""
 
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        if name == "_replace":
+            return NativeFunction(name, self._replaced)
+        return super().native_attribute(machine, name)
+
+    def _replaced(self, machine: Machine, arguments: Arguments) -> Value:
+        made = RecordInstance(self.cls)
+        made.attributes = {**self.attributes, **arguments.keywords}
+        return made
+
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         fields = self.cls.find("_fields")
         if isinstance(fields, tuple):
@@ -329,12 +340,18 @@ def _dataclass(machine: Machine, arguments: Arguments) -> Value:
 
 
 class _Swallow(Context):
-    """`contextlib.suppress`, `pytest.raises`: exceptions end here."""
+    """`contextlib.suppress`, `pytest.raises`: exceptions of these classes end here."""
 
-    __slots__ = ()
+    __slots__ = ("kinds",)
+
+    def __init__(self, kinds: list[Value]) -> None:
+        self.kinds = [kind for each in kinds for kind in (each if isinstance(each, tuple) else (each,))]
 
     def leave(self, machine: Machine, raised: Raised | None) -> bool:
-        return raised is not None
+        if raised is None or not isinstance(raised.value, Instance):
+            return raised is not None
+        cls = raised.value.cls
+        return any(not isinstance(kind, Class) or cls.is_subclass(kind) for kind in self.kinds)
 
 
 class _Given(Context):
@@ -379,7 +396,9 @@ NAMES: Names = {
     "functools.wraps": lambda machine, arguments: NativeFunction("wraps", _same),
     "functools.lru_cache": _transparent,
     "functools.cache": _transparent,
-    "functools.cached_property": lambda machine, arguments: machine.call(machine.builtins["property"], arguments),
+    "functools.cached_property": lambda machine, arguments: Descriptor(
+        "cached_property", arguments.get(0, "func", None)
+    ),
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_all,
     "itertools.cycle": _cycle,
@@ -398,10 +417,10 @@ NAMES: Names = {
     "typing.NamedTuple": RecordClass("NamedTuple"),
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,
-    "contextlib.suppress": lambda machine, arguments: _Swallow(),
+    "contextlib.suppress": lambda machine, arguments: _Swallow(arguments.positional),
     "contextlib.nullcontext": lambda machine, arguments: _Given(arguments.get(0, "enter_result", None)),
     "contextlib.contextmanager": _context_manager,
-    "pytest.raises": lambda machine, arguments: _Swallow(),
+    "pytest.raises": lambda machine, arguments: _Swallow(arguments.positional),
     "abc.ABC": Class("ABC"),
     "abc.abstractmethod": _same,
     "typing.TYPE_CHECKING": False,

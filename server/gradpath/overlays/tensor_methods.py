@@ -143,14 +143,25 @@ def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
 
 
 def _reshape(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    """A view where the memory allows it: of contiguous tensors always."""
-    op = find_op("torch.Tensor.view")
+    """A view where the memory allows it, which of contiguous tensors it always does; else what the op table says."""
+    if value.tensor.contiguous and not value.tensor.expanded:
+        return _view(machine, value, arguments, "reshape")
+    op = find_op("torch.reshape")
     assert op is not None
-    contiguous = value.tensor.contiguous and not value.tensor.expanded
-    made = _view(machine, value, arguments, "reshape")
-    if isinstance(made, TensorValue) and not contiguous:
-        made.tensor.aliasing_unsure = True
-    return made
+    sizes = arguments.positional or [arguments.keywords.get("shape", ())]
+    return call_operation(machine, op, Arguments([value, sizes[0] if len(sizes) == 1 else tuple(sizes)]))
+
+
+def flattened(machine: Machine, value: TensorValue, arguments: Arguments, name: str) -> Value:
+    """`flatten()` and `ravel()`: the tensor itself where it has one dimension, else a view of a contiguous one."""
+    tensor = value.tensor
+    if arguments.positional or arguments.keywords or not tensor.contiguous or tensor.expanded or tensor.shape is None:
+        op = find_op(f"torch.{name}")
+        assert op is not None
+        return call_operation(machine, op, arguments.shifted(value))
+    if len(tensor.shape) == 1:
+        return value
+    return _view(machine, value, Arguments([-1]), name)
 
 
 def _view(machine: Machine, value: TensorValue, arguments: Arguments, name: str = "view") -> Value:
@@ -243,6 +254,8 @@ _METHODS: dict[str, Method] = {
     "nelement": _numel,
     "view": _view,
     "reshape": _reshape,
+    "flatten": lambda m, v, a: flattened(m, v, a, "flatten"),
+    "ravel": lambda m, v, a: flattened(m, v, a, "ravel"),
     "new_zeros": _new,
     "new_ones": _new,
     "new_empty": _new,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.shapes import is_differentiable
+from gradpath.autograd.shapes import broadcast, is_differentiable
 from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.containers import List, sequence
 from gradpath.interpreter.machine import Machine
@@ -85,7 +85,6 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
         made = machine.autograd.tensor(shape=(0,))
     else:
         made = machine.autograd.tensor(dtype=None)
-    made.inference = False
     made.flag = machine.decide(wanted)
     made.is_parameter = True
     made.certain = True
@@ -316,7 +315,39 @@ def _meshgrid(machine: Machine, arguments: Arguments) -> Value:
     return tuple(made)
 
 
+def _broadcast_tensors(machine: Machine, arguments: Arguments) -> Value:
+    """Each result is a view of its own argument alone."""
+    values = arguments.positional
+    if len(values) == 1 and isinstance(values[0], (tuple, List)):
+        values = sequence(machine, values[0]) or []
+    tensors = [value.tensor for value in values if isinstance(value, TensorValue)]
+    if len(tensors) != len(values):
+        return machine.unknown("broadcast_tensors", None, tuple(values))
+    shape = broadcast([tensor.shape for tensor in tensors])
+    views: list[Value] = []
+    for tensor in tensors:
+        view = machine.autograd.view(tensor, "torch.broadcast_tensors")
+        view.shape = shape
+        view.expanded = view.expanded or (shape is not None and tensor.shape is not None and shape != tensor.shape)
+        views.append(wrap(view))
+    return tuple(views)
+
+
+def _as_method(name: str) -> NativeFunction:
+    """`torch.name(x, ...)` for `x.name(...)`."""
+
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        value = arguments.get(0, "input", None)
+        keywords = {key: each for key, each in arguments.keywords.items() if key != "input"}
+        return machine.call(
+            machine.attribute(value, name), Arguments(arguments.positional[1:], keywords, arguments.open)
+        )
+
+    return NativeFunction(f"torch.{name}", call)
+
+
 NAMES: Names = {
+    **{f"torch.{name}": _as_method(name) for name in ("flatten", "ravel", "reshape")},
     **{f"torch.{name}": DType(dtype) for name, dtype in DTYPES.items()},
     "torch.Tensor": TensorClass("Tensor"),
     "torch.FloatTensor": TensorClass("Tensor"),
@@ -365,6 +396,7 @@ NAMES: Names = {
     "torch.compile": _block,
     "torch.jit.script": _block,
     "torch.meshgrid": _meshgrid,
+    "torch.broadcast_tensors": _broadcast_tensors,
     "torch.autograd.set_detect_anomaly": NativeFunction("anomaly", lambda m, a: m.unknown("anomaly mode")),
     "torch.pi": 3.141592653589793,
     "torch.inf": float("inf"),

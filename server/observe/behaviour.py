@@ -2,7 +2,8 @@
 
 Everything is learnt by behaviour. To see whether a tensor was saved its version is bumped after the call: does
 backward raise? To see whether something is freed, backward is called twice. Inputs are never leaves but clones of
-leaves, so that they have a valid graph edge and may be written in place.
+leaves, so that they have a valid graph edge and may be written in place. They are of the default dtype, float32, on the
+CPU: in float64 some operations take other ways (`LSTM` then does not save its result).
 """
 
 from __future__ import annotations

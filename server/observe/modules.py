@@ -69,8 +69,6 @@ def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | N
                 torch.manual_seed(3)
                 module = cls(*init_args, **init_kwargs)
                 module.train(training)
-                if any(isinstance(tensor, torch.Tensor) and tensor.dtype == torch.float64 for tensor in args):
-                    module.double()
                 bound = {**defaults(init), **bind(init, init_args, init_kwargs)}
                 if isinstance(module, nn.modules.lazy.LazyModuleMixin):
                     module(*args, **kwargs)

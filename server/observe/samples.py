@@ -52,10 +52,10 @@ def tensors() -> dict[str, Any]:
     generator = torch.Generator().manual_seed(7)
 
     def some(*shape: int) -> torch.Tensor:
-        return torch.rand(*shape, dtype=torch.float64, generator=generator) + 0.5
+        return torch.rand(*shape, generator=generator) + 0.5
 
     x = some(3, 4)
-    probabilities = torch.rand(3, 4, dtype=torch.float64, generator=generator) * 0.8 + 0.1
+    probabilities = torch.rand(3, 4, generator=generator) * 0.8 + 0.1
     return {
         "torch": torch,
         "nn": nn,
@@ -69,7 +69,7 @@ def tensors() -> dict[str, Any]:
         "lo": some(3, 4) - 0.1,
         "hi": some(3, 4) + 0.3,
         "w": some(4, 3),
-        "sq": some(3, 3) + 2 * torch.eye(3, dtype=torch.float64),
+        "sq": some(3, 3) + 2 * torch.eye(3),
         "v": some(4),
         "v2": some(4),
         "v3": some(3),
@@ -80,7 +80,7 @@ def tensors() -> dict[str, Any]:
         "b3t": some(2, 3, 3),
         "b4": some(2, 2, 3, 3),
         "b4t": some(2, 2, 3, 3),
-        "q": torch.tensor([0.2, 0.7], dtype=torch.float64),
+        "q": torch.tensor([0.2, 0.7]),
         "m": x > 1,
         "m2": x > 0.8,
         "i": torch.tensor([0, 2]),
@@ -92,7 +92,7 @@ def tensors() -> dict[str, Any]:
         "g": torch.tensor([[0, 1, 2, 0], [1, 0, 1, 2]]),
         "t": torch.tensor([0, 2, 1]),
         "t2": torch.zeros(2, 4, 4, dtype=torch.int64),
-        "f32": x.float(),
+        "f64": x.double(),
         "cx": torch.complex(some(3, 4), some(3, 4)),
         "pr": probabilities / probabilities.sum(1, keepdim=True),
         "pr2": probabilities,

@@ -38,9 +38,9 @@ def _variants(call: Call) -> Iterable[Call]:
     yield call
     if call.module:
         return
-    floats = [position for position, tensor in enumerate(call.tensors()) if tensor.dtype == torch.float64]
-    wanted: list[Mapping[int, torch.dtype]] = [dict.fromkeys(floats, dtype) for dtype in (torch.float32, torch.int64)]
-    wanted += [{position: torch.float32} for position in floats[:2] if len(floats) > 1]
+    floats = [position for position, tensor in enumerate(call.tensors()) if tensor.dtype == torch.float32]
+    wanted: list[Mapping[int, torch.dtype]] = [dict.fromkeys(floats, dtype) for dtype in (torch.float64, torch.int64)]
+    wanted += [{position: torch.float64} for position in floats[:2] if len(floats) > 1]
     for dtypes in wanted:
         leaves, spec = tree_flatten((call.args, dict(call.kwargs)))
         count = itertools.count()

@@ -65,7 +65,9 @@ class Analysis:
     """All that a check of one document found; `diagnostics` are sorted and suppressions are applied.
 
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
-    path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read.
+    path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
+    `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
+    check may not see.
     """
 
     document: Document
@@ -74,6 +76,7 @@ class Analysis:
     unknowns: Mapping[str, int] = field(default_factory=dict)
     stories: tuple[Story, ...] = ()
     dependencies: frozenset[Path] = frozenset()
+    used: frozenset[tuple[str, Range]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +134,28 @@ def check(
     kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
     own = apply_suppressions(document, parsed, [each for each in kept if each.path == document.path])
-    elsewhere = _elsewhere(files, [each for each in kept if each.path != document.path])
-    return Analysis(document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=frozenset(files.read))
+    elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
+    dependencies = frozenset(files.read)
+    return Analysis(document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=dependencies, used=used)
 
 
-def _elsewhere(files: Files, diagnostics: Sequence[Diagnostic]) -> Iterable[Diagnostic]:
-    """The diagnostics that lie in other files, without those that are suppressed there."""
+def _elsewhere(
+    files: Files, diagnostics: Sequence[Diagnostic]
+) -> tuple[list[Diagnostic], frozenset[tuple[str, Range]]]:
+    """The diagnostics that lie in other files, without those that are suppressed there, and what suppresses them."""
+    kept: list[Diagnostic] = []
+    used: set[tuple[str, Range]] = set()
     for path in dict.fromkeys(each.path for each in diagnostics):
         parsed = files.parsed(files.path_of(path))
         there = [each for each in diagnostics if each.path == path]
         if parsed is not None:
             # That a comment suppresses nothing is said where that file is checked itself.
-            yield from (each for each in apply_suppressions(parsed.document, parsed, there) if each in there)
+            found = apply_suppressions(parsed.document, parsed, there)
+            kept += [each for each in found if each in there]
+            if not all(each in found for each in there):
+                idle = {each.range for each in apply_suppressions(parsed.document, parsed, ())}
+                used.update((path, place) for place in idle - {each.range for each in found if each not in there})
+    return kept, frozenset(used)
 
 
 def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list[Diagnostic], Trace]]:

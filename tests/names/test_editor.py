@@ -153,6 +153,14 @@ async def test_a_fault_that_two_open_files_tell_of_is_told_once(editor: Editor, 
     assert [action.title for action in await editor.actions(losses, "loss.backward()\n    loss.backward()")] != []
 
 
+async def test_a_comment_that_silences_what_another_file_finds_is_not_unused(editor: Editor, folder: Path) -> None:
+    train, losses = uris(folder, "train.py", "losses.py")
+    editor.open(losses, LOSS.rstrip("\n") + "  # gradpath: ignore[double-backward]\n")
+    await shown(editor, losses, ["unused-ignore"])
+    editor.open(train, TRAIN_WITH_LOSS)
+    await shown(editor, losses, [])
+
+
 @pytest_lsp.fixture(config=server(REAL))
 async def puller(lsp_client: Editor) -> AsyncIterator[None]:
     pulls = types.DiagnosticClientCapabilities(related_document_support=True)

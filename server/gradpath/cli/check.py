@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from gradpath.cli import fix
+from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
 from gradpath.cli.output import FORMATS, Output
 from gradpath.cli.run import Checked, check_document, check_file
@@ -89,11 +90,12 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
         progress.close()
     for folder in found.empty:
         print(f"gradpath: no Python files under {safe_text(folder)}", file=sys.stderr)
+    walked = [path for path in arguments.paths or ["."] if os.path.isdir(path)]
     problems = [*found.problems, *settings.problems]
     fixes: list[fix.Fixed] = []
     allowed = _allowed(arguments)
     if allowed:
-        for index, checked in enumerate(outcomes):
+        for index, checked in enumerate(gathered(outcomes, walked)):
             if any(diagnostic.fixes for diagnostic in checked.diagnostics):
                 config = configs[checked.path]
                 try:
@@ -102,9 +104,20 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
                     problems.append(Problem(checked.path, str(error)))
                     continue
                 fixes.append(fixed)
-                if not arguments.diff:
+                if fixed.count and not arguments.diff:
                     outcomes[index] = fixed.checked
+        if not arguments.diff:
+            _recheck_dependents(outcomes, configs, {fixed.checked.path for fixed in fixes if fixed.count})
+    outcomes = gathered(outcomes, walked)
     return _output(arguments).tell(outcomes, problems, fixes if allowed else None, sys.stdout)
+
+
+def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:
+    """Check the files anew that depend on a file that was fixed."""
+    changed = {os.path.abspath(path) for path in fixed}
+    for index, checked in enumerate(outcomes):
+        if not changed.isdisjoint(checked.dependencies):
+            outcomes[index] = check_file(checked.path, configs[checked.path])
 
 
 def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress) -> list[Checked]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import gradpath.check
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic
+from gradpath.diagnostic import Diagnostic, Range
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
@@ -21,7 +21,8 @@ class Checked:
     """The outcome for one file.
 
     `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` that
-    gradpath itself failed on a part of it.
+    gradpath itself failed on a part of it. `dependencies` are the absolute paths of the other files that were read,
+    `used` the suppression comments in them that have an effect here.
     """
 
     path: str
@@ -30,6 +31,8 @@ class Checked:
     unknowns: Mapping[str, int] = field(default_factory=dict)
     problem: str | None = None
     incomplete: bool = False
+    dependencies: frozenset[str] = frozenset()
+    used: frozenset[tuple[str, Range]] = frozenset()
 
 
 class _Failures(logging.Handler):
@@ -58,7 +61,15 @@ def check_document(document: Document, config: Config) -> Checked:
     finally:
         logging.getLogger("gradpath").removeHandler(failures)
     found = document if analysis.diagnostics else None
-    return Checked(document.path, found, tuple(analysis.diagnostics), dict(analysis.unknowns), incomplete=failures.any)
+    return Checked(
+        document.path,
+        found,
+        tuple(analysis.diagnostics),
+        dict(analysis.unknowns),
+        incomplete=failures.any,
+        dependencies=frozenset(map(str, analysis.dependencies)),
+        used=analysis.used,
+    )
 
 
 def _wants_tracebacks() -> bool:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic, Range
     from gradpath.source.parse import Parsed
 
+UNUSED_IGNORE = "unused-ignore"
+"""The rule of the hint at a suppression comment without effect."""
+
 _BOM = "\ufeff"
 
 
@@ -60,6 +63,14 @@ class OpenDocument:
         text = "".join(self.lines)
         return "\f" + text[1:] if text.startswith(_BOM) else text
 
+    @property
+    def told_elsewhere(self) -> frozenset[str]:
+        """The paths of other files that the check of the document says something about."""
+        if self.analysis is None:
+            return frozenset()
+        found = (*(each.path for each in self.analysis.diagnostics), *(path for path, _ in self.analysis.used))
+        return frozenset(found) - {self.path}
+
 
 class Documents:
     """All open documents by URI. Only the thread of the event loop may touch them, `text_at` aside."""
@@ -88,26 +99,24 @@ class Documents:
         """The open documents whose checks have read the file of a path."""
         return [document for document in self._open.values() if Path(path) in document.dependencies]
 
-    def told_elsewhere(self, document: OpenDocument) -> frozenset[str]:
-        """The paths of other files that the check of a document has found faults in."""
-        if document.analysis is None:
-            return frozenset()
-        return frozenset(found.path for found in document.analysis.diagnostics) - {document.path}
-
     def found_at(self, path: str) -> tuple[list[Diagnostic], str]:
         """What is known of the file of a path, and a name for this state of knowledge.
 
         What its own check has found comes first, then what those of other files have; of two that say the same the
-        graver one counts.
+        graver one counts. A suppression that has an effect on what others have found is not unused.
         """
         own = self.at_path(path)
-        others = [document for document in self._open.values() if path in self.told_elsewhere(document)]
-        sources = others if own is None else [own, *others]
+        others = [document for document in self._open.values() if Path(path) in document.dependencies]
+        sources = others if own is None else [own, *(document for document in others if document is not own)]
+        analyses = [document.analysis for document in sources if document.analysis is not None]
+        used = {(UNUSED_IGNORE, place) for analysis in analyses for file, place in analysis.used if file == path}
         found: dict[tuple[str, Range], Diagnostic] = {}
-        for document in sources:
-            for each in () if document.analysis is None else document.analysis.diagnostics:
+        for analysis in analyses:
+            for each in analysis.diagnostics:
                 key = each.rule, each.range
-                if each.path == path and (key not in found or each.level.gravity > found[key].level.gravity):
+                if each.path != path or key in used:
+                    continue
+                if key not in found or each.level.gravity > found[key].level.gravity:
                     found[key] = each
         return list(found.values()), "+".join(str(document.generation) for document in sources)
 

@@ -274,7 +274,7 @@ class Server(LanguageServer):
     def _elsewhere(self, document: OpenDocument) -> list[str]:
         """The other files in which a document's check finds faults or did so the last time that this was asked."""
         is_open = self.documents.get(document.uri) is document
-        now = self.documents.told_elsewhere(document) if is_open else frozenset()
+        now = document.told_elsewhere if is_open else frozenset()
         before = self._told.pop(document.uri, frozenset())
         if now:
             self._told[document.uri] = now

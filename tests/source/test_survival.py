@@ -18,7 +18,7 @@ import pytest
 
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
-from tests.source.edits import KINDS, breaking_edits, edited, survival
+from tests.source.edits import KINDS, breaking_edits, edited, fingerprint, survival
 
 MODULES = [argparse, contextlib, dataclasses, selectors, textwrap]
 EDITS_OF_EACH = 6 * len(KINDS)
@@ -66,3 +66,17 @@ def test_parsing_costs_little_more_than_the_parser() -> None:
     broken = edited(document, middle, middle, "\n    x = foo(")
     assert seconds(lambda: parse(broken, good)) < 4 * plain
     assert seconds(lambda: parse(broken)) < 5 * plain
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("broken", ["x = foo(1 2)\n", "$\n", "def f(:\n", "x = '''\n"])
+def test_a_broken_line_at_the_end_or_the_beginning_costs_no_other_statement(module: ModuleType, broken: str) -> None:
+    good = parse(document_of(module))
+    text = good.document.text
+    expected = [fingerprint(node) for node in good.tree.body]
+    for last in (good, None):
+        at_the_end = parse(Document("a.py", f"{text}\n{broken}"), last)
+        assert [fingerprint(node) for node in at_the_end.tree.body[: len(expected)]] == expected
+        if "'''" not in broken or last is not None:
+            at_the_beginning = parse(Document("a.py", broken + text), last)
+            assert [fingerprint(node, -1) for node in at_the_beginning.tree.body[1:]] == expected

@@ -194,6 +194,8 @@ class _Reader:
                     known = self.known_start(begin, position)
                     if known is not None:
                         return torn_before(self.lines, self.line(begin, "", True), known), known
+                    if kind == "continued" and (line := text[line_start:begin].rstrip()):
+                        code, code_start, code_end = line, line_start, begin
                     line_start = text.rfind("\n", begin, position) + 1
                 case "endless":
                     known = self.known_start(begin, self.end) or self.end

@@ -16,10 +16,9 @@ _TYPE_PARAMETERS = re.compile(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*
 _TYPE_ALIAS = re.compile(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
 _EXCEPT_STAR = re.compile(r"(\s*except)(\*)")
 
-_TARGET = re.compile(r"\s*([^=(){}#'\"]*?(?:\[[^=\[\]{}#'\"]*\])?)\s*(?::[^=]*)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
 # Brackets that are not a call's, with nothing in them yet: closed, they would be a value that nobody meant.
 _EMPTY_BRACKETS = re.compile(r"(?:[^\w\s)\]}]|\b(?:return|in|and|or|not|if|else|yield|await|is))\s*[\[({]+\s*\Z")
-_LONGEST_TARGET = 200
+_LONGEST_TARGET = 200  # A bound for expressions whose time grows with the square of the length.
 _FOR_TARGET = re.compile(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
 _NAME = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
@@ -58,13 +57,23 @@ def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
     older = _older(code)
     if older is not None:
         yield older
-    if line.closers and not _EMPTY_BRACKETS.search(code):
+    if line.closers and not _EMPTY_BRACKETS.search(code[-_LONGEST_TARGET:]):
         yield code + line.closers
     if line.word in ("return", "raise"):
         yield f"{indent}{line.word} {UNPARSED}"
-    match = _TARGET.match(code, 0, _LONGEST_TARGET)
-    if match is not None and match[1]:
-        yield f"{indent}{match[1]} = {UNPARSED}"
+    target = _target(code)
+    if target is not None:
+        yield f"{target} = {UNPARSED}"
+
+
+def _target(code: str) -> str | None:
+    """What stands on the left of an assignment, its indentation included; a guess, to be confirmed by the parser."""
+    place = code.find("=", 0, _LONGEST_TARGET)
+    if place <= 0 or code[place + 1 : place + 2] == "=" or code[place - 1] in "!:":
+        return None
+    left = code[:place].rstrip().rstrip("+-*/%@&|^<>").rstrip()
+    annotated = left.partition(":")[0]
+    return annotated if "[" not in annotated or annotated.count("[") == annotated.count("]") else left
 
 
 def headers_instead(line: LogicalLine, code: str) -> Iterator[str]:
@@ -95,7 +104,7 @@ def _plainest(line: LogicalLine, code: str) -> str:
         case "@":
             return f"{indent}@{UNPARSED}"
         case "for":
-            target = _FOR_TARGET.match(code)
+            target = _FOR_TARGET.match(code, 0, _LONGEST_TARGET)
             return f"{indent}{prefix}for {target[1] if target is not None else UNPARSED} in {UNPARSED}:"
         case "with":
             return f"{indent}{prefix}with {UNPARSED}:"

@@ -105,9 +105,12 @@ def _heads(document: Document, comments: Comments) -> Mapping[int, int]:
     """For each line of a statement over several lines, the line whose comment holds for all of them."""
     heads = {}
     for statement in logical_lines(Lines(for_parser(document.text))):
-        if statement.last > statement.first:
-            head = statement.last if statement.first in comments.closed else statement.first
-            heads.update(dict.fromkeys(range(statement.first, statement.last + 1), head))
+        last = statement.last
+        while last in comments.closed and last < document.line_count:
+            last += 1
+        if last > statement.first:
+            head = last if statement.first in comments.closed else statement.first
+            heads.update(dict.fromkeys(range(statement.first, last + 1), head))
     return heads
 
 

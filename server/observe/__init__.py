@@ -6,8 +6,8 @@ path, takes some minutes and always writes the same for the same PyTorch. The ta
 - `torch`: the version observed; `left_out`: names without an entry, and why; `aliases`: names that behave like another.
 - `ops`: by full name (`torch.mul`, `torch.Tensor.mul_`, `operator.pow`, `getitem:mask`) an entry with
   - `params`: the signature in order; `*` begins the keywords, `*name` takes the rest, `name=json` has that default;
-  - `outputs`: for each tensor that comes back `alias` (what it shares with an argument), `grad` (the arguments whose
-    requiring grad it takes on), `maybe_grad`, `shape` and `dtype` (words, where they always held);
+  - `outputs`: for each tensor that comes back `alias` (what it shares with an argument, the likeliest first), `grad`
+    (the arguments whose requiring grad it takes on), `maybe_grad`, `shape` and `dtype` (words that always held);
   - `returns`: how outputs are nested, where it is not one tensor or a flat tuple; `fields`: names of a named tuple;
   - `saves`: what is saved to the arguments of which one must have an edge; `pairwise`: lists whose items are saved for
     one another only; `holds`: the arguments whose edge makes a second backward raise;

@@ -385,7 +385,7 @@ def _holds(lineage: Lineage, never: frozenset[str]) -> tuple[list[str], list[str
 
 def _output(lineage: Lineage, index: int, never: frozenset[str]) -> dict[str, Any]:
     samples = lineage[0]
-    aliases = sorted({sample.outputs[index].alias for sample in samples}, key=_likelihood)
+    aliases = list(dict.fromkeys(sample.outputs[index].alias for sample in samples))
     places = [[sample for sample in place if len(sample.outputs) > index] for place in lineage]
     able = sorted({edge for sample in places[-1] for edge in sample.edges | sample.outputs[index].grad} - never)
     sure, maybe = [], []
@@ -406,11 +406,6 @@ def _output(lineage: Lineage, index: int, never: frozenset[str]) -> dict[str, An
     if dtype:
         output["dtype"] = dtype
     return output
-
-
-def _likelihood(alias: str) -> tuple[bool, str]:
-    """Puts "fresh" last: what may be its argument usually is."""
-    return alias == "fresh", alias
 
 
 _SHAPES = ("scalar", "input", "broadcast", "matmul", "reduce")

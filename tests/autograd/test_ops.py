@@ -46,7 +46,17 @@ OBSERVED_AGAIN = (
     *("torch.nn.functional.cross_entropy", "torch.nn.functional.mse_loss", "torch.nn.functional.conv2d"),
 )
 
-MODULES_OBSERVED_AGAIN = ("Linear", "BatchNorm1d", "ReLU", "Dropout", "LSTMCell", "Embedding", "LayerNorm", "Flatten")
+MODULES_OBSERVED_AGAIN = (
+    "Linear",
+    "BatchNorm1d",
+    "ReLU",
+    "Dropout",
+    "LSTM",
+    "LSTMCell",
+    "Embedding",
+    "LayerNorm",
+    "Flatten",
+)
 
 
 # What PyTorch does
@@ -239,7 +249,9 @@ def op_with(when: dict[str, list[Any]], *params: str) -> Op:
         ("integral", "torch.int64", Certainty.YES),
         ("integral", "torch.long", Certainty.YES),
         ("integral", "torch.float32", Certainty.NO),
-        ("integral", OBJECT, Certainty.MAYBE),
+        ("integral", OBJECT, Certainty.NO),
+        ("mean", OBJECT, Certainty.NO),
+        ("given", OBJECT, Certainty.YES),
         ("inf", float("inf"), Certainty.YES),
         ("inf", 2.0, Certainty.NO),
         ("inf", NUMBER, Certainty.MAYBE),

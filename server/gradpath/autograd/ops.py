@@ -46,7 +46,7 @@ class Marker(Enum):
     TENSOR = "tensor"
     SEQUENCE = "sequence"
     NUMBER = "number"  # A number of unknown value.
-    OBJECT = "object"  # Neither None nor a tensor, a number or a sequence: a dtype, a device, a function ...
+    OBJECT = "object"  # None of these, nor None, a string or a dtype: a device, a slice, a function ...
     UNKNOWN = "unknown"
     REQUIRED = "required"  # The default of a parameter that has none.
 
@@ -283,16 +283,16 @@ def _matches(alternative: object, value: object) -> Certainty:
         case "sequence":
             return _sure(value is SEQUENCE)
         case "integral":
-            return Certainty.MAYBE if value is OBJECT else _sure(value in _INTEGRAL)
+            return _sure(value in _INTEGRAL)
         case "string":
-            return Certainty.MAYBE if value is OBJECT else _sure(isinstance(value, str))
+            return _sure(isinstance(value, str))
         case "inf" | "-inf":
             number = math.inf if alternative == "inf" else -math.inf
             return Certainty.MAYBE if value is NUMBER else _sure(value in (number, alternative))
         case bool():
             return _sure(value is alternative)
         case str():
-            return Certainty.MAYBE if value is OBJECT else _sure(value == alternative.removeprefix("="))
+            return _sure(value == alternative.removeprefix("="))
         case _:
             return Certainty.MAYBE if value is NUMBER else _sure(value == alternative and not isinstance(value, bool))
 
@@ -368,7 +368,7 @@ def _structure(entry: Any) -> Structure:
 
 
 def _fold(possible: Sequence[Behaviour]) -> Behaviour:
-    """One behaviour for several possible ones: sure is what all agree on."""
+    """One behaviour for several possible ones: sure is what all agree on. The last is the usual one."""
     first = possible[0]
     saves = {(key, name) for key, names in first.saves.items() for name in names}
     every = set()
@@ -404,7 +404,7 @@ def _fold_outputs(outputs: Sequence[Output]) -> Output:
     grad = frozenset.intersection(*(output.grad for output in outputs))
     every = frozenset().union(*(output.grad | output.maybe_grad for output in outputs))
     return Output(
-        alias=tuple(dict.fromkeys(alias for output in outputs for alias in output.alias)),
+        alias=tuple(dict.fromkeys(alias for output in reversed(outputs) for alias in output.alias)),
         grad=grad,
         shape=first.shape if all(output.shape == first.shape for output in outputs) else None,
         dtype=first.dtype if all(output.dtype == first.dtype for output in outputs) else None,

@@ -150,7 +150,7 @@ def _matches(pattern: str, path: str, root: str) -> bool:
     spec = _spec(pattern)
     if root:
         inside = os.path.relpath(os.path.abspath(path), root) if _same_drive(path, root) else ".."
-        if not inside.startswith(".."):
+        if inside != ".." and not inside.startswith(f"..{os.sep}"):
             return spec.match_file(inside.replace(os.sep, "/"))
     parts = path.replace(os.sep, "/").strip("/").split("/")
     return any(spec.match_file("/".join(parts[index:])) for index in range(len(parts)))

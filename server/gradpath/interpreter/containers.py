@@ -125,7 +125,9 @@ def extend(machine: Machine, target: List, value: Value) -> None:
 
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
-    target.items.append(arguments.get(0, "object", None))
+    value = arguments.get(0, "object", None)
+    target.items.append(value)
+    machine.note_stored(target, None, value)
     return None
 
 

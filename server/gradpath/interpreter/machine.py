@@ -22,6 +22,7 @@ from gradpath.interpreter.trace import (
     Flagged,
     Mutated,
     Site,
+    Stored,
     Trace,
 )
 from gradpath.interpreter.values import (
@@ -155,6 +156,11 @@ class Machine:
             noted = self.library.bound(self, name, value)
             if noted is not None:
                 self.emit(Bound(name, noted, self.site()))
+
+    def note_stored(self, container: object, key: object, value: Value) -> None:
+        """Tell the trace that a value went into a container of the program."""
+        if not isinstance(value, CONSTANTS):
+            self.emit(Stored(container, key, value, self.site()))
 
     def note_binding(self, name: str, noted: object) -> None:
         """Tell the trace that an attribute now stands for a value that holds tensors."""

@@ -72,6 +72,7 @@ class Dict(Container):
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         self.store(key, value)
+        machine.note_stored(self, key, value)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.entries.pop(identity(key), None)

@@ -14,12 +14,14 @@ from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
+from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
     Arguments,
     Class,
     Descriptor,
     Function,
     Instance,
+    Object,
     Unknown,
     Value,
 )
@@ -83,7 +85,10 @@ def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
 
 
 def _expression(machine: Machine, node: ast.Expr) -> Signal:
-    evaluate(machine, node.value)
+    value = evaluate(machine, node.value)
+    if isinstance(node.value, ast.Call) and isinstance(value, Object):
+        machine.node = node.value
+        machine.emit(Discarded(value, machine.site()))
     return None
 
 

@@ -127,6 +127,90 @@ class Switched:
     site: Site
 
 
+class _WithTensor:
+    """An event about a value of the program; `tensor` is the tensor that it is, where it is one."""
+
+    __slots__ = ()
+    value: object
+
+    @property
+    def tensor(self) -> Tensor | None:
+        """The tensor, also the one that a presumption has made of an unknown since."""
+        made = getattr(self.value, "tensor", None)
+        made = made if isinstance(made, Tensor) else getattr(made, "tensor", None)
+        return made if isinstance(made, Tensor) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(_WithTensor):
+    """A value was put into a list or dict that exists already; `key` is None where it was appended."""
+
+    container: object
+    key: object
+    value: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded(_WithTensor):
+    """A call stood alone as a statement, and its result was thrown away."""
+
+    value: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSet(_WithTensor):
+    """An optimizer's option (`lr`, `weight_decay`, ...) was set, in its constructor or in `param_groups`."""
+
+    name: str
+    value: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed(_WithTensor):
+    """A number that was read out of a tensor met another tensor in arithmetic; `value` is the result."""
+
+    operator: str
+    read: ReadOut
+    value: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """`tensor.data = ...`: the memory behind a tensor was exchanged, unseen by its version counter."""
+
+    tensor: Tensor
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class GradientSet:
+    """`tensor.grad` was given a value by hand."""
+
+    tensor: Tensor
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """Gradients were clipped: those of `tensors`; `known` is false where not all tensors are seen."""
+
+    tensors: tuple[Tensor, ...]
+    known: bool
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """A module, an optimizer or another object with a state was passed to something unknown, called `name`."""
+
+    name: str
+    site: Site
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
     """A built-in module worked in place; `made` is where it was constructed."""
@@ -155,19 +239,29 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """An optimizer stepped; `updated` are the parameters that it changed."""
+    """An optimizer stepped; `updated` are those of its `parameters` that it changed.
+
+    `known` is false where it has parameters that are not seen.
+    """
 
     optimizer: object
     updated: tuple[Tensor, ...]
     site: Site
+    parameters: tuple[Tensor, ...] = ()
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Gradients of `tensors` were cleared."""
+    """Gradients of `tensors` were cleared; `owner` is the module or optimizer that was asked to, if one was.
+
+    `known` is false where not all tensors are seen.
+    """
 
     tensors: tuple[Tensor, ...]
     site: Site
+    owner: object = None
+    known: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +280,27 @@ class Failed:
     caught: bool
 
 
-Event = Built | Mutated | CutOff | BackwardRan | Flagged | Switched | Applied | Bound | Stepped | Cleared | Failed
+Event = (
+    Built
+    | Mutated
+    | CutOff
+    | BackwardRan
+    | Flagged
+    | Switched
+    | Applied
+    | Stored
+    | Discarded
+    | OptionSet
+    | Mixed
+    | Replaced
+    | GradientSet
+    | Clipped
+    | Lent
+    | Bound
+    | Stepped
+    | Cleared
+    | Failed
+)
 
 
 @dataclass(slots=True)

@@ -176,11 +176,15 @@ def _requires_grad(machine: Machine, module: ModuleInstance, arguments: Argument
 
 
 def _zero_grad(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    clear_gradients(machine, tensors_of(module.parameters()), arguments.get(0, "set_to_none", True))
+    tensors = tensors_of(module.parameters())
+    to_none = arguments.get(0, "set_to_none", True)
+    clear_gradients(machine, tensors, to_none, module, not module.has_unknown_parts)
     return None
 
 
-def clear_gradients(machine: Machine, parameters: tuple[Tensor, ...], to_none: Value) -> None:
+def clear_gradients(
+    machine: Machine, parameters: tuple[Tensor, ...], to_none: Value, owner: Instance, known: bool
+) -> None:
     """`zero_grad`: drop the gradients, or with `set_to_none=False` zero them in place."""
     for parameter in parameters:
         gradient = parameter.grad
@@ -192,7 +196,7 @@ def clear_gradients(machine: Machine, parameters: tuple[Tensor, ...], to_none: V
             machine.autograd.bump(gradient, "torch.Tensor.zero_")
         else:
             parameter.grad = None
-    machine.emit(Cleared(parameters, machine.site()))
+    machine.emit(Cleared(parameters, machine.site(), owner, known))
 
 
 def _convert(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

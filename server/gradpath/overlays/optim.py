@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.trace import Stepped
+from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import clear_gradients
@@ -63,6 +63,21 @@ class OptimizerInstance(Instance):
         if method is not None:
             return NativeFunction(f"Optimizer.{name}", lambda m, a: method(m, self, a))
         return UNDEFINED
+
+
+class Options(Dict):
+    """A parameter group: the options of an optimizer for some of its parameters."""
+
+    __slots__ = ()
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        super().set_item(machine, key, value)
+        self.note(machine, key, value)
+
+    def note(self, machine: Machine, key: Value, value: Value) -> None:
+        """Tell the trace of an option that is a tensor."""
+        if isinstance(key, str) and key != "params" and isinstance(value, TensorValue):
+            machine.emit(OptionSet(key, value, machine.site()))
 
 
 class OptimizerClass(Class):
@@ -153,11 +168,12 @@ def _group(
         if isinstance(item, TensorValue) and item.tensor.certain and not machine.autograd.is_leaf(item.tensor):
             if not item.tensor.aliasing_unsure and not item.tensor.retains_grad:
                 raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
-    group = Dict()
+    group = Options()
     group.store("params", List(items, open=open))
     group.store("lr", 0.001)
     for name, value in settings.items():
         group.store(name, value)
+        group.note(machine, name, value)
     group.open = True
     optimizer.groups.items.append(group)
 
@@ -193,11 +209,13 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
     if not optimizer.silent:
         for tensor in dict.fromkeys(updated):
             machine.autograd.bump(tensor, "step")
-    machine.emit(Stepped(optimizer, tuple(updated), machine.site()))
+    parameters = tuple(optimizer.parameters())
+    machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known=not optimizer.open))
 
 
 def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
-    clear_gradients(machine, tuple(optimizer.parameters()), arguments.get(0, "set_to_none", True))
+    parameters = tuple(optimizer.parameters())
+    clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, not optimizer.open)
     return None
 
 
@@ -237,9 +255,13 @@ def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
 
 def _clip(machine: Machine, arguments: Arguments) -> Value:
     """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
-    for tensor in gradients_of(machine, arguments.get(0, "parameters", None)):
+    parameters = arguments.get(0, "parameters", None)
+    tensors = gradients_of(machine, parameters)
+    for tensor in tensors:
         if tensor.grad is not None:
             machine.autograd.bump(tensor.grad, "clip")
+    known = bool(tensors) and not getattr(parameters, "open", False)
+    machine.emit(Clipped(tuple(tensors), known, machine.site()))
     return wrap(machine.autograd.tensor(shape=()))
 
 

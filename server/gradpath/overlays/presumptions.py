@@ -22,8 +22,8 @@ from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
-from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
+from gradpath.interpreter.trace import Cleared, Lent, ReadOut, Stepped
+from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, Object, Unknown, Value, identity
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 MODEL = re.compile(
@@ -151,11 +151,27 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         result = method(machine, unknown.owner, arguments)
         if result is not NotImplemented:
             return result
+    if any(_has_state(value) for value in arguments.all()):
+        machine.emit(Lent(_dotted(unknown), machine.site()))
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (unknown, *arguments.all()))
     if isinstance(made, Unknown):
         made.origin = machine.site()
         made.presumption = _call_presumption(machine, unknown, arguments)
     return made
+
+
+def _has_state(value: Value) -> bool:
+    """Whether a callee could clear gradients or step through this argument."""
+    if isinstance(value, Unknown):
+        return role_of(value) in ("model", "optimizer")
+    return isinstance(value, (Instance, List, Dict))
+
+
+def _dotted(unknown: Unknown) -> str:
+    """What an unknown callee is called, with the library that it comes from where that is known."""
+    if unknown.key is not None and unknown.key[0] == "name":
+        return str(unknown.key[1])
+    return f"{_dotted(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
@@ -223,7 +239,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    machine.emit(Cleared((), machine.site()))
+    machine.emit(Cleared((), machine.site(), receiver, known=False))
     return None
 
 

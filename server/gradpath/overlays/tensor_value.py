@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import ReadOut
+from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
 from gradpath.interpreter.values import Arguments, Object, Value
 
 
@@ -52,17 +52,24 @@ class TensorValue(Object):
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
         self.protocol.set_attribute(machine, self, name, value)
+        if name == "grad":
+            gone = value is None
+            site = machine.site()
+            machine.emit(Cleared((self.tensor,), site) if gone else GradientSet(self.tensor, site))
+        elif name == "data":
+            machine.emit(Replaced(self.tensor, machine.site()))
 
     def delete_attribute(self, machine: Machine, name: str) -> None:
         if name == "grad":
             self.tensor.grad = None
+            machine.emit(Cleared((self.tensor,), machine.site()))
         self.attributes.pop(name, None)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        return self.protocol.binary(machine, self, operator, other, reflected)
+        return _mixed(machine, operator, other, self.protocol.binary(machine, self, operator, other, reflected))
 
     def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
-        return self.protocol.inplace(machine, self, operator, other)
+        return _mixed(machine, operator, other, self.protocol.inplace(machine, self, operator, other))
 
     def unary(self, machine: Machine, operator: str) -> Value:
         return self.protocol.unary(machine, self, operator)
@@ -104,6 +111,13 @@ class TensorValue(Object):
         if name in ("abs", "round"):
             return self.protocol.unary(machine, self, name)
         return number_from(machine, self, name)
+
+
+def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Value:
+    """Note where a number that was read out of a tensor goes into arithmetic with another one."""
+    if isinstance(other, TensorNumber) and isinstance(result, TensorValue):
+        machine.emit(Mixed(operator, other.read, result, machine.site()))
+    return result
 
 
 class TensorNumber(Object):

@@ -16,6 +16,13 @@ from .generate import Program, variants
 from .observe import Fault, Observation, executed_lines, observe
 
 CRASH = "CRASH"
+WITH_RULE = frozenset(
+    (
+        *("TWICE", "NOGRAD", "MODIFIED", "LEAF_INPLACE", "VIEW_OF_LEAF", "NOT_SCALAR"),
+        *("MULTIVIEW", "VIEW_NOGRAD", "VIEW_INFERENCE", "INF_SAVED", "INF_INPLACE"),
+    )
+)
+"""The kinds that a rule reports; the others are only told apart by `first_fault`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +126,12 @@ def compare(program: Program, analyse: Analyse) -> Outcome:
         verdict,
         confusion_of(observation, verdict),
         _disproved(program.text, observation, errors) if observation.clean and errors else (),
-        bool(observation.fault and not verdict.reports and not verdict.crash),
+        _reportable(observation) and not verdict.reports and not verdict.crash,
     )
+
+
+def _reportable(observation: Observation) -> bool:
+    return observation.fault is not None and observation.fault.kind in WITH_RULE
 
 
 def _disproved(text: str, observation: Observation, errors: tuple[Report, ...]) -> tuple[Report, ...]:
@@ -146,7 +157,7 @@ def _uncertain(program: Program, verdict: Verdict) -> Outcome:
         for text, seen in zip(texts, found, strict=True):
             ran |= executed_lines(text) if seen.clean else frozenset()
         disproved = tuple(r for r in errors if not caught.intersection(r.lines) and set(r.lines) <= ran)
-    missed = any(o.fault for o in found) and not verdict.reports and not verdict.crash
+    missed = any(_reportable(o) for o in found) and not verdict.reports and not verdict.crash
     confusion = f"{CRASH} {verdict.crash}" if verdict.crash else ""
     if not confusion and disproved:
         confusion = f"open: clean -> error {disproved[0].rule}"
@@ -193,7 +204,7 @@ class Tally:
             self.clean_without_error += not outcome.false_errors
             if outcome.false_errors:
                 self.false_errors.append(outcome)
-        else:
+        elif kind in WITH_RULE:
             self.failing += 1
             self.unreported += outcome.unreported
 

@@ -42,15 +42,18 @@ class Allowance:
 
 
 class Module(Object):
-    """A module of the program. `path` is how its file is shown; `member` gives the modules in a package, else None."""
+    """A module of the program, whose file is shown as `path`.
 
-    __slots__ = ("_allowance", "_loaded", "_tree", "member", "name", "path", "scope")
+    `read` gives its tree when it is needed; `member` the modules in a package, or `UNDEFINED`.
+    """
+
+    __slots__ = ("_allowance", "_loaded", "_read", "member", "name", "path", "scope")
 
     def __init__(
         self,
         name: str,
         path: str,
-        tree: ast.Module,
+        read: Callable[[], ast.Module],
         member: Callable[[Machine, str], Value],
         allowance: Allowance,
         scope: Scope | None = None,
@@ -59,7 +62,7 @@ class Module(Object):
         self.path = path
         self.member = member
         self.scope = Scope() if scope is None else scope
-        self._tree = tree
+        self._read = read
         self._allowance = allowance
         self._loaded = scope is not None
         """Whether the top level has been run, or is being run further up; a given scope is filled by somebody else."""
@@ -109,7 +112,7 @@ class Module(Object):
         variables["__name__"] = self.name
         variables["__file__"] = self.path
         with self._entered(machine):
-            for part in outline(self._tree):
+            for part in outline(self._read()):
                 if part.late and part.name not in variables:
                     variables[part.name] = Deferred(partial(self._define, machine, part))
                     continue

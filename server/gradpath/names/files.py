@@ -153,10 +153,11 @@ class Files:
             return None
         text = self.project.read(path)
         if text is not None:
-            return self._trees.of_text(self._shown(path), text)
-        return self._trees.of_file(self._shown(path), path)
+            return self._trees.of_text(self.shown(path), text)
+        return self._trees.of_file(self.shown(path), path)
 
-    def _shown(self, path: Path) -> str:
+    def shown(self, path: Path) -> str:
+        """How the path of a file is shown."""
         if self._shown_absolute:
             return str(path)
         try:

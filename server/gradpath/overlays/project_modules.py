@@ -20,36 +20,31 @@ class ProjectModules:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._allowance = Allowance()
-        self._known: dict[Path, Module | None] = {}
+        self._known: dict[Path, Module] = {}
 
     def find(self, machine: Machine, name: str) -> Module | None:
         """The module that the code being run calls `name`; None where it is not the project's."""
         path = self._files.locate(name, machine.frame.path)
         return None if path is None else self._module(machine, path, name.lstrip("."))
 
-    def _module(self, machine: Machine, path: Path, name: str) -> Module | None:
+    def _module(self, machine: Machine, path: Path, name: str) -> Module:
         if path not in self._known:
             self._known[path] = self._make(machine, path, name)
         return self._known[path]
 
-    def _make(self, machine: Machine, path: Path, name: str) -> Module | None:
-        checked = self._files.checked
-        if path == self._files.path_of(checked.document.path):
-            # Another module imports the checked one: it sees the names that are there by then, as in Python.
-            return self._of(machine, path, name, checked.document.path, checked.tree)
-        if path.suffix != ".py":
-            return self._of(machine, path, name, str(path), _EMPTY)
-        parsed = self._files.parsed(path)
-        return None if parsed is None else self._of(machine, path, name, parsed.document.path, parsed.tree)
-
-    def _of(self, machine: Machine, path: Path, name: str, shown: str, tree: ast.Module) -> Module:
+    def _make(self, machine: Machine, path: Path, name: str) -> Module:
         def member(machine: Machine, inner: str) -> Value:
             file = self._files.member(path, inner)
-            found = None if file is None else self._module(machine, file, f"{name}.{inner}")
-            return UNDEFINED if found is None else found
+            return UNDEFINED if file is None else self._module(machine, file, f"{name}.{inner}")
 
-        checked = tree is self._files.checked.tree
-        return Module(name, shown, tree, member, self._allowance, machine.globals if checked else None)
+        def read() -> ast.Module:
+            parsed = self._files.parsed(path)
+            return _EMPTY if parsed is None else parsed.tree
+
+        # Where another module imports the checked one, it sees the names that are there by then, as in Python.
+        checked = path == self._files.path_of(self._files.checked.document.path)
+        scope = machine.globals if checked else None
+        return Module(name, self._files.shown(path), read, member, self._allowance, scope)
 
 
 def _import_module(machine: Machine, arguments: Arguments) -> Value:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 Shape = tuple["int | None", ...]
-"""Sizes from the outermost dimension; None stands for a size that is not known."""
+"""Sizes from the outermost dimension; None stands for a size that is not known, `MANY` for one that is above 1."""
+
+MANY = -1
 
 
 class Creation(Enum):

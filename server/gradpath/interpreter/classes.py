@@ -78,12 +78,21 @@ def define(machine: Machine, node: ast.ClassDef) -> Class:
     made = Class(node.name, bases, members)
     made.node = node
     for member in members.values():
-        function = member.function if isinstance(member, Descriptor) else member
-        if isinstance(function, Function) and function.owner is None:
+        function = innermost(member)
+        if function is not None and function.owner is None:
             function.owner = made
     for base in made.mro[1:]:
         base.subclassed(machine, made)
     return made
+
+
+def innermost(value: Value) -> Function | None:
+    """The function of the program inside the wrappers that decorators put around it."""
+    for _ in range(8):
+        if isinstance(value, Function):
+            return value
+        value = getattr(value, "function", None)
+    return None
 
 
 def note_field(machine: Machine, name: str) -> None:
@@ -155,6 +164,9 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
         return machine.call(found.function, Arguments([instance]))
     if name in instance.attributes:
         return instance.attributes[name]
+    if isinstance(found, Descriptor) and found.kind == "cached_property":
+        instance.attributes[name] = made = machine.call(found.function, Arguments([instance]))
+        return made
     native = instance.native_attribute(machine, name)
     if native is not UNDEFINED:
         return native
@@ -178,7 +190,7 @@ def _bound(member: Value, instance: Instance) -> Value:
             return member.function
         case Descriptor(kind="classmethod"):
             return BoundMethod(member.function, instance.cls)
-        case Function() | NativeFunction():
+        case Object(binds=True):
             return BoundMethod(member, instance)
         case _:
             return member

@@ -89,14 +89,8 @@ def _find(
 
 def _function(value: Value, node: ast.AST) -> Function | None:
     """The function whose `def` is `node`, through the wrappers that decorators put around it."""
-    for _ in range(8):
-        if isinstance(value, Function) and value.node is node:
-            return value
-        inner = getattr(value, "function", None)
-        if inner is None or inner is value:
-            return None
-        value = inner
-    return None
+    found = classes.innermost(value)
+    return found if found is not None and found.node is node else None
 
 
 def presumed_instance(machine: Machine, cls: Class) -> Instance:

@@ -58,10 +58,13 @@ class Object:
     """A value that is not a constant. Each method is one protocol of Python's data model.
 
     `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
-    where it is not settled, `iterate` where neither the number of the items nor the items are known.
+    where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds` says that it
+    is a function, which becomes a method where an instance's class has it.
     """
 
     __slots__ = ()
+
+    binds: bool = False
 
     def type_name(self) -> str:
         return type(self).__name__
@@ -210,6 +213,8 @@ class NativeFunction(Object):
 
     __slots__ = ("function", "name")
 
+    binds = True
+
     def __init__(self, name: str, function: Native) -> None:
         self.name = name
         self.function = function
@@ -240,6 +245,8 @@ class Function(Object):
         "path",
         "scope",
     )
+
+    binds = True
 
     def __init__(
         self,

@@ -59,6 +59,8 @@ class Guarded(Object):
 
     __slots__ = ("function", "grad", "inference")
 
+    binds = True
+
     def __init__(self, function: Value, grad: bool | None, inference: bool | None) -> None:
         self.function = function
         self.grad = grad

@@ -122,7 +122,7 @@ def indexed(shape: Shape | None, key: Value) -> Shape | None:
         elif isinstance(part, slice):
             size = rest.pop(0)
             bounds = (part.start, part.stop, part.step)
-            known = size is not None and all(bound is None or isinstance(bound, int) for bound in bounds)
+            known = size is not None and size >= 0 and all(bound is None or isinstance(bound, int) for bound in bounds)
             result.append(len(range(*part.indices(size))) if known and size is not None else None)
         elif isinstance(part, (int, TensorNumber)):
             rest.pop(0)

@@ -7,7 +7,7 @@ from functools import cache
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
-from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -141,7 +141,9 @@ def _result_shape(spec: ModuleSpec, settings: Mapping[str, Value], inputs: Mappi
         reduction = settings.get("reduction", "mean")
         if reduction in ("mean", "sum") and settings.get("reduce") is None:
             return ()
-        return source.shape if reduction == "none" and source is not None and short in _ELEMENTWISE else UNDEFINED
+        if reduction == "none" and source is not None:
+            return source.shape if short in _ELEMENTWISE and source.shape else (MANY,)
+        return UNDEFINED
     if short == "Linear" and source is not None and source.shape:
         width = settings.get("out_features")
         return (*source.shape[:-1], width if isinstance(width, int) else None)

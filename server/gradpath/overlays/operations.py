@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, Op, Parameter
-from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -245,7 +245,7 @@ def _shape_results(
     if "reduction" in bound or short.endswith(("loss", "entropy", "entropy_with_logits")):
         for result in results[:1]:
             if result.shape is None:
-                result.shape = () if bound.get("reduction", "mean") in ("mean", "sum") else None
+                result.shape = _loss_shape(source, bound.get("reduction", "mean"))
     if short == "cat":
         results[0].shape = _joined([tensor.shape for tensor in inputs.get("tensors", ())], bound.get("dim", 0))
     if short == "stack" and inputs.get("tensors"):
@@ -270,6 +270,15 @@ def _shape_results(
             for result in results:
                 if result is not source:
                     result.dtype = value.name
+
+
+def _loss_shape(source: Tensor, reduction: Value) -> Shape | None:
+    """The shape of a loss: a scalar, or without reduction a value for each item of the batch."""
+    if reduction in ("mean", "sum"):
+        return ()
+    if reduction != "none":
+        return None
+    return (MANY,) if source.shape is None or source.shape[:1] in ((None,), ()) else source.shape[:1]
 
 
 def _still_contiguous(shape: Shape | None) -> bool | None:

@@ -84,7 +84,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
-            case Unknown() if role_of(value):
+            case Unknown() if role_of(value) or value.presumption == "plain":
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)

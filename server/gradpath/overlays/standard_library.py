@@ -22,6 +22,7 @@ from gradpath.interpreter.values import (
     NativeFunction,
     Object,
     Value,
+    identity,
 )
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
@@ -92,12 +93,29 @@ def _same(machine: Machine, arguments: Arguments) -> Value:
     return arguments.get(0, "x", None)
 
 
-def _transparent(machine: Machine, arguments: Arguments) -> Value:
-    """A decorator that gives back what it decorates, with or without arguments of its own."""
-    first = arguments.get(0, "f")
-    if isinstance(first, (Function, NativeFunction, Class)):
-        return first
-    return NativeFunction("decorator", _same)
+class Memoised(Object):
+    """`functools.lru_cache` around a function: the same arguments give the same value again."""
+
+    __slots__ = ("function", "results")
+
+    binds = True
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+        self.results: dict[object, Value] = {}
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        key = (identity(tuple(arguments.positional)), *((n, identity(v)) for n, v in arguments.keywords.items()))
+        if key not in self.results:
+            self.results[key] = machine.call(self.function, arguments)
+        return self.results[key]
+
+
+def _memoising(machine: Machine, arguments: Arguments) -> Value:
+    first = arguments.get(0, "user_function")
+    if isinstance(first, Object) and first.binds:
+        return Memoised(first)
+    return NativeFunction("decorator", lambda m, a: Memoised(a.get(0, "f", None)))
 
 
 def _reduce(machine: Machine, arguments: Arguments) -> Value:
@@ -394,8 +412,8 @@ NAMES: Names = {
     "functools.partial": _partial,
     "functools.reduce": _reduce,
     "functools.wraps": lambda machine, arguments: NativeFunction("wraps", _same),
-    "functools.lru_cache": _transparent,
-    "functools.cache": _transparent,
+    "functools.lru_cache": _memoising,
+    "functools.cache": _memoising,
     "functools.cached_property": lambda machine, arguments: Descriptor(
         "cached_property", arguments.get(0, "func", None)
     ),

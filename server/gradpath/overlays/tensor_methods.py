@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
@@ -104,7 +104,7 @@ def _shape(machine: Machine, tensor: Tensor) -> Value:
     if tensor.shape is None:
         return machine.unknown("shape", ("shape", id(tensor)), ())
     return tuple(
-        machine.unknown("size", ("size", id(tensor), index), ()) if size is None else size
+        machine.unknown("size", ("size", id(tensor), index), ()) if size is None or size == MANY else size
         for index, size in enumerate(tensor.shape)
     )
 
@@ -116,7 +116,7 @@ def _dim(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def _numel(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     shape = value.tensor.shape
-    if shape is None or None in shape:
+    if shape is None or None in shape or MANY in shape:
         return machine.unknown("numel", ("numel", id(value.tensor)), (value,))
     total = 1
     for size in shape:
@@ -180,7 +180,12 @@ def _view(machine: Machine, value: TensorValue, arguments: Arguments, name: str 
 
 def _sizes(old: Shape | None, sizes: list[Value]) -> Shape | None:
     known = [size if isinstance(size, int) and size >= 0 else None for size in sizes]
-    if -1 in [size for size in sizes if isinstance(size, int)] and old is not None and None not in old:
+    if (
+        -1 in [size for size in sizes if isinstance(size, int)]
+        and old is not None
+        and None not in old
+        and MANY not in old
+    ):
         total, rest = 1, 1
         for size in old:
             total *= size or 0
@@ -424,7 +429,7 @@ class Methods:
         shape = value.tensor.shape
         if shape == ():
             raise machine.error("TypeError", "iteration over a 0-d tensor", value)
-        if not shape or shape[0] is None or shape[0] > 64:
+        if not shape or shape[0] is None or not 0 <= shape[0] <= 64:
             return None
         return iter(unbound(machine, value, shape[0]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Protocol
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
 from gradpath.interpreter.values import Arguments, Object, Value
@@ -101,7 +101,7 @@ class TensorValue(Object):
 
     def length(self, machine: Machine) -> int | None:
         shape = self.tensor.shape
-        return shape[0] if shape else None
+        return shape[0] if shape and shape[0] != MANY else None
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         raise machine.error("TypeError", "'Tensor' object is not callable", self)

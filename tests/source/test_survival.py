@@ -30,6 +30,7 @@ def document_of(module: ModuleType) -> Document:
     return Document(module.__name__, Path(module.__file__).read_text(encoding="utf-8"))
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("known", [True, False], ids=["with the last good parse", "without"])
 def test_untouched_functions_outlive_breaking_edits(known: bool) -> None:
     same: Counter[str] = Counter()

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gradpath.diagnostic import Range
 from gradpath.source.logical import Lines, logical_lines
@@ -18,7 +19,8 @@ UNPARSED = "__unparsed__"
 _QUIET = threading.Lock()
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPENING = re.compile(r"[-+*/%@|&^~<>=.\[({]|\b(?:not|if|lambda|await|elif)\b")
-_DEEPEST_IN_3_10 = 2_000
+_STATEMENT_START = re.compile(r"(?m)^[ \t]*(?:def|class|return|import|with|while|raise|try|except|elif|assert)\b")
+_DEEPEST_IN_3_10 = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,14 @@ def _overflows_the_stack(text: str) -> bool:
         return False
     if text.count("elif") > _DEEPEST_IN_3_10:
         return True
-    lines = Lines(text)
-    for statement in logical_lines(lines):
-        code = lines.between(statement.first, statement.last)
-        if len(code) > _DEEPEST_IN_3_10 and len(_DEEPENING.findall(code)) > _DEEPEST_IN_3_10:
-            return True
-    return False
+    # What stands between two lines that surely begin a statement is an upper bound for a statement.
+    places = [0, *(match.start() for match in _STATEMENT_START.finditer(text)), len(text)]
+    return any(end - start > _DEEPEST_IN_3_10 and _is_deep(text[start:end]) for start, end in pairwise(places)) and any(
+        _is_deep(lines.between(statement.first, statement.last))
+        for lines in [Lines(text)]
+        for statement in logical_lines(lines)
+    )
+
+
+def _is_deep(code: str) -> bool:
+    return len(code) > _DEEPEST_IN_3_10 and len(_DEEPENING.findall(code)) > _DEEPEST_IN_3_10

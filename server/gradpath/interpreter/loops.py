@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from gradpath.interpreter.containers import Iteration, iterate
+from gradpath.interpreter.containers import Container, Iteration, iterate
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Signal, Steps
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Value
 
 FEW = 3
@@ -29,17 +30,22 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     iterable = evaluate(machine, node.iter)
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
-    limit = FEW if endless else _limit(iterable)
+    limit = _limit(iterable, endless)
     before = _numbers(machine)
     loop = machine.enter_loop(node, settled=not endless)
     depth = len(machine.frame.loops)
     done = 0
+    cut = isinstance(iterable, range) and len(iterable) > limit
+    cut = cut or (isinstance(iterable, Iteration) and iterable.counted is not None and iterable.counted > limit)
     signal: Signal = None
     try:
         for item in islice(host, limit):
             done += 1
             loop.iteration = done
             machine.node = node.target
+            if done == limit and (endless or cut):
+                item = later(item)
+                _advance_numbers(machine, before)
             assign(machine, node.target, item)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
@@ -68,6 +74,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
             if settled is False or loop.iteration >= limit:
                 break
             loop.iteration += 1
+            if loop.iteration == limit and settled is None:
+                _advance_numbers(machine, before)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break
@@ -86,7 +94,9 @@ def _leave(machine: Machine, orelse: Sequence[ast.stmt], signal: Signal, run_blo
     return signal
 
 
-def _limit(iterable: Value) -> int:
+def _limit(iterable: Value, endless: bool) -> int:
+    if endless:
+        return max(FEW, len(iterable.parts())) if isinstance(iterable, Container) else FEW
     if isinstance(iterable, range):
         return len(iterable) if len(iterable) <= COUNTED else FEW
     if isinstance(iterable, Iteration):
@@ -101,9 +111,27 @@ def _numbers(machine: Machine) -> dict[str, Value]:
     return {name: value for name, value in variables.items() if type(value) in (int, float)}
 
 
+def later(item: Value) -> Value:
+    """An item of a late iteration, which stands for all that follow: its counters are only known to be so large."""
+    if type(item) is int:
+        return AtLeast(item)
+    if isinstance(item, tuple):
+        return tuple(AtLeast(part) if type(part) is int and index == 0 else part for index, part in enumerate(item))
+    return item
+
+
+def _advance_numbers(machine: Machine, before: dict[str, Value]) -> None:
+    """Counters that the iterations so far have raised stand for their later values too."""
+    variables = machine.frame.scope.variables
+    for name, value in list(variables.items()):
+        earlier = before.get(name)
+        if type(value) is int and type(earlier) is int and value > earlier:
+            variables[name] = AtLeast(value)
+
+
 def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
     """Numbers that a loop of unknown length changed are not known behind it."""
     variables = machine.frame.scope.variables
     for name, value in list(variables.items()):
-        if type(value) in (int, float) and (name not in before or before[name] != value):
+        if type(value) in (int, float, AtLeast) and (name not in before or before[name] != value):
             variables[name] = machine.unknown("number that a loop changed")

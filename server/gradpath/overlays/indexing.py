@@ -7,6 +7,7 @@ from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.operations import call_operation, run_operation
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
@@ -17,7 +18,7 @@ def kind_of_key(key: Value) -> str:
     match key:
         case bool():
             return "mask"
-        case int() | TensorNumber():
+        case int() | TensorNumber() | AtLeast():
             return "int"
         case slice() | Slice():
             return "slice"
@@ -124,7 +125,7 @@ def indexed(shape: Shape | None, key: Value) -> Shape | None:
             bounds = (part.start, part.stop, part.step)
             known = size is not None and size >= 0 and all(bound is None or isinstance(bound, int) for bound in bounds)
             result.append(len(range(*part.indices(size))) if known and size is not None else None)
-        elif isinstance(part, (int, TensorNumber)):
+        elif isinstance(part, (int, TensorNumber, AtLeast)):
             rest.pop(0)
         else:
             rest.pop(0)

@@ -110,7 +110,13 @@ class ModuleInstance(Instance):
     def has_unknown_parts(self) -> bool:
         """Whether it may have parameters that are not seen: an unknown submodule or base class."""
         return any(
-            module.cls.open or any(isinstance(value, Unknown) for value in module.attributes.values())
+            module.cls.open
+            or any(
+                isinstance(value, Unknown)
+                and name not in module.settings
+                and (value.cause.startswith("call") or value.name)
+                for name, value in module.attributes.items()
+            )
             for _, module in self.modules()
         )
 

@@ -108,6 +108,23 @@ def test_the_module_is_what_pytorch_shows(observe: Any, short: str) -> None:
     assert json.loads(json.dumps(entry)) == TABLE["modules"][name]
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("short", ["LSTM", "GRU", "RNN"])
+def test_writing_a_recurrent_result_raises_where_the_table_says_it_is_saved(observe: Any, short: str) -> None:
+    import torch
+
+    result, _ = getattr(torch.nn, short)(4, 2)(torch.rand(3, 3, 4))
+    total = result.sum()
+    result.add_(1)
+    spec = find_module(f"torch.nn.{short}")
+    assert spec is not None
+    if "out0" in spec.behaviour(True, {"input": TENSOR, "input.ndim": 3}).saves:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            total.backward()
+    else:
+        total.backward()
+
+
 # What is covered
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import gradpath
 from gradpath.diagnostic import Position, Range
 from gradpath.source.depth import DEEPEST
 from gradpath.source.document import Document
@@ -149,6 +152,15 @@ def test_deep_code_costs_itself_alone(code: str) -> None:
     assert bool(found.problems) == (code != DEEP["as many brackets as Python takes"])
 
 
+def test_code_that_an_edit_moved_is_pruned_again() -> None:
+    deep = f"{DEEP['a sum that just parses']}\n"
+    good = parsed(f"a = 1\n{deep}")
+    assert len(good.problems) == 1
+    broken = parse(Document("a.py", f"a = (\n\n{deep}"), good)
+    assert_sound(broken)
+    assert [problem.range.start.line for problem in broken.problems] == [1, 3]
+
+
 def test_a_pruned_expression_keeps_what_is_not_too_deep() -> None:
     found = parsed("total = " + " + ".join(f"part{number}" for number in range(700)))
     names = [node.id for node in ast.walk(found.tree) if isinstance(node, ast.Name)]
@@ -230,5 +242,6 @@ def test_parsing_needs_no_parser_library() -> None:
         "parse(Document('a.py', 'def f(:\\n  pass\\n'))\n"
         "print(sorted({'parso', 'jedi', 'tokenize', 'torch'} & set(sys.modules) - {'tokenize'}))\n"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PYTHONPATH": str(Path(gradpath.__file__).parents[1])}
+    result = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

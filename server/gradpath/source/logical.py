@@ -192,6 +192,8 @@ class _Reader:
                     pass
                 case "long" | "string" | "continued":
                     known = self.known_start(begin, position)
+                    if known is not None and kind == "continued":
+                        return self.line(begin, "".join(reversed(stack)), True), known
                     if known is not None:
                         return torn_before(self.lines, self.line(begin, "", True), known), known
                     if kind == "continued" and (line := text[line_start:begin].rstrip()):

@@ -76,10 +76,13 @@ def _recover(
         problems += _kept_problems(base, same.first, same.last, same.moved)
         if after and same.moved:
             try:
-                after = parse_text("\n" * same.last + lines.between(same.last + 1, lines.count)).body
+                below = parse_text("\n" * same.last + lines.between(same.last + 1, lines.count))
             except Unparsable:
                 before, after, found = (), (), None
                 problems = []
+            else:
+                after = below.body
+                problems += prune(below, document)
     if found is None:
         found = end_swallowing_strings(lines, logical_lines(lines))
     recovery = Recovery(document, lines, found)

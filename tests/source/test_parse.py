@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
+import random
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import warnings
@@ -19,6 +21,7 @@ from gradpath.diagnostic import Position, Range
 from gradpath.source.depth import DEEPEST
 from gradpath.source.document import Document
 from gradpath.source.parse import UNPARSED, Parsed, parse
+from tests.source.edits import KINDS, edited
 
 AROUND = "def first():\n    return 1\n", "def last():\n    return 2\n"
 
@@ -214,6 +217,22 @@ def test_large_texts_take_bounded_time(text: str) -> None:
     found = parsed(text)
     assert time.process_time() - begun < 10
     assert found.tree.body
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+def test_any_damage_leaves_a_sound_tree() -> None:
+    at = random.Random(23)
+    source = Path(textwrap.__file__).read_text(encoding="utf-8")
+    odd = ["\0", "\ud800", "\f", "\u2028", "\r", "\ufeff", "\x0b", "é", "𝔘", "\t", "\\", "    ", "\x1a"]
+    kinds = [KINDS["insert"], KINDS["delete"], KINDS["half-typed statement"], KINDS["cut line"]]
+    for _ in range(25):
+        document = Document("a.py", source)
+        last = parse(document)
+        for _ in range(at.choice([1, 3, 10, 25])):
+            start, end, new = at.choice(kinds)(document.text, at)
+            document = edited(document, start, end, new + at.choice(odd) * (at.random() < 0.3))
+            last = parse(document, last if at.random() < 0.6 else None)
+            assert_sound(last)
 
 
 def test_a_deep_stack_of_the_caller_does_not_break_the_promise() -> None:

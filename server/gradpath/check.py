@@ -36,7 +36,7 @@ STEPS = 20_000
 PATHS = 24
 """Paths of one entry point."""
 
-EFFORT = 30_000
+EFFORT = 6_000
 """Statements that the paths of one entry point may execute together before no other is begun."""
 
 RELEVANT = re.compile(r"torch|lightning|accelerate|\.backward\(")
@@ -67,7 +67,7 @@ class Analysis:
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
-    check may not see.
+    check may not see. `traces` are the likeliest path of each entry point, for those who tell what a value went through.
     """
 
     document: Document
@@ -77,6 +77,7 @@ class Analysis:
     stories: tuple[Story, ...] = ()
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
+    traces: tuple[Trace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +126,29 @@ def check(
     files = Files(parsed, project, config.python)
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
+    traces: list[Trace] = []
     try:
         for diagnostics, trace in _entries(files, cancelled):
             found.extend(diagnostics)
+            traces.append(trace)
             unknowns.update(trace.unknowns)
     except Cancelled:
         pass
     kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
-    own = apply_suppressions(document, parsed, [each for each in kept if each.path == document.path])
+    known = {*RULES, *(rule.family for rule in RULES.values())}
+    active = {rule.id for rule in RULES.values() if _is_active(rule, config, document.path)}
+    mine = [each for each in kept if each.path == document.path]
+    own = apply_suppressions(document, parsed, mine, known=known, active=active)
     elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
     dependencies = frozenset(files.read)
-    return Analysis(document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=dependencies, used=used)
+    return Analysis(
+        document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=dependencies, used=used, traces=tuple(traces)
+    )
+
+
+def _is_active(rule: Rule, config: Config, path: str) -> bool:
+    return is_selected(config, rule.id, rule.family, path) and level_of(config, rule.id, rule.level) is not None
 
 
 def _elsewhere(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Position, Range
+from gradpath.features.life import story_at
 
 _CODE_OR_MARKUP = re.compile(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
 
@@ -34,7 +35,9 @@ def hover_at(analysis: Analysis, position: Position) -> Hover | None:
     Of the stories that cover the position the one with the shortest range is told.
     """
     diagnostics = [diagnostic for diagnostic in analysis.diagnostics if _holds(diagnostic.range, position)]
-    stories = sorted((story for story in analysis.stories if _holds(story.range, position)), key=_story_extent)
+    told = [story for story in analysis.stories if _holds(story.range, position)]
+    life = story_at(analysis, position)
+    stories = sorted([*told, life] if life is not None else told, key=_story_extent)
     sections = [*map(_of_diagnostic, diagnostics), *map(_of_story, stories[:1])]
     if not sections:
         return None

@@ -1,9 +1,9 @@
 """Modules of the program in other files: what they define is worked out when it is first used.
 
-Importing a module runs nothing yet. The first time that a name is asked of it, its top level is run; classes and
-functions are passed over then and defined in their turn when somebody asks for them. So a check costs what it uses, not
-what it could reach. Loops at the top level are left out, a statement that raises is skipped (it is that file's own
-fault), and undecided branches go the likelier way.
+Importing a module runs nothing yet. The first time that a name is asked of it, its top level is run; but a statement
+that only defines a name (a class, a function, an import, a variable) waits until somebody asks for that name. So a
+check costs what it uses, not what it could reach. Loops at the top level are left out, a statement that raises is
+skipped (it is that file's own fault), and undecided branches go the likelier way.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
@@ -28,9 +27,7 @@ STEPS = 10_000
 """Statements that all imports of one path may execute together."""
 
 _REGISTERS = re.compile("regist", re.IGNORECASE)
-"""Decorators that leave a trace where they are applied, so that what they decorate is defined in its place."""
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+"""What leaves a trace where it is called, so that a definition with it is run in its place."""
 
 
 @dataclass(slots=True)
@@ -47,7 +44,7 @@ class Module(Object):
     `read` gives its tree when it is needed; `member` the modules in a package, or `UNDEFINED`.
     """
 
-    __slots__ = ("_allowance", "_loaded", "_read", "member", "name", "path", "scope")
+    __slots__ = ("_allowance", "_late", "_loaded", "_read", "member", "name", "path", "scope")
 
     def __init__(
         self,
@@ -64,6 +61,7 @@ class Module(Object):
         self.scope = Scope() if scope is None else scope
         self._read = read
         self._allowance = allowance
+        self._late: dict[str, ast.stmt] = {}
         self._loaded = scope is not None
         """Whether the top level has been run, or is being run further up; a given scope is filled by somebody else."""
 
@@ -96,42 +94,45 @@ class Module(Object):
     def star(self, machine: Machine) -> dict[str, Value]:
         """What `from module import *` brings."""
         self.load(machine)
-        variables = self.scope.variables
         listed = self.scope.get("__all__")
         if isinstance(listed, (List, tuple)):
             names = [each for each in (listed if isinstance(listed, tuple) else listed.items) if isinstance(each, str)]
-            return {name: variables[name] if name in variables else self.late(machine, name) for name in names}
-        return {name: value for name, value in variables.items() if not name.startswith("_")}
+        else:
+            names = [each for each in {**self._late, **self.scope.variables} if not each.startswith("_")]
+        variables = self.scope.variables
+        return {name: variables[name] if name in variables else self.late(machine, name) for name in names}
 
     def load(self, machine: Machine) -> None:
-        """Run the top level, unless it has been run; where modules import each other, what is there by then counts."""
+        """Run what the top level does at once, unless that has been done or is under way further up."""
         if self._loaded:
             return
         self._loaded = True
-        variables = self.scope.variables
-        variables["__name__"] = self.name
-        variables["__file__"] = self.path
+        outline = outline_of(self._read())
+        self._late = dict(outline.late)
+        self.scope.variables.update({"__name__": self.name, "__file__": self.path})
+        self.scope.missing = lambda name: self._define(machine, name)
+        if not outline.now:
+            return
         with self._entered(machine):
-            for part in outline(self._read()):
-                if part.late and part.name not in variables:
-                    variables[part.name] = Deferred(partial(self._define, machine, part))
-                    continue
+            for statement in outline.now:
                 try:
-                    _drain(machine, part.statement)
+                    _drain(machine, statement)
                 except (Raised, AutogradError):
                     del machine.frame.loops[:]
                 except (Exhausted, RecursionError):
                     return
 
-    def _define(self, machine: Machine, part: Part) -> Value:
-        """Make a class or function whose turn has come."""
+    def _define(self, machine: Machine, name: str) -> Value:
+        """Run the statement that defines a name, whose turn has come."""
+        statement = self._late.pop(name, None)
+        if statement is None:
+            return UNDEFINED
         with self._entered(machine):
             try:
-                _drain(machine, part.statement)
+                _drain(machine, statement)
             except (Raised, AutogradError, Exhausted, RecursionError):
                 return UNDEFINED
-        made = self.scope.variables.get(part.name, UNDEFINED)
-        return UNDEFINED if isinstance(made, Deferred) else made
+        return self.scope.own(name)
 
     @contextmanager
     def _entered(self, machine: Machine) -> Iterator[None]:
@@ -161,55 +162,76 @@ def _drain(machine: Machine, statement: ast.stmt) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A statement of a module's top level. `late` says that it only defines `name` and can wait."""
+class Outline:
+    """What an import of a module runs at once, in order, and the statements that wait until their name is asked for."""
 
-    statement: ast.stmt
-    name: str = ""
-    late: bool = False
-
-
-_outlines: WeakKeyDictionary[ast.Module, tuple[Part, ...]] = WeakKeyDictionary()
+    now: tuple[ast.stmt, ...]
+    late: Mapping[str, ast.stmt]
 
 
-def outline(tree: ast.Module) -> tuple[Part, ...]:
-    """What an import of a module runs, in order; each tree is looked through once."""
+_outlines: WeakKeyDictionary[ast.Module, Outline] = WeakKeyDictionary()
+
+
+def outline_of(tree: ast.Module) -> Outline:
+    """The outline of a module; each tree is looked through once."""
     known = _outlines.get(tree)
     if known is None:
         statements = list(_statements(tree.body))
         bound = Counter(name for statement in statements for name in _bound_by(statement))
         rebound = frozenset(name for name, count in bound.items() if count > 1)
-        known = _outlines[tree] = tuple(_part(statement, rebound) for statement in statements)
+        now: list[ast.stmt] = []
+        late: dict[str, ast.stmt] = {}
+        for statement in statements:
+            name = _waits_for(statement, rebound)
+            if not name:
+                now.append(statement)
+            else:
+                late.setdefault(name, statement)
+        known = _outlines[tree] = Outline(tuple(now), late)
     return known
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a top level without loops; what stands there for type checkers only counts as well.
+    """The statements of a top level that an import runs, each import of a name by itself.
 
-    Packages that load their modules late say there, and nowhere else, where their names come from.
+    Loops are left out. What stands there for type checkers only counts as well: packages that load their modules late
+    say there, and nowhere else, where their names come from.
     """
     for statement in body:
         match statement:
-            case ast.For() | ast.AsyncFor() | ast.While():
+            case ast.For() | ast.AsyncFor() | ast.While() | ast.Expr(value=ast.Constant()):
                 continue
-            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-                yield from (each for each in statement.body if isinstance(each, (ast.Import, ast.ImportFrom)))
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
                 yield from _statements(statement.orelse)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                imports = [each for each in statement.body if isinstance(each, (ast.Import, ast.ImportFrom))]
+                yield from _statements([*imports, *statement.orelse])
+            case ast.Import():
+                yield from (ast.copy_location(ast.Import([alias]), statement) for alias in statement.names)
+            case ast.ImportFrom():
+                for alias in statement.names:
+                    single = ast.ImportFrom(statement.module, [alias], statement.level)
+                    yield ast.copy_location(single, statement)
             case _:
                 yield statement
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of the top level binds, those inside of `if`, `try` and `with` included."""
+    """The names that a statement of the top level binds, those inside of `if`, `try` and `with` included.
+
+    `import a.b` only adds to what `import a` binds, and does not count.
+    """
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             yield statement.name
         case ast.Import() | ast.ImportFrom():
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
-        case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Delete():
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                    yield node.id
+            for alias in statement.names:
+                if alias.asname is not None or isinstance(statement, ast.ImportFrom) or "." not in alias.name:
+                    yield alias.asname or alias.name
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            yield from (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+        case ast.AugAssign(target=ast.Name(id=name)) | ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
         case ast.If() | ast.Try() | ast.With():
             for child in ast.iter_child_nodes(statement):
                 if isinstance(child, ast.stmt):
@@ -219,16 +241,30 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
                         yield from _bound_by(inner)
 
 
-def _part(statement: ast.stmt, rebound: frozenset[str]) -> Part:
-    if not isinstance(statement, Definition):
-        return Part(statement)
-    if statement.name in rebound or any(_REGISTERS.search(ast.dump(each)) for each in statement.decorator_list):
-        return Part(statement, statement.name)
-    return Part(statement, statement.name, late=not rebound or rebound.isdisjoint(_read_at_once(statement)))
+def _waits_for(statement: ast.stmt, rebound: frozenset[str]) -> str:
+    """The name that a statement defines and can wait for; "" where it has to run in its place."""
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            name = statement.name
+            does: list[ast.expr] = statement.decorator_list
+        case ast.Import(names=[alias]):
+            return alias.asname or alias.name.partition(".")[0]
+        case ast.ImportFrom(names=[alias]):
+            name, does = "" if alias.name == "*" else alias.asname or alias.name, []
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            does = [value.func] if isinstance(value, ast.Call) else []
+        case _:
+            return ""
+    if name in rebound or any(_REGISTERS.search(ast.dump(each)) for each in does):
+        return ""
+    return name if not rebound or rebound.isdisjoint(_read_at_once(statement)) else ""
 
 
-def _read_at_once(statement: Definition) -> set[str]:
-    """The names that a definition reads when it is made, not when it is called."""
+def _read_at_once(statement: ast.stmt) -> set[str]:
+    """The names that a statement reads when it runs, those inside of functions that it makes left aside."""
     found: set[str] = set()
     todo: list[ast.AST] = [statement]
     while todo:

@@ -31,9 +31,12 @@ class Deferred:
 
 
 class Scope:
-    """The variables of a module, function, comprehension or class body, and the scope around it."""
+    """The variables of a module, function, comprehension or class body, and the scope around it.
 
-    __slots__ = ("outer", "redirected", "top", "transparent", "variables")
+    `missing`, of the scope of a module, is asked for a name that is not there yet.
+    """
+
+    __slots__ = ("missing", "outer", "redirected", "top", "transparent", "variables")
 
     def __init__(self, outer: Scope | None = None, *, transparent: bool = False) -> None:
         self.variables: dict[str, Value] = {}
@@ -41,18 +44,28 @@ class Scope:
         self.transparent = transparent
         self.top: Scope = self if outer is None else outer.top
         self.redirected: dict[str, Scope] | None = None
+        self.missing: Callable[[str], Value] | None = None
 
     def get(self, name: str) -> Value:
         """The value of `name` as code in this scope sees it, else `UNDEFINED`."""
         if self.redirected is not None and name in self.redirected:
-            return _worked_out(self.redirected[name].variables.get(name, UNDEFINED))
+            return self.redirected[name].own(name)
         value = self.variables.get(name, UNDEFINED)
         scope = self.outer
         while value is UNDEFINED and scope is not None:
             if not scope.transparent:
                 value = scope.variables.get(name, UNDEFINED)
             scope = scope.outer
-        return _worked_out(value)
+        if value is UNDEFINED and self.top.missing is not None:
+            return self.top.missing(name)
+        return value.value() if type(value) is Deferred else value
+
+    def own(self, name: str) -> Value:
+        """The value of `name` in this very scope, else `UNDEFINED`."""
+        value = self.variables.get(name, UNDEFINED)
+        if value is UNDEFINED and self.missing is not None:
+            return self.missing(name)
+        return value.value() if type(value) is Deferred else value
 
     def set(self, name: str, value: Value) -> None:
         """Assign `name`, where `global` and `nonlocal` say so in another scope."""
@@ -74,10 +87,6 @@ class Scope:
         if self.redirected is None:
             self.redirected = {}
         self.redirected[name] = scope
-
-
-def _worked_out(value: Value) -> Value:
-    return value.value() if type(value) is Deferred else value
 
 
 @dataclass(slots=True)

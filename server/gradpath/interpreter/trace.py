@@ -135,7 +135,9 @@ class _WithTensor:
 
     @property
     def tensor(self) -> Tensor | None:
-        """The tensor, also the one that a presumption has made of an unknown since."""
+        """The tensor, also one that a presumption has made of an unknown since; None for a number read out of one."""
+        if hasattr(self.value, "read"):
+            return None
         made = getattr(self.value, "tensor", None)
         made = made if isinstance(made, Tensor) else getattr(made, "tensor", None)
         return made if isinstance(made, Tensor) else None

@@ -39,15 +39,15 @@ class Cause:
     detail: str = ""
 
 
-def cause_of(trace: Trace, root: Tensor) -> Cause:
-    """The nearest cause behind `root`, which has no graph."""
+def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
+    """The nearest cause behind `root`, which has no graph; where it is `rewrapped`, it was made a leaf by force."""
     for tensor in (root, *root.ancestors()):
         cut = tensor.cut
         if cut is not None and isinstance(cut.site, Site):
             return _of_cut(tensor, cut)
         if tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
             return Cause("gradient", tensor.origin, tensor)
-        if tensor.flag and tensor.node is None:
+        if tensor.flag and tensor.node is None and not rewrapped:
             late = next(
                 (event for event in trace.events if isinstance(event, Flagged) and event.tensor is tensor), None
             )
@@ -58,6 +58,11 @@ def cause_of(trace: Trace, root: Tensor) -> Cause:
         if isinstance(event, Flagged) and not event.value and id(event.tensor) in frozen:
             return Cause("frozen", event.site, event.tensor)
     return Cause("plain", None, root)
+
+
+def cause_of_tensor(tensor: Tensor) -> Cause:
+    """The cause of a tensor that was itself cut off."""
+    return _of_cut(tensor, tensor.cut) if tensor.cut is not None else Cause("plain", None, tensor)
 
 
 def _of_cut(tensor: Tensor, cut: Cut) -> Cause:

@@ -71,6 +71,23 @@ def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt
     return None if gone is None or new is None else (gone, new)
 
 
+def ahead(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
+    """Move a statement before `first`, which comes before it in the same block, where names keep their meaning."""
+    block = block_of(trace, statement)
+    if block is None or not any(each is first for each in block) or len(block) < 2:
+        return None
+    start = next(index for index, each in enumerate(block) if each is first)
+    end = next(index for index, each in enumerate(block) if each is statement)
+    if end <= start or statement.end_lineno != statement.lineno:
+        return None
+    between = block[start:end]
+    if any(names_in(statement) & stored_names(each) or stored_names(statement) & names_in(each) for each in between):
+        return None
+    gone = edits.delete_statement(document, statement)
+    new = edits.insert_before(document, first, document.slice(document.range_of(statement)))
+    return None if gone is None or new is None else (gone, new)
+
+
 def removed(trace: Trace, document: Document, statement: ast.stmt) -> Edit | None:
     """Delete a statement that is not the only one of its block."""
     block = block_of(trace, statement)

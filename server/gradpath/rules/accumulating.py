@@ -1,0 +1,165 @@
+"""Totals and lists that grow from iteration to iteration, and what they keep alive."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Stored, Trace, iterations_between
+from gradpath.rules.graphs import reach
+from gradpath.rules.syntax import statement_of
+
+_SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
+_SCALINGS = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A place that puts a live tensor to those of earlier iterations: `site` adds `tensor` to what is kept."""
+
+    site: Site
+    tensor: Tensor
+
+
+def growing(trace: Trace) -> Iterator[Growing]:
+    """The places that keep the graphs of several iterations, none of which is back-propagated from there."""
+    executed = {node for event in trace.events if isinstance(event, BackwardRan) for node in event.executed}
+    sums = list(_sums(trace, executed))
+    yield from sums
+    places = {each.site.node for each in sums}
+    for each in _lists(trace, executed):
+        below = reach([each.tensor.node]) if each.tensor.node is not None else {}
+        if not any(isinstance(node.site, Site) and node.site.node in places for node in below):
+            yield each
+
+
+def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
+    """`total += loss`, `total = total + loss`: additions that hang on the same addition of an earlier iteration."""
+    sums: dict[ast.AST, list[Built]] = {}
+    for event in trace.events:
+        if isinstance(event, Built) and event.node.name in _SUMS and _is_addition(trace, event.site.node):
+            sums.setdefault(event.site.node, []).append(event)
+    for events in sums.values():
+        if any(event.node in executed for event in events):
+            continue
+        for event in events:
+            added = _added(event)
+            if added is not None and event.node.certain and _is_loss(trace, added, executed):
+                yield Growing(event.site, added)
+                break
+
+
+def _is_addition(trace: Trace, node: ast.AST) -> bool:
+    """Whether a node adds to a variable what it holds: `total += x`, `total = total + x`."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, ast.Add)
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+        return False
+    statement = statement_of(trace, node)
+    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
+        return False
+    target = _spelled(statement.targets[0])
+    return any(_spelled(each) == target for each in ast.walk(node))
+
+
+def _spelled(node: ast.AST) -> str:
+    return ast.dump(node).replace("Store()", "Load()")
+
+
+def _added(event: Built) -> Tensor | None:
+    """What an addition adds to the total of an earlier iteration; None where it has no such total."""
+    before = [edge for edge in event.node.edges if _leads_back(edge, event.site, 3)]
+    rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
+    if not before or not rest:
+        return None
+    inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
+    return next((tensor for tensor in inputs if tensor.node in rest), None)
+
+
+def _leads_back(node: Node, site: Site, depth: int) -> bool:
+    """Whether a node is the same addition in an earlier iteration, or a multiple of it."""
+    if isinstance(node.site, Site) and node.site.node is site.node:
+        return iterations_between(node.site.loops, site.loops) is not None
+    if depth == 0 or node.name not in _SCALINGS:
+        return False
+    return any(_leads_back(edge, site, depth - 1) for edge in node.edges)
+
+
+def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
+    """Whether a tensor surely holds a graph that nobody will go back through.
+
+    Either a backward has been through it already, or the program has ended and none did.
+    """
+    if tensor.node is None or not tensor.certain:
+        return False
+    below = reach([tensor.node])
+    if any(node in executed for node in below):
+        return True
+    return isinstance(trace.entry, ast.Module) and is_number(trace, tensor) and any(node.holds for node in below)
+
+
+def is_number(trace: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor has one element for sure: by its shape, or because its like was back-propagated."""
+    if tensor.one_element is not None:
+        return tensor.one_element
+    place = tensor.node.site.node if tensor.node is not None and isinstance(tensor.node.site, Site) else None
+    roots = (root for event in trace.events if isinstance(event, BackwardRan) for root in event.call.roots)
+    return any(
+        root is tensor or (root.node is not None and isinstance(root.node.site, Site) and root.node.site.node is place)
+        for root in roots
+    )
+
+
+def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
+    """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
+    stored: dict[ast.AST, list[Stored]] = {}
+    for event in trace.events:
+        if isinstance(event, Stored):
+            stored.setdefault(event.site.node, []).append(event)
+    for events in stored.values():
+        kept = [event for event in events if _is_kept(event)]
+        if len(kept) < 2 or not _grows(kept):
+            continue
+        first = kept[0].tensor
+        if first is None or not is_number(trace, first):
+            continue
+        if _is_loss(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
+            yield Growing(kept[0].site, first)
+
+
+def _is_kept(event: Stored) -> bool:
+    """Whether the container still holds the tensor when the path ends."""
+    tensor = event.tensor
+    parts = getattr(event.container, "parts", None)
+    if tensor is None or tensor.node is None or parts is None:
+        return False
+    return any(part is event.value for part in parts())
+
+
+def _grows(events: list[Stored]) -> bool:
+    """Whether a later iteration adds to what an earlier one has put into the same container."""
+    first = events[0]
+    for later in events[1:]:
+        if later.container is not first.container:
+            continue
+        if iterations_between(first.site.loops, later.site.loops) is None:
+            continue
+        if first.key is None or (isinstance(first.key, (int, str)) and first.key != later.key):
+            return True
+    return False
+
+
+def _takes(event: Built, tensor: Tensor | None) -> bool:
+    return any(each is tensor for tensors in event.inputs.values() for each in tensors)
+
+
+def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
+    """Whether something is computed from the tensor after it was stored, and back-propagated."""
+    inside = False
+    for event in trace.events:
+        if inside and isinstance(event, Built) and event.node in executed and _takes(event, stored.tensor):
+            return True
+        inside = inside or event is stored
+    return False

@@ -1,0 +1,125 @@
+"""Gradients that are clipped before they are there, or when they have been used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, Trace
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.moving import ahead, behind
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import same_activation
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Clips of which each one has no effect on any step."""
+    if not is_whole(trace):
+        return
+    clips = [event for event in trace.events if isinstance(event, Clipped)]
+    flow = _flow_with_clips(trace) if clips else []
+    for node in dict.fromkeys(clip.site.node for clip in clips):
+        same = [clip for clip in clips if clip.site.node is node]
+        found = [_useless(trace, flow, clip) for clip in same]
+        if found[0] is not None and all(each is not None for each in found):
+            yield _report(trace, source, same[0], early=found[0])
+
+
+def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:
+    entries: dict[int, list[Entry]] = {}
+    for entry in flow_of(trace):
+        entries.setdefault(id(entry.event), []).append(entry)
+    return [
+        each
+        for event in trace.events
+        for each in ((event,) if isinstance(event, Clipped) else entries.get(id(event), ()))
+    ]
+
+
+def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bool | None:
+    """True where the gradients are not there yet, False where they are used already; None where the clip matters."""
+    optimizers = {id(event.optimizer) for event in trace.events if isinstance(event, Stepped)}
+    if not clip.known and len(optimizers) != 1:
+        return None
+    index = next(index for index, each in enumerate(flow) if each is clip)
+    early, used = True, False
+    for what in _effects(reversed(flow[:index]), clip):
+        if what is Effect.UNKNOWN:
+            return None
+        used = used or what is Effect.USED
+        early = what is not Effect.ARRIVES
+        if what in (Effect.ARRIVES, Effect.CLEARED):
+            break
+    behind_it = list(_effects(flow[index + 1 :], clip))
+    if early:
+        return True if Effect.USED in behind_it else None
+    if not used:
+        return None
+    return False if not behind_it or behind_it[0] is Effect.CLEARED else None
+
+
+def _effects(flow: Iterable[Entry | Clipped], clip: Clipped) -> Iterator[Effect]:
+    """What happens to the clipped gradients; where not all of them are seen, whatever happens to any."""
+    for entry in flow:
+        if isinstance(entry, Clipped):
+            continue
+        if not clip.known:
+            opaque = isinstance(entry.event, (BackwardRan, Cleared))
+            if opaque and entry.effect is Effect.UNKNOWN:
+                yield Effect.ARRIVES if isinstance(entry.event, BackwardRan) else Effect.CLEARED
+            else:
+                yield entry.effect
+        elif any(entry.concerns(tensor) for tensor in clip.tensors):
+            yield entry.effect
+
+
+def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Report:
+    text = source.short(clip.site, limit=40)
+    near = [event for event in trace.events if isinstance(event, (BackwardRan, Stepped))]
+    backward = next((event for event in near if isinstance(event, BackwardRan)), None)
+    step = next((event for event in near if isinstance(event, Stepped)), None)
+    steps: list[Step] = []
+    if early:
+        headline = f"`{text}` clips nothing: the gradients come after it"
+        steps.append(Step(clip.site, "no gradient is there yet"))
+        steps += [Step(backward.site, "brings the gradients")] if backward is not None else []
+        steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
+    else:
+        headline = f"`{text}` comes too late: the step has used the gradients unclipped"
+        steps += [Step(backward.site, "brings the gradients")] if backward is not None else []
+        steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
+        steps.append(Step(clip.site, "clips what is cleared next"))
+    return Report(
+        RULE.id,
+        clip.site,
+        headline,
+        tuple(steps),
+        help="clip between `backward()` and `step()`, and behind `scaler.unscale_(optimizer)` where there is a scaler",
+        fixes=tuple(_fixes(trace, source, clip, backward if early else step, early)),
+    )
+
+
+def _fixes(
+    trace: Trace, source: Source, clip: Clipped, anchor: BackwardRan | Stepped | None, early: bool
+) -> Iterator[Fix]:
+    if anchor is None or not same_activation(clip.site, anchor.site):
+        return
+    statement, other = statement_of(trace, clip.site.node), statement_of(trace, anchor.site.node)
+    if statement is None or other is None:
+        return
+    document = source.document(clip.site)
+    moved = behind(trace, document, statement, other) if early else ahead(trace, document, statement, other)
+    if moved is not None:
+        where = "behind the backward" if early else "before the step"
+        yield Fix(f"Move line {statement.lineno} {where}", Safety.UNSAFE, moved, rewrite=True)
+
+
+RULE = Rule(
+    "clip-without-gradient",
+    "loop",
+    Level.WARNING,
+    "gradients are clipped before `backward()` or after `step()`, where that does nothing",
+    None,
+    find,
+)

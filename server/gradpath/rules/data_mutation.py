@@ -1,0 +1,133 @@
+"""A saved value that is changed through `.data`, where no version counter sees it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gradpath.autograd.tensor import Node, Saved, Tensor
+from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
+from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.out_of_place import write_text
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import following, lifted, operation, with_time
+from gradpath.rules.syntax import is_alone, statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Changes through `.data` between the saving of a value and the backward that reads it."""
+    built: dict[int, int] = {}
+    seen: set[ast.AST] = set()
+    for index, event in enumerate(trace.events):
+        if isinstance(event, Built):
+            built.setdefault(id(event.node), index)
+        hidden = _hidden(event)
+        if hidden is None or not isinstance(event, (Mutated, Replaced)) or event.site.node in seen:
+            continue
+        found = _read_later(trace, index, event, hidden, built)
+        if found is not None:
+            seen.add(event.site.node)
+            yield _report(trace, source, event, hidden, *found)
+
+
+def _hidden(event: object) -> Tensor | None:
+    """The tensor whose memory an event changes behind the back of its version counter."""
+    if isinstance(event, Replaced):
+        return event.tensor
+    if not isinstance(event, Mutated):
+        return None
+    tensor = event.write.owner if event.write.owner is not None else event.tensor
+    for _ in range(8):
+        if tensor.operation.rpartition(".")[2] == "data":
+            return tensor.maker[0] if tensor.maker else None
+        if tensor.base is None and len(tensor.maker) != 1:
+            return None
+        tensor = tensor.base if tensor.base is not None else tensor.maker[0]
+    return None
+
+
+def _read_later(
+    trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor, built: Mapping[int, int]
+) -> tuple[Node, Saved, BackwardRan] | None:
+    """A node that saved the memory before the change, and the backward that reads it afterwards."""
+    for event in trace.events[index + 1 :]:
+        if not isinstance(event, BackwardRan):
+            continue
+        for node in event.executed:
+            if not node.certain or built.get(id(node), index) >= index:
+                continue
+            for saved in node.saved:
+                if _is_hit(change, hidden, saved):
+                    return node, saved, event
+    return None
+
+
+def _is_hit(change: Mutated | Replaced, hidden: Tensor, saved: Saved) -> bool:
+    """Whether the change reaches what was saved; an exchange does not reach results, which are saved as copies."""
+    if isinstance(change, Replaced):
+        return saved.tensor is hidden and not saved.role.startswith("out")
+    return saved.storage is hidden.storage
+
+
+def _report(
+    trace: Trace, source: Source, event: Mutated | Replaced, hidden: Tensor, node: Node, saved: Saved, ran: BackwardRan
+) -> Report:
+    at = event.site
+    if isinstance(event, Replaced):
+        whole = statement_of(trace, event.site.node)
+        at = event.site if whole is None else replace(event.site, node=whole)
+    kept = "its result" if saved.role.startswith("out") else "this value"
+    write = source.short(at, limit=34) if at is not event.site else write_text(trace, source, at, 34)
+    steps: list[Step] = []
+    if isinstance(node.site, Site):
+        steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
+    steps.append(Step(at, "changes it unseen"))
+    steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
+    return Report(
+        RULE.id,
+        at,
+        f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
+        tuple(steps),
+        help="update parameters behind the backward that still needs them"
+        if hidden.is_parameter
+        else "make a new tensor instead of writing into the saved one",
+        alternatives=("write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly",),
+        fixes=() if hidden.is_parameter else tuple(_fixes(trace, source, event)),
+    )
+
+
+def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:
+    """`h.data.mul_(s)` becomes `h = h.mul(s)`."""
+    call = event.site.node
+    statement = statement_of(trace, call)
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or statement is None:
+        return
+    receiver, name = call.func.value, call.func.attr
+    if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not is_alone(statement, call):
+        return
+    if not name.endswith("_") or not isinstance(receiver.value, (ast.Name, ast.Attribute)):
+        return
+    document = source.document(event.site)
+    variable = edits.flat(document, receiver.value)
+    start, end = document.range_of(call).start, document.range_of(call.func).end
+    yield Fix(
+        f"Make a new tensor: `{variable} = {variable}.{name[:-1]}(…)`",
+        Safety.UNSAFE,
+        (
+            Edit(document.path, Range(start, start), f"{variable} = "),
+            edits.drop_attribute(document, receiver),
+            Edit(document.path, Range(Position(end.line, end.column - 1), end), ""),
+        ),
+    )
+
+
+RULE = Rule(
+    "data-mutation",
+    "in-place",
+    Level.WARNING,
+    "a value that a pending `backward()` has saved is changed through `.data`: the gradients are wrong",
+    None,
+    find,
+)

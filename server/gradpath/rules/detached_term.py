@@ -1,0 +1,145 @@
+"""A term of a loss that is cut off, so that what it came from learns nothing from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
+from gradpath.rules import cuts, edits
+from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.graphs import leaves, nodes_of, reach, reached_leaves
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import lifted, name_of
+
+_SUMS = frozenset(
+    {"torch.add", "torch.sub", "torch.rsub", "torch.Tensor.add_", "torch.Tensor.sub_", "torch.stack", "torch.cat"}
+)
+_SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
+_COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term without a graph: where it was cut, from which tensor, where it is added, and the backward."""
+
+    cause: cuts.Cause
+    source: Tensor
+    added: Site
+    ran: BackwardRan
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Terms that are plain copies, or whose parameters learn from nothing else."""
+    if not is_whole(trace):
+        return
+    built = {id(event.node): event for event in trace.events if isinstance(event, Built)}
+    mixed = [event for event in trace.events if isinstance(event, Mixed) and event.operator in ("add", "sub")]
+    seen: set[ast.AST] = set()
+    for event in trace.events:
+        if not isinstance(event, BackwardRan) or not event.call.accumulates:
+            continue
+        for term in _terms(event, built, mixed):
+            site = term.cause.site
+            if site is not None and site.node not in seen and _is_lost(trace, term):
+                seen.add(site.node)
+                yield _report(trace, source, term)
+
+
+def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Iterator[Term]:
+    zone = _zone(nodes_of(ran.call.roots))
+    graph = reach(nodes_of(ran.call.roots))
+    for node in zone:
+        event = built.get(id(node))
+        if event is None or node.name not in _SUMS:
+            continue
+        for tensor in (each for tensors in event.inputs.values() for each in tensors):
+            if tensor.requires_grad:
+                continue
+            for each in (tensor, *tensor.ancestors()):
+                cut = each.cut
+                if cut is not None and cut.source is not None and isinstance(cut.site, Site):
+                    if cut.source.node is not None and cut.source.node not in graph and cut.source.certain:
+                        yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
+                    break
+    for number in mixed:
+        result, read = number.tensor, number.read
+        if result is None or result.node not in zone or read.tensor.node is None or not read.tensor.certain:
+            continue
+        if read.tensor.node not in graph:
+            yield Term(cuts.Cause(read.how, read.site, read.tensor, read.how), read.tensor, number.site, ran)
+
+
+def _zone(starts: list[Node]) -> dict[Node, None]:
+    """The nodes that a loss is a sum or a multiple of."""
+    todo = list(starts)
+    zone: dict[Node, None] = {}
+    while todo:
+        node = todo.pop()
+        if node not in zone and node.name.replace("torch.Tensor.", "torch.") in _SUMS | _SCALINGS:
+            zone[node] = None
+            todo.extend(node.edges)
+    return zone
+
+
+def _is_lost(trace: Trace, term: Term) -> bool:
+    """Whether the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
+    if term.cause.how in _COPIES:
+        return True
+    if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
+        return False
+    node = term.source.node
+    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
+    trained = {id(tensor) for event in trace.events if isinstance(event, Stepped) for tensor in event.parameters}
+    behind = {id(leaf) for leaf in leaves([node])} if node is not None else set()
+    return bool((behind & trained) - reached)
+
+
+def _report(trace: Trace, source: Source, term: Term) -> Report:
+    site = term.cause.site
+    assert site is not None
+    cut = source.short(site, limit=40)
+    name = name_of(trace, source, term.source, site)
+    what = f"`{name}`" if name and len(name) <= 24 else "what it came from"
+    added = lifted(term.added, term.ran.site)
+    steps = [Step(site, "takes the value and leaves the graph")]
+    if term.added.node is not site.node:
+        steps.append(Step(added, "adds a constant to the loss"))
+    steps.append(Step(term.ran.site, f"gives {what} no gradient"))
+    return Report(
+        RULE.id,
+        site,
+        f"`{cut}` makes a constant of a term of the loss: {what} gets no gradient",
+        tuple(steps),
+        help="add the tensor itself, and take its value only for what is printed",
+        alternatives=("a term that shall not be trained is better left out of the loss",),
+        fixes=tuple(_fixes(trace, source, term)),
+    )
+
+
+def _fixes(trace: Trace, source: Source, term: Term) -> Iterator[Fix]:
+    site = term.cause.site
+    if site is None:
+        return
+    undone = list(cuts.undo(trace, source, term.cause, term.ran.site))
+    for fix in undone:
+        yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+    node = site.node
+    if not undone and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        edit = edits.drop_method(source.document(site), node)
+        if edit is not None:
+            yield Fix(f"Drop `.{node.func.attr}()` on line {site.line}", Safety.UNSAFE, (edit,))
+
+
+RULE = Rule(
+    "detached-term",
+    "detach",
+    Level.WARNING,
+    "a term of a loss is cut off: it counts in the loss, and nothing learns from it",
+    None,
+    find,
+)

@@ -1,0 +1,128 @@
+"""A call that gives a new tensor, written as if it changed the old one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.interpreter.trace import Discarded, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.syntax import ancestry, statement_of
+
+METHODS = frozenset(
+    {
+        "abs",
+        "add",
+        "clamp",
+        "clamp_max",
+        "clamp_min",
+        "clip",
+        "contiguous",
+        "cpu",
+        "cuda",
+        "detach",
+        "div",
+        "exp",
+        "fill",
+        "flatten",
+        "flip",
+        "float",
+        "half",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "long",
+        "masked_fill",
+        "masked_scatter",
+        "mul",
+        "neg",
+        "permute",
+        "relu",
+        "reshape",
+        "round",
+        "scatter",
+        "scatter_add",
+        "sigmoid",
+        "squeeze",
+        "sub",
+        "swapaxes",
+        "t",
+        "tanh",
+        "to",
+        "transpose",
+        "tril",
+        "triu",
+        "unsqueeze",
+        "view",
+    }
+)
+"""Methods whose names read as if they changed their tensor, and which leave it as it is."""
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Statements that are nothing but such a call."""
+    seen: set[ast.AST] = set()
+    for event in trace.events:
+        if not isinstance(event, Discarded) or event.site.node in seen:
+            continue
+        call = event.site.node
+        if _is_slip(trace, event, call) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            seen.add(call)
+            yield _report(trace, source, event, call, call.func)
+
+
+def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in METHODS:
+        return False
+    result = event.tensor
+    if result is None or not isinstance(call.func.value, (ast.Name, ast.Attribute)):
+        return False
+    if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:
+        return False
+    around = ancestry(trace, call)
+    if any(isinstance(each, (ast.Try, ast.With, ast.AsyncWith)) and _expects(each) for each in around):
+        return False
+    return any(isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)) for each in around)
+
+
+def _expects(block: ast.AST) -> bool:
+    """Whether the call may be there to see it fail: in a `try`, or under `pytest.raises`."""
+    if isinstance(block, (ast.With, ast.AsyncWith)):
+        return any("raises" in ast.dump(item.context_expr) for item in block.items)
+    return isinstance(block, ast.Try)
+
+
+def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Report:
+    name = source.short(event.site, method.value, 30)
+    text = source.short(event.site, limit=40)
+    return Report(
+        RULE.id,
+        event.site,
+        f"`{text}` gives a new tensor, which is thrown away: `{name}` stays as it was",
+        (Step(event.site, "its result is thrown away"),),
+        help=f"assign it: `{name} = {name}.{method.attr}(…)`" if call.args else f"assign it: `{name} = {text}`",
+        fixes=tuple(_fixes(trace, source, event, call, method)),
+    )
+
+
+def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Iterator[Fix]:
+    statement = statement_of(trace, call)
+    if statement is None:
+        return
+    document = source.document(event.site)
+    variable = edits.flat(document, method.value)
+    start = document.range_of(statement).start
+    edit = Edit(document.path, Range(start, start), f"{variable} = ")
+    yield Fix(f"Assign the result to `{variable}`", Safety.UNSAFE, (edit,))
+
+
+RULE = Rule(
+    "discarded-result",
+    "detach",
+    Level.WARNING,
+    "the result of `detach()`, `masked_fill()`, `clamp()` or the like is thrown away, as if they worked in place",
+    None,
+    find,
+)

@@ -1,0 +1,116 @@
+"""Where gradients arrive, are used and are cleared along a path: what the rules about training loops look at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    Event,
+    GradientSet,
+    Lent,
+    Mutated,
+    Site,
+    Stepped,
+    Trace,
+)
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.report import Source
+from gradpath.rules.stories import same_activation
+from gradpath.rules.syntax import call_of
+
+_HARMLESS = (
+    "torch.",
+    "print",
+    "tqdm",
+    "wandb.",
+    "len",
+    "logging.",
+    "logger.",
+    "os.",
+    "sys.",
+    "time.",
+    "json.",
+    "math.",
+)
+"""How unknown callees begin that surely leave gradients alone."""
+
+
+class Effect(Enum):
+    """What an event does to the gradient of a tensor."""
+
+    ARRIVES = "arrives"
+    USED = "used"
+    CLEARED = "cleared"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event that does something to gradients: to those of `tensors` (by identity), or of all where that is None."""
+
+    event: Event
+    effect: Effect
+    tensors: frozenset[int] | None
+
+    def concerns(self, tensor: Tensor) -> bool:
+        """Whether the gradient of `tensor` is among them."""
+        return self.tensors is None or id(tensor) in self.tensors
+
+
+def flow_of(trace: Trace) -> list[Entry]:
+    """All that happens to gradients on a path, in order."""
+    return [entry for event in trace.events for entry in _entries(event)]
+
+
+def _entries(event: Event) -> Iterator[Entry]:
+    match event:
+        case BackwardRan() if event.call.accumulates:
+            if all(root.certain for root in event.call.roots):
+                yield Entry(event, Effect.ARRIVES, frozenset(id(leaf) for leaf in reached_leaves(event)))
+            else:
+                yield Entry(event, Effect.UNKNOWN, None)
+        case Stepped():
+            yield Entry(event, Effect.USED, frozenset(id(tensor) for tensor in event.updated))
+        case Cleared():
+            yield Entry(event, Effect.CLEARED, frozenset(id(tensor) for tensor in event.tensors))
+            if not event.known:
+                yield Entry(event, Effect.UNKNOWN, None)
+        case GradientSet():
+            yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
+        case Mutated() if event.write.operation != "clip" and _is_gradient(event.tensor):
+            yield Entry(event, Effect.UNKNOWN, None)
+        case Lent() if not event.name.startswith(_HARMLESS):
+            yield Entry(event, Effect.UNKNOWN, None)
+        case _:
+            return
+
+
+def _is_gradient(tensor: Tensor) -> bool:
+    """Whether a tensor is a gradient, or `.data` or a view of one."""
+    seen = 0
+    while tensor.operation != "gradient" and len(tensor.maker) == 1 and seen < 4:
+        tensor, seen = tensor.maker[0], seen + 1
+    return tensor.operation == "gradient"
+
+
+def is_whole(trace: Trace) -> bool:
+    """Whether a path ran to its end, so that what it does not show does not happen on it."""
+    return not trace.truncated and not trace.failures()
+
+
+def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str | None:
+    """The optimizer of `optimizer.step()` or `scaler.step(optimizer)` as the function of `near` calls it."""
+    call = call_of(trace, step.node)
+    if call is None or not same_activation(step, near):
+        return None
+    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+        return source.text(step, call.args[0])
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Name, ast.Attribute)):
+        return source.text(step, call.func.value)
+    return None

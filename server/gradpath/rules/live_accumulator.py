@@ -1,0 +1,157 @@
+"""A total, list or dict that keeps the graphs of all iterations alive."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import Bound, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.accumulating import Growing, growing, is_number
+from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.graphs import reach
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import lifted
+from gradpath.rules.syntax import function_of, statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Places where a tensor with its graph joins those of earlier iterations."""
+    if is_whole(trace):
+        for found in growing(trace):
+            yield _report(trace, source, found)
+
+
+def _report(trace: Trace, source: Source, found: Growing) -> Report:
+    statement = statement_of(trace, found.site.node)
+    at = found.site
+    if isinstance(found.site.node, (ast.BinOp, ast.Subscript)) and isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        at = replace(found.site, node=statement)
+    text = source.short(at, limit=44)
+    steps: list[Step] = []
+    if found.tensor.node is not None and isinstance(found.tensor.node.site, Site):
+        made = lifted(found.tensor.node.site, found.site)
+        if made.node is not at.node and made not in found.site.frames():
+            steps.append(Step(made, "comes with a graph of its own"))
+    steps.append(Step(at, "keeps it, iteration after iteration"))
+    value = _value(trace, source, found)
+    fixes = tuple(_fixes(trace, source, found, value, statement))
+    number = is_number(trace, found.tensor)
+    way = ".item()" if number else ".detach()"
+    wanted = edits.followed(source.short(*value, limit=30), value[1], way) if value is not None else ""
+    return Report(
+        RULE.id,
+        at,
+        f"`{text}` keeps the graph of every iteration in memory",
+        tuple(steps),
+        help=f"keep the value alone: `{wanted}`" if value is not None else "keep the value alone, without its graph",
+        alternatives=("in an evaluation, compute under torch.no_grad()",) if not _is_trained(found) else (),
+        fixes=fixes,
+    )
+
+
+def _is_trained(found: Growing) -> bool:
+    node = found.tensor.node
+    return node is not None and any(each.freed_by is not None for each in reach([node]))
+
+
+def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
+    """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
+    own = _operand(found.site.node)
+    if own is not None and _is_made_here(trace, found, own):
+        return found.site, own
+    caller = found.site.caller
+    if caller is None or not isinstance(caller.node, ast.Call):
+        return None
+    arguments = [*caller.node.args, *(each.value for each in caller.node.keywords)]
+    passed = [each for each in arguments if isinstance(each, ast.Name) and _stands_for(trace, each.id, caller, found)]
+    return (caller, passed[0]) if len(passed) == 1 else None
+
+
+def _operand(node: ast.AST) -> ast.expr | None:
+    """What an accumulation adds: the right side of `+=`, the argument of `append`, the operand that is no total."""
+    match node:
+        case ast.AugAssign(value=value):
+            return value
+        case ast.BinOp(right=right):
+            return right
+        case ast.Call(args=[argument]):
+            return argument
+        case _:
+            return None
+
+
+def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
+    """Whether it is a tensor on every call: made or named in the function that accumulates it, not passed to it."""
+    if isinstance(own, ast.Name):
+        return _stands_for(trace, own.id, found.site, found)
+    function = function_of(trace, found.site.node)
+    spec = function.args if function is not None else None
+    passed = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)} if spec is not None else set()
+    site = found.tensor.node.site if found.tensor.node is not None else None
+    made = isinstance(site, Site) and lifted(site, found.site).node in list(ast.walk(own))
+    return made and not {each.id for each in _operands(own) if isinstance(each, ast.Name)} & passed
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    """The operands of arithmetic, what stands inside calls left aside."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return [*_operands(left), *_operands(right)]
+        case ast.UnaryOp(operand=operand):
+            return _operands(operand)
+        case _:
+            return [node]
+
+
+def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:
+    """Whether the function of `near` bound `name` to the tensor, or to one that it was computed from."""
+    behind = {id(found.tensor), *(id(each) for each in found.tensor.ancestors())}
+    return any(
+        isinstance(event, Bound)
+        and event.name == name
+        and event.site.caller is near.caller
+        and event.tensor is not None
+        and event.tensor.node is not None
+        and id(event.tensor) in behind
+        for event in trace.events
+    )
+
+
+def _fixes(
+    trace: Trace, source: Source, found: Growing, value: tuple[Site, ast.expr] | None, statement: ast.stmt | None
+) -> Iterator[Fix]:
+    if value is None:
+        return
+    site, node = value
+    document = source.document(site)
+    ways = (".item()", ".detach()") if is_number(trace, found.tensor) else (".detach()",)
+    for way in ways:
+        number = way == ".item()"
+        safety = Safety.SAFE if not number or _is_only_a_number(trace, source, found, statement) else Safety.UNSAFE
+        title = "Keep the number with `.item()`" if number else "Keep the value with `.detach()`"
+        yield Fix(title, safety, edits.append(document, node, way), preferred=True)
+
+
+def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: ast.stmt | None) -> bool:
+    """Whether the total is never used as a tensor: no attribute of it is read."""
+    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+        return False
+    name = statement.target.id
+    for each in trace.visits:
+        for node in ast.walk(each):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
+                return False
+    return True
+
+
+RULE = Rule(
+    "live-accumulator",
+    "graph",
+    Level.WARNING,
+    "a total, list or dict that outlives the iteration keeps every iteration's graph alive",
+    None,
+    find,
+)

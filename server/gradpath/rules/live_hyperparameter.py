@@ -1,0 +1,76 @@
+"""An optimizer's option that is a tensor with a graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import OptionSet, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import lifted
+from gradpath.rules.syntax import call_of, statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Options that hang on a graph when they are set."""
+    seen: set[ast.AST] = set()
+    for event in trace.events:
+        if not isinstance(event, OptionSet) or event.site.node in seen:
+            continue
+        tensor = event.tensor
+        if tensor is not None and tensor.certain and tensor.node is not None and tensor.node.accumulates is None:
+            seen.add(event.site.node)
+            yield _report(trace, source, event)
+
+
+def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
+    statement = statement_of(trace, event.site.node)
+    value = _value(trace, event, statement)
+    at = event.site
+    if isinstance(statement, (ast.Assign, ast.AugAssign)) and not isinstance(event.site.node, ast.Call):
+        at = replace(event.site, node=statement)
+    tensor = event.tensor
+    steps: list[Step] = []
+    if tensor is not None and tensor.node is not None and isinstance(tensor.node.site, Site):
+        made = lifted(tensor.node.site, event.site)
+        if made.node is not at.node and made.node is not value:
+            steps.append(Step(made, "a tensor with its graph"))
+    steps.append(Step(at, f"the optimizer keeps it as its {event.name}"))
+    text = source.short(event.site, value, 30) if value is not None else event.name
+    return Report(
+        RULE.id,
+        at,
+        f"`{event.name}` becomes a tensor with a graph: the optimizer keeps what `{text}` came from",
+        tuple(steps),
+        help="an option is a number: take it out of the tensor with `.item()`",
+        fixes=tuple(_fixes(source, event, value)),
+    )
+
+
+def _value(trace: Trace, event: OptionSet, statement: ast.stmt | None) -> ast.expr | None:
+    """The expression that gives the option."""
+    if isinstance(statement, ast.Assign) and event.site.node in statement.targets:
+        return statement.value
+    call = call_of(trace, event.site.node)
+    if call is not None:
+        return next((each.value for each in call.keywords if each.arg == event.name), None)
+    return None
+
+
+def _fixes(source: Source, event: OptionSet, value: ast.expr | None) -> Iterator[Fix]:
+    if value is not None:
+        edit = edits.append(source.document(event.site), value, ".item()")
+        yield Fix("Take the number with `.item()`", Safety.SAFE, edit, preferred=True)
+
+
+RULE = Rule(
+    "live-hyperparameter",
+    "detach",
+    Level.WARNING,
+    "a learning rate or another option of an optimizer is set from a tensor that is still on the graph",
+    None,
+    find,
+)

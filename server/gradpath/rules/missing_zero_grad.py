@@ -1,0 +1,92 @@
+"""A training loop in which nothing clears the gradients between two steps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.rules import edits
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole, optimizer_name
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import following, with_time
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Gradients that a step has used and that the next step uses again, with more added."""
+    if not is_whole(trace):
+        return
+    reported: set[ast.AST] = set()
+    flow = flow_of(trace)
+    tensors = {id(tensor): tensor for event in trace.events if isinstance(event, Stepped) for tensor in event.updated}
+    for tensor in tensors.values():
+        for first, again, second in _added(flow, tensor):
+            if again.site.node not in reported:
+                reported.add(again.site.node)
+                yield _report(trace, source, first, again, second)
+
+
+def _added(flow: Sequence[Entry], tensor: Tensor) -> Iterator[tuple[Stepped, BackwardRan, Stepped]]:
+    """A step, a backward in a later iteration, and the same step again, with no clearing between the steps."""
+    used: Stepped | None = None
+    added: BackwardRan | None = None
+    for entry in flow:
+        if not entry.concerns(tensor):
+            continue
+        match entry.effect, entry.event:
+            case ((Effect.CLEARED | Effect.UNKNOWN), _):
+                used = added = None
+            case Effect.ARRIVES, BackwardRan() as event:
+                added = event if used is not None else None
+            case Effect.USED, Stepped() as step:
+                if used is not None and added is not None and _is_again(used, step):
+                    yield used, added, step
+                used, added = step, None
+            case _:
+                pass
+
+
+def _is_again(first: Stepped, second: Stepped) -> bool:
+    """Whether it is one step of the program, in two iterations of a loop."""
+    same = first.site.node is second.site.node
+    return same and iterations_between(first.site.loops, second.site.loops) is not None
+
+
+def _report(trace: Trace, source: Source, first: Stepped, again: BackwardRan, second: Stepped) -> Report:
+    backward, step = source.short(again.site, limit=32), source.short(first.site, limit=32)
+    return Report(
+        RULE.id,
+        again.site,
+        f"`{backward}` adds to gradients that `{step}` has used already: nothing clears them",
+        (
+            Step(first.site, "uses the gradients"),
+            Step(again.site, with_time(following(trace, again.site, first.site), "adds to the old ones")),
+            Step(second.site, "steps by the sum of all iterations"),
+        ),
+        help="clear the gradients once in each iteration, before the backward",
+        alternatives=("to accumulate on purpose, clear them behind each step",),
+        fixes=tuple(_fixes(trace, source, second, again)),
+    )
+
+
+def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> Iterator[Fix]:
+    name = optimizer_name(trace, source, step.site, again.site)
+    statement = statement_of(trace, again.site.node)
+    if name is None or statement is None:
+        return
+    edit = edits.insert_before(source.document(again.site), statement, f"{name}.zero_grad()")
+    if edit is not None:
+        yield Fix(f"Insert `{name}.zero_grad()` before the backward", Safety.UNSAFE, (edit,))
+
+
+RULE = Rule(
+    "missing-zero-grad",
+    "loop",
+    Level.WARNING,
+    "a loop steps again and again, and nothing clears the gradients in between",
+    None,
+    find,
+)

@@ -1,0 +1,120 @@
+"""A loss that is cut off and made to require a gradient by force: the backward runs, and nothing learns."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import Trace
+from gradpath.rules import cuts, edits
+from gradpath.rules.moving import removed
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.rewrapping import Rewrapping, rewrappings
+from gradpath.rules.stories import name_of
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """One report for each place that rewraps a loss."""
+    seen: set[ast.AST] = set()
+    for found in rewrappings(trace):
+        if found.site.node not in seen:
+            seen.add(found.site.node)
+            yield _report(trace, source, found)
+
+
+def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
+    cause = cuts.cause_of(trace, found.loss, rewrapped=True)
+    statement = statement_of(trace, found.site.node)
+    at = found.site
+    if isinstance(statement, ast.Assign) and isinstance(found.site.node, ast.Attribute):
+        at = replace(found.site, node=statement)
+    wrap = source.short(at, limit=40)
+    name = name_of(trace, source, found.loss, found.ran.site)
+    same = cause.site is None or any(each is cause.site.node for each in ast.walk(found.site.node))
+    steps = [] if same else list(cuts.steps(trace, source, cause))
+    return Report(
+        RULE.id,
+        at,
+        f"`{wrap}` makes a leaf of the loss: the backward runs, and no parameter gets a gradient",
+        (
+            *steps,
+            Step(at, f"makes {f'`{name}`' if name and len(name) < 20 else 'it'} a leaf of its own"),
+            Step(found.ran.site, "gives a gradient to the loss alone"),
+        ),
+        help=_help(source, cause, same, found),
+        fixes=tuple(_fixes(trace, source, found, cause, statement)),
+    )
+
+
+def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
+    if same:
+        return "back-propagate the loss itself, not a copy of its value"
+    return f"drop it, and mend the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
+
+
+def _fixes(
+    trace: Trace, source: Source, found: Rewrapping, cause: cuts.Cause, statement: ast.stmt | None
+) -> Iterator[Fix]:
+    drop = _without_wrap(trace, source, found, statement)
+    if cause.site is not None and any(each is cause.site.node for each in ast.walk(found.site.node)):
+        loss = _uncut(found.site.node, cause.site.node)
+        if loss is not None and isinstance(found.site.node, ast.Call):
+            document = source.document(found.site)
+            text = edits.flat(document, loss)
+            if isinstance(statement, ast.Assign) and [edits.flat(document, each) for each in statement.targets] == [
+                text
+            ]:
+                gone = removed(trace, document, statement)
+                if gone is not None:
+                    yield Fix("Delete the copy", Safety.UNSAFE, (gone,))
+                return
+            edit = edits.replace(document, found.site.node, document.slice(document.range_of(loss)))
+            yield Fix(f"Use `{source.short(found.site, loss, 30)}` itself", Safety.UNSAFE, (edit,))
+        return
+    for fix in cuts.undo(trace, source, cause, found.ran.site):
+        if drop is not None:
+            yield Fix(f"{fix.title}, and require no gradient by force", Safety.UNSAFE, (*fix.edits, drop))
+
+
+def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
+    """The loss before the copy: `loss` of `torch.tensor(loss.item(), ...)`, of `loss.detach()` or of `loss.data`."""
+    inner: ast.AST = cut
+    if cut is wrap and isinstance(wrap, ast.Call):
+        if not wrap.args:
+            return None
+        inner = wrap.args[0]
+    match inner:
+        case ast.Call(func=ast.Attribute(value=value, attr="item" | "detach" | "cpu" | "clone"), args=[]):
+            return value
+        case ast.Attribute(value=value, attr="data"):
+            return value
+        case ast.Name() | ast.Attribute():
+            return inner
+        case _:
+            return None
+
+
+def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: ast.stmt | None) -> Edit | None:
+    """The statement `loss.requires_grad_()` goes, or the call in an expression."""
+    document = source.document(found.site)
+    node = found.site.node
+    if isinstance(statement, ast.Assign) and node in statement.targets:
+        return removed(trace, document, statement)
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(statement, ast.Expr) and statement.value is node:
+        return removed(trace, document, statement)
+    return edits.drop_method(document, node)
+
+
+RULE = Rule(
+    "rewrapped-loss",
+    "detach",
+    Level.WARNING,
+    "a loss without a graph is made to require a gradient: `backward()` runs, and no parameter learns",
+    None,
+    find,
+)

@@ -1,0 +1,75 @@
+"""A step that never finds a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, GradientSet, Site, Stepped, Trace
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.moving import behind
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.rewrapping import rewrappings
+from gradpath.rules.stories import same_activation
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
+    if not is_whole(trace) or any(isinstance(event, GradientSet) for event in trace.events):
+        return
+    steps = [event for event in trace.events if isinstance(event, Stepped)]
+    flow = flow_of(trace)
+    for node in dict.fromkeys(step.site.node for step in steps):
+        same = [step for step in steps if step.site.node is node]
+        if all(_never(flow, step) for step in same) and not any(rewrappings(trace)):
+            yield _report(trace, source, same[-1])
+
+
+def _never(flow: Sequence[Entry], step: Stepped) -> bool:
+    if not step.site.loops or not step.known or not step.parameters or step.updated:
+        return False
+    concerning = [entry for entry in flow if any(entry.concerns(tensor) for tensor in step.parameters)]
+    return all(entry.effect is Effect.CLEARED for entry in concerning)
+
+
+def _report(trace: Trace, source: Source, step: Stepped) -> Report:
+    text = source.short(step.site, limit=40)
+    other = next((event for event in trace.events if isinstance(event, BackwardRan)), None)
+    steps: list[Step] = []
+    if other is not None:
+        steps.append(Step(other.site, "gives these parameters no gradient"))
+        headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
+    else:
+        headline = f"`{text}` changes nothing: there is no backward"
+    steps.append(Step(step.site, "finds no gradient"))
+    return Report(
+        RULE.id,
+        step.site,
+        headline,
+        tuple(steps),
+        help="let a loss that depends on these parameters take part in the backward"
+        if other is not None
+        else "call `backward()` on the loss before the step",
+        fixes=tuple(_fixes(trace, source, step, other.site if other is not None else None)),
+    )
+
+
+def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
+    if other is None or not same_activation(step.site, other):
+        return
+    statement, backward = statement_of(trace, step.site.node), statement_of(trace, other.node)
+    if statement is not None and backward is not None:
+        moved = behind(trace, source.document(step.site), statement, backward)
+        if moved is not None:
+            yield Fix(f"Move line {statement.lineno} behind the backward", Safety.UNSAFE, moved, rewrite=True)
+
+
+RULE = Rule(
+    "step-without-backward",
+    "loop",
+    Level.WARNING,
+    "`step()` runs where no gradient can have arrived: it changes nothing",
+    None,
+    find,
+)

@@ -78,7 +78,13 @@ class Dict(Container):
         self.entries.pop(identity(key), None)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return contains(machine, [key for key, _ in self.entries.values()], item, self.open)
+        mine = identity(item)
+        if mine in self.entries:
+            return True
+        keys = [key for key, _ in self.entries.values()]
+        if not self.open and isinstance(item, CONSTANTS) and all(isinstance(key, CONSTANTS) for key in keys):
+            return item in keys
+        return machine.unknown("membership", ("in", mine, id(self), len(keys)), (item,))
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if operator == "or" and isinstance(other, Dict):

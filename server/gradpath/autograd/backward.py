@@ -17,6 +17,15 @@ _LINEAR = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tenso
 """Operations that may hold a number only: their gradient does not depend on what was saved."""
 
 
+_CURVED = frozenset(
+    "pow pow_ square mul mul_ div div_ exp log sqrt sin cos tan tanh sigmoid softmax log_softmax matmul mm bmm mv dot "
+    "linear conv1d conv2d conv3d norm softplus gelu silu mse_loss cross_entropy binary_cross_entropy_with_logits "
+    "reciprocal rsqrt std var logsumexp Linear Conv1d Conv2d Conv3d Tanh Sigmoid Softplus GELU SiLU MSELoss "
+    "CrossEntropyLoss BCEWithLogitsLoss BatchNorm1d BatchNorm2d LayerNorm".split()
+)
+"""Operations whose gradient surely hangs on what they saved, so that its own graph holds something again."""
+
+
 def backward(
     autograd: Autograd,
     roots: Sequence[Tensor],
@@ -242,7 +251,7 @@ def _second_order(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) ->
         edges.extend(node.edges)
     if not edges:
         return ()
-    certain = not hidden and any(edge.certain for edge in edges)
+    certain = not hidden and node.name.rpartition(".")[2] in _CURVED and any(edge.certain for edge in edges)
     holds = node.holds and not hidden
     graph = Node(f"gradient of {node.name}", tuple(dict.fromkeys(edges)), autograd.recorder.site(), holds=holds)
     graph.certain = certain

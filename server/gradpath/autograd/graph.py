@@ -136,6 +136,8 @@ class Autograd:
         """
         site = self.recorder.site()
         everything = [tensor for tensors in inputs.values() for tensor in tensors]
+        if len(behaviour.outputs) == 1 and behaviour.outputs[0].alias[0].startswith("same:"):
+            return [self._output(name, behaviour.outputs[0], inputs, everything, None, site)]
         tracked = self.grad_enabled and not all(tensor.inference for tensor in everything)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._node(name, behaviour, inputs, edges, site)
@@ -171,7 +173,7 @@ class Autograd:
         if source is not None and kind in ("view", "multiview"):
             result = self.view(source, name, multiple=kind == "multiview")
             result.aliasing_unsure = result.aliasing_unsure or unsure
-        elif source is not None and kind in ("alias", "storage"):
+        elif source is not None and kind in ("alias", "storage") and not output.grad:
             result = self.alias(source, name, shares_version=kind == "alias")
         else:
             result = Tensor(inference=self.inference, origin=site)
@@ -290,7 +292,7 @@ class Autograd:
         result.origin = self.recorder.site()
         result.maker = (source,)
         result.operation = name
-        result.expanded = expanded or source.expanded
+        result.expanded = expanded or (source.expanded and not multiple)
         result.aliasing_unsure = source.aliasing_unsure
         result.device = source.device
         result.certain = source.certain

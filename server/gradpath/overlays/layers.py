@@ -68,7 +68,7 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
             module.attributes[name] = wrap(machine.autograd.tensor(dtype=None))
             module.buffers.add(name)
     for name, value in settings.items():
-        module.attributes.setdefault(name, value)
+        module.attributes.setdefault(name, None if name == "bias" else value)  # Without one, `bias` is None.
     return None
 
 

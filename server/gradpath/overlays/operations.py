@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, Op, Parameter
+from gradpath.autograd.shapes import matmul
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
@@ -25,6 +26,9 @@ def operation(op: Op, name: str) -> NativeFunction:
 def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
     """Run an operation with the arguments of a Python call."""
     bound = bind(op.parameters, arguments)
+    first = next(iter(op.parameters), None)
+    if first is not None and first.default is ops.REQUIRED and first.name not in bound and not arguments.open:
+        raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{first.name}'")
     return run_operation(machine, op.name, op, bound)
 
 
@@ -148,7 +152,10 @@ def note_facts(kinds: dict[str, object], parameter: str, value: Value) -> None:
     if isinstance(value, TensorValue):
         if value.tensor.shape is not None:
             kinds[f"{parameter}.ndim"] = len(value.tensor.shape)
-        if not value.tensor.contiguous:
+        shape = value.tensor.shape
+        if not value.tensor.contiguous and (
+            shape is None or len(shape) > 2
+        ):  # BLAS takes a transposed matrix as it is.
             kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if value.tensor.contiguous is None else False
     elif isinstance(value, tuple):
         kinds[f"{parameter}.len"] = len(value)
@@ -254,6 +261,13 @@ def _shape_results(
     if short == "linear" and source.shape and "weight" in inputs:
         width = inputs["weight"][0].shape
         results[0].shape = None if width is None else (*source.shape[:-1], *width[:-1])
+    if short in ("matmul", "mm", "mv", "bmm") and len(inputs) == 2:
+        left, right = (each[0].shape for each in inputs.values())
+        results[0].shape = matmul(left, right)
+    if short == "diag" and source.shape is not None and None not in source.shape:
+        results[0].shape = source.shape * 2 if len(source.shape) == 1 else (min(size or 0 for size in source.shape),)
+    if short == "einsum":
+        results[0].shape = _einsum_shape(bound.get("equation"), [each.shape for each in inputs.get("operands", ())])
     if short == "outer" and len(inputs) == 2:
         sizes = [tensors[0].shape for tensors in inputs.values()]
         results[0].shape = None if None in sizes else tuple(size for shape in sizes for size in shape or ())
@@ -261,7 +275,8 @@ def _shape_results(
     if rule is not None and len(results) == 1 and results[0] is not source:
         results[0].shape = rule(source.shape, bound)
     if short in ("expand", "expand_as", "broadcast_to") and results[0] is not source:
-        results[0].expanded = source.shape is not None and results[0].shape != source.shape
+        shapes = (source.shape, results[0].shape)
+        results[0].expanded = None not in shapes and shapes[0] != shapes[1]
     if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
         results[0].contiguous = _still_contiguous(source.shape)
     for parameter in ("dtype",):
@@ -279,6 +294,18 @@ def _loss_shape(source: Tensor, reduction: Value) -> Shape | None:
     if reduction != "none":
         return None
     return (MANY,) if source.shape is None or source.shape[:1] in ((None,), ()) else source.shape[:1]
+
+
+def _einsum_shape(equation: Value, shapes: list[Shape | None]) -> Shape | None:
+    """The shape of `einsum("ij,jk->ik", ...)`, where the equation is spelled out."""
+    if not isinstance(equation, str) or "->" not in equation or "." in equation:
+        return None
+    left, _, right = equation.replace(" ", "").partition("->")
+    sizes: dict[str, int | None] = {}
+    for letters, shape in zip(left.split(","), shapes, strict=False):
+        if shape is not None and len(shape) == len(letters):
+            sizes.update(zip(letters, shape, strict=True))
+    return tuple(sizes.get(letter) for letter in right)
 
 
 def _still_contiguous(shape: Shape | None) -> bool | None:

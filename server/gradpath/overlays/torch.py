@@ -273,6 +273,7 @@ def _variable(machine: Machine, arguments: Arguments) -> Value:
     if not isinstance(data, TensorValue):
         return machine.unknown("Variable of unknown", None, (data,))
     made = machine.autograd.alias(data.tensor, "Variable", shares_version=True)
+    made.inference = False
     made.flag = machine.decide(flag)
     return wrap(made)
 

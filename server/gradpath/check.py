@@ -25,7 +25,7 @@ from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
-from gradpath.source.suppress import apply_suppressions
+from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, judge
 
 log = logging.getLogger(__name__)
@@ -137,7 +137,8 @@ def check(
     kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
     known = {*RULES, *(rule.family for rule in RULES.values())}
-    active = {rule.id for rule in RULES.values() if _is_active(rule, config, document.path)}
+    families = {rule.id: (rule.family, rule.level) for rule in RULES.values()} | {UNUSED: (FAMILY, Level.HINT)}
+    active = {name for name, (family, level) in families.items() if _is_active(name, family, level, config, document)}
     mine = [each for each in kept if each.path == document.path]
     own = apply_suppressions(document, parsed, mine, known=known, active=active)
     elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
@@ -147,8 +148,8 @@ def check(
     )
 
 
-def _is_active(rule: Rule, config: Config, path: str) -> bool:
-    return is_selected(config, rule.id, rule.family, path) and level_of(config, rule.id, rule.level) is not None
+def _is_active(rule: str, family: str, level: Level, config: Config, document: Document) -> bool:
+    return is_selected(config, rule, family, document.path) and level_of(config, rule, level) is not None
 
 
 def _elsewhere(

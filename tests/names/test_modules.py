@@ -251,3 +251,40 @@ def test_a_file_is_parsed_again_only_when_it_has_changed(tmp_path: Path) -> None
     assert tree() is first
     (tmp_path / "net.py").write_text(NET + "\n")
     assert tree() is not first
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sys.path.append('../lib')",
+        "sys.path.insert(0, '../lib')",
+        "sys.path += ['../lib', '.']",
+        "sys.path = ['../lib'] + sys.path",
+        "sys.path.extend(['../lib'])",
+        "sys.path.append(os.path.join(os.path.dirname(__file__), '..', 'lib'))",
+        "sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'lib'))",
+        "sys.path.append(os.path.join(os.getcwd(), os.pardir, 'lib'))",
+        "sys.path.append(os.path.dirname(os.path.realpath(__file__)) + '/../lib')",
+        "sys.path.append(str(Path(__file__).resolve().parent.parent / 'lib'))",
+        "sys.path.append(str(Path(__file__).resolve().parents[1] / 'lib'))",
+        "sys.path.append(Path(__file__).parent.joinpath('..', 'lib').as_posix())",
+        "HERE = os.path.dirname(__file__)\nROOT = os.path.join(HERE, '..')\nsys.path.append(os.path.join(ROOT, 'lib'))",
+        "if True:\n    sys.path.append('../lib')",
+    ],
+)
+def test_folders_that_the_program_adds_to_its_search_path(tmp_path: Path, line: str) -> None:
+    imports = f"import os, sys\nfrom pathlib import Path\n{line}\nfrom net import Net"
+    write(tmp_path, {"lib/net.py": NET, "scripts/train.py": LOOP.format(imports=imports, net="Net")})
+    write(tmp_path, {"scripts/pyproject.toml": ""})
+    assert rules(tmp_path, "scripts/train.py") == ["carried-graph"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["sys.path.append(unknown())", "x = x\nsys.path.append(x)", "sys.path.append(*args)", "sys.path.append(1 + '')"],
+)
+def test_a_search_path_that_cannot_be_told_is_passed_over(tmp_path: Path, line: str) -> None:
+    imports = f"import sys\n{line}\nfrom net import Net"
+    write(tmp_path, {"lib/net.py": NET, "scripts/train.py": LOOP.format(imports=imports, net="Net")})
+    write(tmp_path, {"scripts/pyproject.toml": ""})
+    assert "carried-graph" not in rules(tmp_path, "scripts/train.py")

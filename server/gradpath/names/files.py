@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gradpath.names.layout import Layout
 from gradpath.names.project import Project, project_of
+from gradpath.names.search_path import added_folders
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
 
@@ -96,7 +97,7 @@ class Files:
         self._shown_absolute = os.path.isabs(shown)
         self._paths: dict[str, Path] = {}
         self._located: dict[tuple[str, str], Path | None] = {}
-        self._roots: dict[tuple[Path, bool], tuple[Layout, ...]] = {}
+        self._roots: dict[tuple[Path, bool, Path | None], tuple[Layout, ...]] = {}
         self._members: dict[tuple[Path, str], Path | None] = {}
         self._parsed: dict[Path, Parsed | None] = {}
         self.project = project
@@ -124,12 +125,21 @@ class Files:
 
     def _roots_of(self, importer: str, project: Project) -> tuple[Layout, ...]:
         document = self.documents.get(importer)
-        script = document is not None and "__main__" in document.text
+        text = "" if document is None else document.text
         path = self.path_of(importer)
-        key = path.parent, script
+        key = path.parent, "__main__" in text, path if "sys.path" in text else None
         if key not in self._roots:
-            self._roots[key] = project.roots(path, script=script)
+            added = dict.fromkeys((*self._added_by(path), *self._added_by(self.path_of(self.checked.document.path))))
+            configured = project.roots(path, script=key[1])
+            self._roots[key] = (Layout(tuple(added)), *configured) if added else configured
         return self._roots[key]
+
+    def _added_by(self, path: Path) -> tuple[Path, ...]:
+        """The folders that the code of a file, or of the checked one, which is the program, adds to `sys.path`."""
+        parsed = self._parsed.get(path)
+        if parsed is None or "sys.path" not in parsed.document.text:
+            return ()
+        return added_folders(parsed.tree, path)
 
     def member(self, package: Path, name: str) -> Path | None:
         """The file of a module in a package that `locate` gave."""

@@ -183,15 +183,18 @@ def _carried(
         for bound in reversed(bindings(trace, tensor))
         if _iteration(bound.site, number) <= last
     ]
+    found: dict[int, Carried] = {}
     for bound, tensor in candidates:
         name = target_of(source, bound)
         for use in site.frames():
-            if "." not in name and not same_activation(use, bound.site):
+            if id(tensor) in found or ("." not in name and not same_activation(use, bound.site)):
                 continue
             reads = tuple(_reads(source, use, name))
             if reads and not _is_old(trace, bound, tensor):
-                yield Carried(node, use, site, name, bound, reads, False, cached)
-                return
+                found[id(tensor)] = Carried(node, use, site, name, bound, reads, False, cached)
+    if found:
+        yield from found.values()
+        return
     use = lifted(site, later)
     if candidates:
         bound, tensor = candidates[0]

@@ -77,7 +77,9 @@ def _own_loss(case: Case) -> Iterator[Fix]:
         return
     text = edits.flat(_document(case), own)
     title = f"Back-propagate `{text}`, not the running total"
-    yield Fix(title, Safety.SAFE, (edits.replace(_document(case), call.func.value, text),), preferred=True)
+    change = edits.replace(_document(case), call.func.value, text)
+    value = edits.append(case.source.document(carried.use), own, ".detach()")
+    yield Fix(title, Safety.SAFE, (*value, change), preferred=True)
 
 
 def detaching_fixes(case: Case) -> Iterator[Fix]:

@@ -13,7 +13,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Held
-from gradpath.interpreter.values import Arguments, Function, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import Arguments, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import presumptions
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
@@ -139,6 +139,13 @@ class Overlays:
                 return value.read
             case _:
                 return None
+
+    def forget(self, machine: Machine, instance: Instance, name: str) -> None:
+        """Make an attribute unknown: nobody knows who has set it to what."""
+        made = machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+        if isinstance(made, Unknown):
+            made.name = name
+        instance.attributes[name] = made
 
     def native_exception(self, error: AutogradError) -> str:
         match error.kind:

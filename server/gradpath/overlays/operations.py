@@ -42,6 +42,8 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         tensors = tensors_in(machine, value, presume=parameter in tensor_parameters)
         if tensors:
             inputs[parameter] = tensors
+        elif parameter in tensor_parameters and isinstance(value, List) and not value.items:
+            return machine.unknown(f"{name} of a list that is filled elsewhere", None, (value,))
         elif value is None and parameter in _NEVER_NONE and parameter in tensor_parameters:
             raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not NoneType", None)
         note_facts(kinds, parameter, value)
@@ -74,6 +76,7 @@ def run_behaviour(
     _shape_results(name, behaviour, results, inputs, bound)
     values = [wrap(result) for result in results]
     if count is not None:
+        _shape_parts(name, results, inputs, bound)
         return tuple(values) if not count[1] else List(list(values), open=True)
     return _returned(machine, behaviour, behaviour.returns, values, top=True)
 
@@ -313,6 +316,29 @@ def _still_contiguous(shape: Shape | None) -> bool | None:
     if shape is None or None in shape:
         return None
     return sum(1 for size in shape if size != 1) < 2
+
+
+def _shape_parts(
+    name: str, results: Sequence[Tensor], inputs: Mapping[str, Sequence[Tensor]], bound: Mapping[str, Value]
+) -> None:
+    """The shapes of what `unbind`, `chunk` and `split` give."""
+    source = next((tensors[0] for tensors in inputs.values() if tensors), None)
+    dim = bound.get("dim", 0)
+    if (
+        source is None
+        or not source.shape
+        or not isinstance(dim, int)
+        or not -len(source.shape) <= dim < len(source.shape)
+    ):
+        return
+    position = dim % len(source.shape)
+    before, size, after = source.shape[:position], source.shape[position], source.shape[position + 1 :]
+    for result in results:
+        if name.endswith("unbind"):
+            result.shape = (*before, *after)
+        elif name.endswith(("chunk", "split")):
+            even = size is not None and size > 0 and size % len(results) == 0
+            result.shape = (*before, size // len(results) if even and size is not None else None, *after)
 
 
 _REDUCTIONS = frozenset(

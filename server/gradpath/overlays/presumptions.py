@@ -27,9 +27,13 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, Object, 
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 MODEL = re.compile(
-    r"^_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
+    r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze)_)"
+    r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
     r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
     r"|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"
+)
+ENGINE = re.compile(
+    r"^_?(.*_)?(accelerator|fabric|engine|scaler|optimi[sz]er|manager|strategy|trainer|amp|backend)s?\d?$", re.I
 )
 LOSS = re.compile(
     r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
@@ -141,7 +145,7 @@ def _inherited(unknown: Unknown) -> str:
 
 def role_of(value: Value) -> str:
     """What an unknown value or library object is presumed to be."""
-    return role_of_name(value.name) if isinstance(value, Unknown) and value.name else ""
+    return role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
 
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
@@ -191,18 +195,24 @@ Method = Callable[[Machine, Unknown, Arguments], Value]
 
 
 def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`loss.backward()`; with a loss as its argument it is an engine's: `accelerator.backward(loss)`."""
-    loss = arguments.get(0, "loss")
+    """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
+    loss = arguments.get(0, "loss") if ENGINE.match(receiver.name or receiver.label) else UNDEFINED
     if isinstance(loss, TensorValue):
         return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
     if isinstance(loss, Unknown):
         return _backward(machine, loss, Arguments([], _engine_keywords(arguments)))
-    if loss is not UNDEFINED and loss is not None:
+    if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
         return None
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and not tensor.node.certain:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
     return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _defines_backward(machine: Machine) -> bool:
+    """Whether the program has a class with a `backward` method of its own, so that an unknown may be one of its instances."""
+    classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
+    return any(isinstance(value.members.get("backward"), Function) for value in classes)
 
 
 def _engine_keywords(arguments: Arguments) -> dict[str, Value]:

@@ -21,6 +21,7 @@ from gradpath.interpreter.values import (
     Instance,
     NativeFunction,
     Object,
+    Unknown,
     Value,
     identity,
 )
@@ -372,6 +373,18 @@ class _Swallow(Context):
         return any(not isinstance(kind, Class) or cls.is_subclass(kind) for kind in self.kinds)
 
 
+class NumberClass(Class):
+    """The abstract classes of `numbers`: Python's numbers are their instances, tensors are not."""
+
+    __slots__ = ()
+
+    def holds(self, value: Value) -> bool | None:
+        """Whether `value` is an instance."""
+        if isinstance(value, (int, float, TensorNumber)):
+            return True
+        return None if isinstance(value, Unknown) else False
+
+
 class _Given(Context):
     """`contextlib.nullcontext(value)`."""
 
@@ -439,6 +452,7 @@ NAMES: Names = {
     "contextlib.nullcontext": lambda machine, arguments: _Given(arguments.get(0, "enter_result", None)),
     "contextlib.contextmanager": _context_manager,
     "pytest.raises": lambda machine, arguments: _Swallow(arguments.positional),
+    **{f"numbers.{name}": NumberClass(name) for name in ("Number", "Real", "Integral", "Complex", "Rational")},
     "abc.ABC": Class("ABC"),
     "abc.abstractmethod": _same,
     "typing.TYPE_CHECKING": False,

@@ -15,7 +15,7 @@ from gradpath.rules.syntax import statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Clips of which each one has no effect on any step."""
-    if not is_whole(trace):
+    if not is_whole(trace) or not any(isinstance(event, BackwardRan) for event in trace.events):
         return
     clips = [event for event in trace.events if isinstance(event, Clipped)]
     flow = _flow_with_clips(trace) if clips else []

@@ -136,7 +136,8 @@ class Autograd:
         """
         site = self.recorder.site()
         everything = [tensor for tensors in inputs.values() for tensor in tensors]
-        if len(behaviour.outputs) == 1 and behaviour.outputs[0].alias[0].startswith("same:"):
+        aliases = behaviour.outputs[0].alias if len(behaviour.outputs) == 1 else ()
+        if len(aliases) == 1 and aliases[0].startswith("same:"):
             return [self._output(name, behaviour.outputs[0], inputs, everything, None, site)]
         tracked = self.grad_enabled and not all(tensor.inference for tensor in everything)
         edges = self._edges(behaviour, inputs) if tracked else None

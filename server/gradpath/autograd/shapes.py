@@ -17,9 +17,7 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
             result.insert(0, 1)
         for index in range(1, len(shape) + 1):
             mine, other = result[-index], shape[-index]
-            if mine == 1:
-                result[-index] = other
-            elif other != 1 and mine is None:
+            if mine == 1 or (other != 1 and mine is None):
                 result[-index] = other
     return tuple(result)
 

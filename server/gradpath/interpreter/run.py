@@ -8,10 +8,11 @@ from functools import partial
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
+from gradpath.interpreter.containers import Container
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.trace import Trace
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Value
+from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, Class, Function, Instance, Object, Value
 
 
 def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
@@ -84,7 +85,7 @@ def _find(
         return found, UNDEFINED
     if kind == "classmethod" or function.name == "__init__":
         return found, cls if kind == "classmethod" else cls.create(machine)
-    return found, presumed_instance(machine, cls)
+    return found, presumed_instance(machine, cls, function)
 
 
 def _function(value: Value, node: ast.AST) -> Function | None:
@@ -93,16 +94,40 @@ def _function(value: Value, node: ast.AST) -> Function | None:
     return found if found is not None and found.node is node else None
 
 
-def presumed_instance(machine: Machine, cls: Class) -> Instance:
-    """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault."""
+def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instance:
+    """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
+
+    What other methods than `function` assign later is not known when a method is entered: any of them may have run.
+    """
     instance = cls.create(machine)
-    initialiser = cls.find("__init__")
-    if isinstance(initialiser, Function):
+    initialiser = classes.innermost(cls.find("__init__"))
+    if initialiser is not None:
         try:
             machine.call(initialiser, Arguments([instance], open=True))
         except (Raised, AutogradError):
             pass
+    for name in _assigned_later(cls, function):
+        value = instance.attributes.get(name, UNDEFINED)
+        if isinstance(value, (Container, *CONSTANTS)):
+            machine.library.forget(machine, instance, name)
     return instance
+
+
+def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
+    """The attributes of `self` that methods other than `__init__` and `function` assign, or store items in."""
+    found: set[str] = set()
+    for each in cls.mro:
+        for method in each.node.body if each.node is not None else ():
+            if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) or method.name == "__init__":
+                continue
+            for node in ast.walk(method) if method is not function else ():
+                target = node.value if isinstance(node, ast.Subscript) else node
+                if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
+                    found.add(target.attr)
+                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    if isinstance(node.func.value, ast.Attribute) and node.func.attr in ("append", "extend", "update"):
+                        found.add(node.func.value.attr)
+    return found
 
 
 def _drain(machine: Machine, body: list[ast.stmt]) -> None:

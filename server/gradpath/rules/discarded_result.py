@@ -76,6 +76,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in METHODS:
         return False
+    if any(keyword.arg == "out" for keyword in call.keywords):
+        return False  # The result is written where `out` says.
     result = event.tensor
     if result is None or not isinstance(call.func.value, (ast.Name, ast.Attribute)):
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
@@ -106,11 +107,17 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
             machine.call(initialiser, Arguments([instance], open=True))
         except (Raised, AutogradError):
             pass
-    for name in _assigned_later(cls, function):
+    later = _later.get(function)
+    if later is None:
+        later = _later[function] = _assigned_later(cls, function)
+    for name in later:
         value = instance.attributes.get(name, UNDEFINED)
         if isinstance(value, (Container, *CONSTANTS)):
             machine.library.forget(machine, instance, name)
     return instance
+
+
+_later: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
 
 
 def _assigned_later(cls: Class, function: ast.AST) -> set[str]:

@@ -161,6 +161,27 @@ async def test_a_comment_that_silences_what_another_file_finds_is_not_unused(edi
     await shown(editor, losses, [])
 
 
+async def test_a_fault_that_only_a_caller_shows_is_told_in_the_function(editor: Editor, folder: Path) -> None:
+    [losses] = uris(folder, "losses.py")
+    write(folder, {"pyproject.toml": "", "scripts/run.py": TRAIN_WITH_LOSS})
+    editor.open(losses, LOSS)
+    [found] = await shown(editor, losses, ["double-backward"])
+    assert found.range.start.line == 6
+    editor.replace(losses, "    loss.backward()\n", "")
+    await shown(editor, losses, [])
+
+
+async def test_a_caller_that_changes_is_looked_at_again(editor: Editor, folder: Path) -> None:
+    [losses] = uris(folder, "losses.py")
+    write(folder, {"pyproject.toml": "", "run.py": TRAIN_WITH_LOSS})
+    editor.open(losses, LOSS)
+    await shown(editor, losses, ["double-backward"])
+    write(folder, {"run.py": TRAIN_WITH_LOSS.replace("total(", "print(")})
+    change = types.FileEvent((folder / "run.py").as_uri(), types.FileChangeType.Changed)
+    editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    await shown(editor, losses, [])
+
+
 @pytest_lsp.fixture(config=server(REAL))
 async def puller(lsp_client: Editor) -> AsyncIterator[None]:
     pulls = types.DiagnosticClientCapabilities(related_document_support=True)

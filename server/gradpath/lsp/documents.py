@@ -47,6 +47,8 @@ class OpenDocument:
     """The newest parse without problems; it helps with the text while it is half typed."""
     dependencies: frozenset[Path] = frozenset()
     """The other files that the newest finished check has read."""
+    callers: tuple[Analysis, ...] = ()
+    """The checks of files that are not open and run code of this one, once they are known."""
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @property
@@ -109,6 +111,8 @@ class Documents:
         others = [document for document in self._open.values() if Path(path) in document.dependencies]
         sources = others if own is None else [own, *(document for document in others if document is not own)]
         analyses = [document.analysis for document in sources if document.analysis is not None]
+        if own is not None:
+            analyses += own.callers
         used = {(UNUSED_IGNORE, place) for analysis in analyses for file, place in analysis.used if file == path}
         found: dict[tuple[str, Range], Diagnostic] = {}
         for analysis in analyses:
@@ -118,7 +122,8 @@ class Documents:
                     continue
                 if key not in found or each.level.gravity > found[key].level.gravity:
                     found[key] = each
-        return list(found.values()), "+".join(str(document.generation) for document in sources)
+        states = [f"{document.generation}.{len(document.callers)}" for document in sources]
+        return list(found.values()), "+".join(states)
 
     def analysis_of(self, document: OpenDocument) -> Analysis | None:
         """The analysis of a document with what those of other files have found in it."""
@@ -163,6 +168,7 @@ class Documents:
         """Begin a new generation: what was found so far is no longer current."""
         document.generation = next(self._generations)
         document.analysis = None
+        document.callers = ()
         document.answered = False
 
     def answer(self, uri: str, generation: int, analysis: Analysis | None) -> OpenDocument | None:
@@ -177,6 +183,17 @@ class Documents:
             document.last = analysis.parsed
         document.answered = True
         _wake(document)
+        return document
+
+    def learn(self, uri: str, generation: int, callers: tuple[Analysis, ...]) -> OpenDocument | None:
+        """Keep what is seen from the callers of a document, if it is still current and there is anything."""
+        document = self._open.get(uri)
+        if document is None or document.generation != generation or not callers:
+            return None
+        document.callers = callers
+        files = {Path(document.path)}
+        for caller in callers:
+            document.dependencies |= (caller.dependencies | {Path(caller.document.path)}) - files
         return document
 
     async def analysed(self, uri: str) -> OpenDocument | None:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +32,19 @@ from gradpath.lsp.worker import Cancelled, Job, Worker
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
+    from gradpath.names.project import Project
 
 logger = logging.getLogger(__name__)
+
+_CALLERS = "#callers"
+"""What the URI of a document ends in for the job that looks at its callers."""
 
 WATCHED = ("**/*.py", "**/pyproject.toml", "**/gradpath.toml")
 """Files whose change on disk can change what is found in an open document."""
 
 
 class Server(LanguageServer):
-    """The state of a session. Only `_check` runs on the worker's thread, all else on that of the event loop."""
+    """The state of a session. Only `_work` runs on the worker's thread, all else on that of the event loop."""
 
     protocol: Protocol
 
@@ -48,7 +53,7 @@ class Server(LanguageServer):
         self.client = Client()
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)
-        self._worker = Worker(self._check, _import_analysis)
+        self._worker = Worker(self._work, _import_analysis)
         self._told: dict[str, frozenset[str]] = {}
         """For each open document the paths of other files that faults were last told in because of it."""
         self._frames = Frames()
@@ -153,6 +158,7 @@ class Server(LanguageServer):
         """Forget a document and clear what was published for it."""
         uri = params.text_document.uri
         self._worker.drop(uri)
+        self._worker.drop(uri + _CALLERS)
         document = self.documents.close(uri)
         if document is None:
             return
@@ -201,6 +207,7 @@ class Server(LanguageServer):
             return
         job = Job(document.uri, document.path, document.text(), document.generation, document.last)
         self._worker.start()
+        self._worker.drop(document.uri + _CALLERS)
         self._worker.submit(job, urgent=urgent)
 
     def recheck(self, first: OpenDocument | None = None) -> None:
@@ -219,18 +226,19 @@ class Server(LanguageServer):
         """What turns findings about a document into protocol values."""
         return Outgoing(document, self.documents, self.client)
 
+    def _work(self, job: Job, cancelled: Cancelled) -> bool:
+        """What the worker's thread does for a job; the result is handed over unless it is out of date by then."""
+        return (self._check if job.known is None else self._look_at_callers)(job, cancelled)
+
     def _check(self, job: Job, cancelled: Cancelled) -> bool:
-        """The work of the worker's thread: check a document and hand the result over, unless it is out of date."""
         import gradpath.check as facade
-        from gradpath.names.project import project_of
         from gradpath.source.document import Document
 
         analysis: Analysis | None = None
         try:
             config = self.configurations.of(job.path)
-            path = Path(job.path)
-            project = project_of(path, config.python, self.documents.text_at) if path.is_absolute() else None
             document = Document(job.path, job.text)
+            project = self._project_of(job)
             analysis = facade.check(document, config, last=job.last, cancelled=cancelled, project=project)
         except Exception:
             logger.exception("The check of %s has failed", job.path)
@@ -239,6 +247,30 @@ class Server(LanguageServer):
         self.from_thread(lambda: self._deliver(job, analysis))
         return True
 
+    def _look_at_callers(self, job: Job, cancelled: Cancelled) -> bool:
+        from gradpath.features.callers import seen_from_callers
+
+        callers: tuple[Analysis, ...] = ()
+        try:
+            project = self._project_of(job)
+            if job.known is not None and project is not None:
+                callers = seen_from_callers(job.known, self.configurations.of(job.path), project, cancelled)
+        except Exception:
+            logger.exception("The callers of %s cannot be checked", job.path)
+        if cancelled():
+            return False
+        self.from_thread(lambda: self._learn(job, callers))
+        return True
+
+    def _project_of(self, job: Job) -> Project | None:
+        """The project of a document, with what is open in the editor; None for one that is no file."""
+        from gradpath.names.project import project_of
+
+        path = Path(job.path)
+        if not path.is_absolute():
+            return None
+        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at)
+
     def _deliver(self, job: Job, analysis: Analysis | None) -> None:
         document = self.documents.answer(job.uri, job.generation, analysis)
         if document is None:
@@ -246,6 +278,19 @@ class Server(LanguageServer):
         if not self.client.pulls_diagnostics:
             self._publish(document)
             self._tell_elsewhere(document)
+        elif self.client.refreshes_diagnostics:
+            self.workspace_diagnostic_refresh(None)
+        if analysis is not None:
+            self._worker.submit(replace(job, uri=job.uri + _CALLERS, known=analysis), urgent=False)
+
+    def _learn(self, job: Job, callers: tuple[Analysis, ...]) -> None:
+        """Tell again of a document, if its callers show more in it than it does itself."""
+        before, _ = self.documents.found_at(job.path)
+        document = self.documents.learn(job.uri.removesuffix(_CALLERS), job.generation, callers)
+        if document is None or self.documents.found_at(job.path)[0] == before:
+            return
+        if not self.client.pulls_diagnostics:
+            self._publish(document)
         elif self.client.refreshes_diagnostics:
             self.workspace_diagnostic_refresh(None)
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gradpath.check import Analysis
     from gradpath.source.parse import Parsed
 
 Cancelled = Callable[[], bool]
@@ -27,6 +28,8 @@ class Job:
     generation: int
     last: Parsed | None
     """An earlier parse of the document that had no problems."""
+    known: Analysis | None = None
+    """The analysis of the text, where only what its callers know of it is left to find out."""
 
 
 class Worker:

@@ -23,7 +23,17 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Cleared, Lent, ReadOut, Stepped
-from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, Object, Unknown, Value, identity
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Function,
+    Instance,
+    Object,
+    Unknown,
+    Value,
+    identity,
+)
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 MODEL = re.compile(

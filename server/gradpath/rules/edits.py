@@ -53,7 +53,7 @@ def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
     text = document.text
     start, end = document.offset(place.start), document.offset(place.end)
     before, behind = text[:start].rstrip(), re.match(r"\s*\)", text[end:])
-    if behind is not None and before.endswith("(") and not re.search(r"[\w\])]$", before[:-1].rstrip()):
+    if behind is not None and before.endswith("(") and not re.search(r"[\w\])]\Z", before[:-1].rstrip(" \t")):
         closed = document.position(end + behind.end())
         return (Edit(document.path, Range(closed, closed), suffix),)
     return (

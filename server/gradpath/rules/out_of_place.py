@@ -164,7 +164,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         return
     end = document.range_of(call.func).end
     drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
-    if not is_alone(statement, call) and _is_read_again(trace, statement, receiver):
+    if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, receiver):
         safety = Safety.UNSAFE
     yield Fix(f"Make a new tensor with `{name[:-1]}`", safety, (*assigned, drop), preferred=True)
 

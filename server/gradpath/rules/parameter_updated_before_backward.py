@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.carrying_fixes import detaching_fixes
@@ -16,7 +18,7 @@ from gradpath.rules.moving import behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import call_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -114,7 +116,9 @@ def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     case = _case(trace, source, found) if _is_from_before(found) else None
     if case is not None and case.carried and case.carried[0].reads and not case.from_outside:
-        yield from detaching_fixes(case)
+        dropped = _dropped(trace, source, found)
+        for fix in detaching_fixes(case):
+            yield replace(fix, edits=(*fix.edits, *dropped))
     if _is_from_before(found) or not same_activation(found.site, found.failure.site):
         return
     update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
@@ -133,6 +137,16 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         if moved is not None:
             title = f"Move line {update.lineno} behind the last backward"
             yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+
+
+def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:
+    """`retain_graph=True` goes where it served the old graph alone: the program has no other backward."""
+    call = call_of(trace, found.failure.site.node)
+    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    if call is None or any(run.site.node is not found.failure.site.node for run in runs):
+        return ()
+    edit = edits.drop_keyword(source.document(found.failure.site), call, "retain_graph")
+    return () if edit is None else (edit,)
 
 
 def _is_read_only_by(built: ast.Assign, last: ast.stmt) -> bool:

@@ -56,6 +56,8 @@ class TensorValue(Object):
             gone = value is None
             site = machine.site()
             machine.emit(Cleared((self.tensor,), site) if gone else GradientSet(self.tensor, site))
+        elif name == "_grad":
+            machine.emit(GradientSet(self.tensor, machine.site()))
         elif name == "data":
             machine.emit(Replaced(self.tensor, machine.site()))
 

@@ -79,7 +79,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False  # The result is written where `out` says.
     result = event.tensor
-    if result is None or not isinstance(call.func.value, (ast.Name, ast.Attribute)):
+    if result is None or result.aliasing_unsure or not isinstance(call.func.value, (ast.Name, ast.Attribute)):
         return False
     if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:
         return False

@@ -67,7 +67,7 @@ class Analysis:
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
-    check may not see. `traces` are the likeliest path of each entry point, for those who tell what a value went through.
+    check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through.
     """
 
     document: Document
@@ -134,7 +134,7 @@ def check(
             unknowns.update(trace.unknowns)
     except Cancelled:
         pass
-    kept = [each for each in map(lambda d: _configured(d, config), _unique(found)) if each is not None]
+    kept = [each for each in (_configured(d, config) for d in _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
     known = {*RULES, *(rule.family for rule in RULES.values())}
     families = {rule.id: (rule.family, rule.level) for rule in RULES.values()} | {UNUSED: (FAMILY, Level.HINT)}
@@ -217,7 +217,7 @@ def _explore(run: Runner, source: Source, home: str, paths: int) -> tuple[list[D
         return judge(found, traces, lambda trace, prefix: run(prefix), source), traces[0]
     except Cancelled:
         raise
-    except Exception:
+    except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
         _log_once("the analysis of an entry point failed")
         return [], traces[0] if traces else Trace(ast.Module([], []))
 
@@ -230,7 +230,7 @@ def _begins(report: Report, home: str) -> bool:
 def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
     try:
         return list(rule.find(trace, source))
-    except Exception:
+    except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
         _log_once(f"the rule {rule.id} failed")
         return []
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
-_TELLING = frozenset(
-    {"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad"}
-)
+_TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering."""
 
 

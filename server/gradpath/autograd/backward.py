@@ -18,10 +18,61 @@ _LINEAR = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tenso
 
 
 _CURVED = frozenset(
-    "pow pow_ square mul mul_ div div_ exp log sqrt sin cos tan tanh sigmoid softmax log_softmax matmul mm bmm mv dot "
-    "linear conv1d conv2d conv3d norm softplus gelu silu mse_loss cross_entropy binary_cross_entropy_with_logits "
-    "reciprocal rsqrt std var logsumexp Linear Conv1d Conv2d Conv3d Tanh Sigmoid Softplus GELU SiLU MSELoss "
-    "CrossEntropyLoss BCEWithLogitsLoss BatchNorm1d BatchNorm2d LayerNorm".split()
+    [
+        "pow",
+        "pow_",
+        "square",
+        "mul",
+        "mul_",
+        "div",
+        "div_",
+        "exp",
+        "log",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "tanh",
+        "sigmoid",
+        "softmax",
+        "log_softmax",
+        "matmul",
+        "mm",
+        "bmm",
+        "mv",
+        "dot",
+        "linear",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "norm",
+        "softplus",
+        "gelu",
+        "silu",
+        "mse_loss",
+        "cross_entropy",
+        "binary_cross_entropy_with_logits",
+        "reciprocal",
+        "rsqrt",
+        "std",
+        "var",
+        "logsumexp",
+        "Linear",
+        "Conv1d",
+        "Conv2d",
+        "Conv3d",
+        "Tanh",
+        "Sigmoid",
+        "Softplus",
+        "GELU",
+        "SiLU",
+        "MSELoss",
+        "CrossEntropyLoss",
+        "BCEWithLogitsLoss",
+        "BatchNorm1d",
+        "BatchNorm2d",
+        "LayerNorm",
+    ]
 )
 """Operations whose gradient surely hangs on what they saved, so that its own graph holds something again."""
 

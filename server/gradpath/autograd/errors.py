@@ -47,16 +47,17 @@ MESSAGES: dict[FaultKind, str] = {
     "have already been freed).",
     FaultKind.NO_GRAD: "element 0 of tensors does not require grad and does not have a grad_fn",
     FaultKind.NOT_SCALAR: "grad can be implicitly created only for scalar outputs",
-    FaultKind.MODIFIED: "one of the variables needed for gradient computation has been modified by an inplace operation",
+    FaultKind.MODIFIED: "one of the variables needed for gradient computation has been modified by an inplace "
+    "operation",
     FaultKind.SAVED_DETACHED: "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().",
     FaultKind.LEAF_INPLACE: "a leaf Variable that requires grad is being used in an in-place operation.",
     FaultKind.VIEW_OF_LEAF: "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-    FaultKind.MULTIPLE_VIEWS: "This view is the output of a function that returns multiple views. Such functions do not "
-    "allow the output views to be modified inplace.",
+    FaultKind.MULTIPLE_VIEWS: "This view is the output of a function that returns multiple views. Such functions do "
+    "not allow the output views to be modified inplace.",
     FaultKind.VIEW_NO_GRAD: "A view was created in no_grad mode and is being modified inplace with grad mode enabled.",
     FaultKind.VIEW_INFERENCE: "A view was created in inference mode and is being modified inplace",
-    FaultKind.CUSTOM_VIEW: "This view was created inside a custom Function (or because an input was returned as-is) and "
-    "the autograd logic to handle view+inplace would override the custom backward",
+    FaultKind.CUSTOM_VIEW: "This view was created inside a custom Function (or because an input was returned as-is) "
+    "and the autograd logic to handle view+inplace would override the custom backward",
     FaultKind.INFERENCE_SAVED: "Inference tensors cannot be saved for backward.",
     FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
     FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "

@@ -47,7 +47,7 @@ class Edges:
     possible: set[str]
 
     def trigger(self, parameters: frozenset[str]) -> bool:
-        """Whether an edge of `parameters` is surely there: a certain one, or all of those that may be there are theirs."""
+        """Whether an edge of `parameters` is surely there: a certain one, or all that may be there are theirs."""
         if self.certain:
             return not self.certain.isdisjoint(parameters)
         return bool(self.possible) and self.possible <= parameters
@@ -104,14 +104,14 @@ class Autograd:
     def grad_fn(self, tensor: Tensor) -> Node | None:
         """The node of `tensor`; that of a view is made anew when its base was written since (`as_strided`)."""
         base = tensor.base
-        if base is not None and (tensor.node is not None or base.requires_grad):
-            if tensor.seen_version != tensor.storage.version:
-                if base.requires_grad:
-                    self._refuse_view(tensor, None)
-                    edge = self.edge(base)
-                    tensor.node = Node("as_strided", () if edge is None else (edge,), self.recorder.site())
-                    tensor.node.outputs.append(tensor)
-                tensor.seen_version = tensor.storage.version
+        stale = tensor.seen_version != tensor.storage.version
+        if base is not None and stale and (tensor.node is not None or base.requires_grad):
+            if base.requires_grad:
+                self._refuse_view(tensor, None)
+                edge = self.edge(base)
+                tensor.node = Node("as_strided", () if edge is None else (edge,), self.recorder.site())
+                tensor.node.outputs.append(tensor)
+            tensor.seen_version = tensor.storage.version
         return tensor.node
 
     def edge(self, tensor: Tensor) -> Node | None:

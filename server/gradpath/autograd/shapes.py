@@ -40,7 +40,7 @@ _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat
 
 
 def promote(tensors: Sequence[Tensor]) -> str | None:
-    """The dtype of arithmetic over `tensors`: the highest kind wins, zero-dimensional ones count less; None if unsure."""
+    """The dtype of arithmetic over `tensors`: the highest kind wins, scalars count less; None if unsure."""
     names = [tensor.dtype for tensor in tensors]
     if not names or None in names:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def gathered(outcomes: Sequence[Checked], walked: Iterable[str]) -> list[Checked
     """The outcomes with each diagnostic moved to that of its file, the graver of two that say the same.
 
     What lies in a file that was not checked stays where it was found; in one of the `walked` folders it is dropped,
-    because there files are left out on purpose. A suppression that has an effect on another file's faults is not unused.
+    because there files are left out on purpose. One that has an effect on another file's faults is not unused.
     """
     if not any(checked.dependencies for checked in outcomes):
         return list(outcomes)
@@ -47,8 +48,6 @@ def _with(checked: Checked, diagnostics: Iterable[Diagnostic]) -> Checked:
         return checked
     document = checked.document
     if document is None:
-        try:
+        with suppress(UnreadableSource):  # It is shown without its source, then.
             document = read_document(Path(path), path)
-        except UnreadableSource:
-            pass  # It is shown without its source, then.
     return replace(checked, document=document, diagnostics=tuple(found))

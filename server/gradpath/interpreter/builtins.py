@@ -164,9 +164,9 @@ def _reversed(machine: Machine, arguments: Arguments) -> Value:
 
 def _sorted(machine: Machine, arguments: Arguments) -> Value:
     items, open = sample(machine, arguments.get(0, "iterable", ()))
-    if all(isinstance(item, (int, float)) for item in items) or all(isinstance(item, str) for item in items):
-        if "key" not in arguments.keywords:
-            items = sorted(items, reverse=arguments.keywords.get("reverse") is True)  # type: ignore[type-var]
+    alike = all(isinstance(item, (int, float)) for item in items) or all(isinstance(item, str) for item in items)
+    if alike and "key" not in arguments.keywords:
+        items = sorted(items, reverse=arguments.keywords.get("reverse") is True)  # type: ignore[type-var]
     return List(items, open=open)
 
 

@@ -146,11 +146,11 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
             return machine.unknown("text", None, tuple(plain))
         try:
             result = member(*arguments.positional, **arguments.keywords)
-        except Exception as error:  # The interpreted program's own mistake, raised in its own terms.
+        except Exception as error:  # noqa: BLE001 - the interpreted program's own mistake, raised in its own terms.
             return machine.unknown(f"method that raises {type(error).__name__}")
         if isinstance(result, list):
             return List(list(result))
-        if isinstance(result, CONSTANTS) or isinstance(result, tuple):
+        if isinstance(result, (CONSTANTS, tuple)):
             return result
         return machine.unknown("method of a constant")
 

@@ -70,8 +70,8 @@ def generator_expression(machine: Machine, node: ast.GeneratorExp) -> Value:
 
 def _lazily(machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], scope: Scope) -> Iterator[Value]:
     first, rest = node.generators[0], node.generators[1:]
+    ready: list[Value] = []
     for item in host:
-        ready: list[Value] = []
         before, machine.frame.scope = machine.frame.scope, scope
         try:
             machine.assign(first.target, item)
@@ -83,3 +83,4 @@ def _lazily(machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], sco
         finally:
             machine.frame.scope = before
         yield from ready
+        ready.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Callable
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -103,10 +104,8 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
     instance = cls.create(machine)
     initialiser = classes.innermost(cls.find("__init__"))
     if initialiser is not None:
-        try:
+        with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))
-        except (Raised, AutogradError):
-            pass
     later = _later.get(function)
     if later is None:
         later = _later[function] = _assigned_later(cls, function)
@@ -131,9 +130,11 @@ def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
                 target = node.value if isinstance(node, ast.Subscript) else node
                 if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
                     found.add(target.attr)
-                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                    if isinstance(node.func.value, ast.Attribute) and node.func.attr in ("append", "extend", "update"):
-                        found.add(node.func.value.attr)
+                match node:
+                    case ast.Call(
+                        func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")
+                    ):
+                        found.add(name)
     return found
 
 

@@ -63,7 +63,7 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
             machine.frame.sent[node] = yield value
             continue
         host, _ = iterate(machine, value)
-        for item in host:
+        for item in host:  # noqa: UP028 - what is sent goes to this generator, not to the iterator.
             yield item
         machine.frame.sent[node] = value.returned if isinstance(value, Iteration) else None
     return None

@@ -58,8 +58,8 @@ class Object:
     """A value that is not a constant. Each method is one protocol of Python's data model.
 
     `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
-    where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds` says that it
-    is a function, which becomes a method where an instance's class has it.
+    where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds`
+    says that it is a function, which becomes a method where an instance's class has it.
     """
 
     __slots__ = ()
@@ -125,7 +125,8 @@ class Unknown(Object):
     `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown.
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
     `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
-    overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it, once somebody used it as a tensor.
+    overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it,
+    once somebody used it as a tensor.
     """
 
     __slots__ = (

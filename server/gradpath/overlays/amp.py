@@ -23,7 +23,7 @@ class Autocast(Context):
 
 
 class GradScaler(Object):
-    """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps unless gradients overflow."""
+    """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps."""
 
     __slots__ = ()
 

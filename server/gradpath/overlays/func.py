@@ -27,7 +27,7 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
         if isinstance(owner, Instance) and name in owner.attributes:
             before.append((owner, name, owner.attributes[name]))
             owner.attributes[name] = value
-    given = dict((str(key), value) for key, value in keywords.entries.values()) if isinstance(keywords, Dict) else {}
+    given = {str(key): value for key, value in keywords.entries.values()} if isinstance(keywords, Dict) else {}
     try:
         return machine.call(module, Arguments(list(values) if isinstance(values, tuple) else [values], given))
     finally:

@@ -37,7 +37,7 @@ class GradMode(Context):
         return self
 
     def switch(self, machine: Machine) -> None:
-        """Set the mode. Inside inference mode nothing turns gradients on (observed: rg/inference_enable_grad_inside)."""
+        """Set the mode. Inside inference mode nothing turns gradients on (rg/inference_enable_grad_inside)."""
         autograd = machine.autograd
         if self.inference is not None:
             autograd.inference = self.inference

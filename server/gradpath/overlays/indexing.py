@@ -14,7 +14,7 @@ from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 
 def kind_of_key(key: Value) -> str:
-    """The op table's name for a kind of index: int, slice, none, ellipsis, list, mask, tensor, tuple_basic; "" if unknown."""
+    """The op table's name for a kind of index (`int`, `slice`, `mask`, ...); "" where it is not known."""
     match key:
         case bool():
             return "mask"

@@ -50,9 +50,9 @@ class ModuleInstance(Instance):
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
         before = self.attributes.get(name)
-        if isinstance(before, TensorValue) and before.tensor.is_parameter and isinstance(value, TensorValue):
-            if not value.tensor.is_parameter:
-                raise AutogradError(FaultKind.PARAMETER_ASSIGNMENT, tensor=before.tensor)
+        replaced = isinstance(before, TensorValue) and before.tensor.is_parameter
+        if replaced and isinstance(value, TensorValue) and not value.tensor.is_parameter:
+            raise AutogradError(FaultKind.PARAMETER_ASSIGNMENT, tensor=value.tensor)
         if name == "training":
             self.training = value if isinstance(value, bool) else None
             return

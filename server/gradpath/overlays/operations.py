@@ -312,7 +312,7 @@ def _einsum_shape(equation: Value, shapes: list[Shape | None]) -> Shape | None:
 
 
 def _still_contiguous(shape: Shape | None) -> bool | None:
-    """Whether a tensor of this shape is contiguous after two dimensions changed places; None where that hangs on sizes."""
+    """Whether a tensor is contiguous after two dimensions changed places; None where that hangs on its sizes."""
     if shape is None or None in shape:
         return None
     return sum(1 for size in shape if size != 1) < 2

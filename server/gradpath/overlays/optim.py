@@ -165,9 +165,10 @@ def _group(
     machine: Machine, optimizer: OptimizerInstance, items: list[Value], settings: dict[str, Value], *, open: bool
 ) -> None:
     for item in items:
-        if isinstance(item, TensorValue) and item.tensor.certain and not machine.autograd.is_leaf(item.tensor):
-            if not item.tensor.aliasing_unsure and not item.tensor.retains_grad:
-                raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
+        if not isinstance(item, TensorValue) or item.tensor.aliasing_unsure or item.tensor.retains_grad:
+            continue
+        if item.tensor.certain and not machine.autograd.is_leaf(item.tensor):
+            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
     group = Options()
     group.store("params", List(items, open=open))
     group.store("lr", 0.001)

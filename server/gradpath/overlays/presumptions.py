@@ -10,7 +10,7 @@
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | items of a model's result (`a, b = model(x)`) | share the trunk, but no node that saved something | two heads need not share one |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
 
 
 def _defines_backward(machine: Machine) -> bool:
-    """Whether the program has a class with a `backward` method of its own, so that an unknown may be one of its instances."""
+    """Whether a class of the program has a `backward` of its own, so that an unknown may be one of its instances."""
     classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
     return any(isinstance(value.members.get("backward"), Function) for value in classes)
 

@@ -11,7 +11,8 @@ import pytest_lsp
 from lsprotocol import types
 
 from tests.lsp.harness import PATIENCE, REAL, Editor, server
-from tests.names.trees import write
+from tests.names.test_modules import LOOP
+from tests.names.trees import with_hooked_environment, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -180,6 +181,14 @@ async def test_a_caller_that_changes_is_looked_at_again(editor: Editor, folder: 
     change = types.FileEvent((folder / "run.py").as_uri(), types.FileChangeType.Changed)
     editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
     await shown(editor, losses, [])
+
+
+async def test_what_only_an_import_hook_finds_is_told_once_it_is_known(editor: Editor, tmp_path: Path) -> None:
+    program = with_hooked_environment(tmp_path, LOOP.format(imports="from mylib.net import Net", net="Net"))
+    uri = program.as_uri()
+    editor.open(uri, program.read_text())
+    await shown(editor, uri, ["carried-graph"])
+    assert [list(each.diagnostics) for each in editor.published if each.uri == uri][0] == []
 
 
 @pytest_lsp.fixture(config=server(REAL))

@@ -11,23 +11,8 @@ from gradpath.names.files import Files, Trees
 from gradpath.names.project import Project
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
-from tests.names.trees import write
+from tests.names.trees import NET, write
 
-NET = """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Linear(4, 4)
-        self.h = torch.zeros(4)
-
-    def forward(self, x):
-        self.h = torch.tanh(self.inner(x) + self.h)
-        return self.h
-"""
 LOOP = """\
 import torch
 {imports}

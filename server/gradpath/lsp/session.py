@@ -32,6 +32,7 @@ from gradpath.lsp.worker import Cancelled, Job, Worker
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
+    from gradpath.names.finder import Finder
     from gradpath.names.project import Project
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Server(LanguageServer):
         self._worker = Worker(self._work, _import_analysis)
         self._told: dict[str, frozenset[str]] = {}
         """For each open document the paths of other files that faults were last told in because of it."""
+        self._finder: Finder | None = None
         self._frames = Frames()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finished: asyncio.Future[int] | None = None
@@ -76,6 +78,8 @@ class Server(LanguageServer):
     def finish(self, status: int) -> None:
         """End the session with an exit status; the first call counts."""
         self._worker.stop()
+        if self._finder is not None:
+            self._finder.stop()
         if self._finished is not None and not self._finished.done():
             self._finished.set_result(status)
 
@@ -264,12 +268,23 @@ class Server(LanguageServer):
 
     def _project_of(self, job: Job) -> Project | None:
         """The project of a document, with what is open in the editor; None for one that is no file."""
+        from gradpath.names.finder import Finder
         from gradpath.names.project import project_of
 
         path = Path(job.path)
         if not path.is_absolute():
             return None
-        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at)
+        if self._finder is None:
+            self._finder = Finder(lambda importer: self.from_thread(lambda: self._found(importer)))
+        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at, self._finder.ask)
+
+    def _found(self, importer: Path) -> None:
+        """Check anew what an import was found for, the file itself or those that depend on it."""
+        documents = self.documents.dependents(str(importer))
+        own = self.documents.at_path(str(importer))
+        for document in documents if own is None else [own, *documents]:
+            self.documents.renew(document)
+            self.schedule(document, urgent=False)
 
     def _deliver(self, job: Job, analysis: Analysis | None) -> None:
         document = self.documents.answer(job.uri, job.generation, analysis)

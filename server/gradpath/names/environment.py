@@ -9,6 +9,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,24 +29,38 @@ def editable(root: Path, python: str | None) -> Layout:
     """
     folders: dict[Path, None] = {}
     packages: dict[str, Path] = {}
-    for site in site_packages(root, python):
-        try:
-            modified = os.stat(site).st_mtime_ns
-        except OSError:
-            continue
-        found = _editable_in(site, modified)
+    for site in environment_of(root, python).sites:
+        found = _read(site).layout
         folders.update(dict.fromkeys(found.folders))
         packages.update(found.packages)
     return Layout(tuple(folders), packages)
 
 
-def site_packages(root: Path, python: str | None) -> tuple[Path, ...]:
-    """The folders of installed packages of the project's environment."""
+def hooked(root: Path, python: str | None) -> Environment | None:
+    """The project's environment, if it imports modules in a way that cannot be read from files, else None."""
+    environment = environment_of(root, python)
+    return environment if any(_read(site).hooked for site in environment.sites) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A Python environment: its folder, and those of the packages that are installed in it."""
+
+    prefix: Path
+    sites: tuple[Path, ...] = ()
+
+    def stamp(self) -> tuple[int, ...]:
+        """When packages were last installed or removed; answers hold as long as this does."""
+        return tuple(_modified(site) for site in self.sites)
+
+
+def environment_of(root: Path, python: str | None) -> Environment:
+    """The environment of the project at `root`; without packages where there is none."""
     for prefix in _prefixes(root, python):
-        found = _sites(prefix)
-        if found:
-            return found
-    return ()
+        sites = _sites(prefix)
+        if sites:
+            return Environment(prefix, sites)
+    return Environment(root)
 
 
 def _prefixes(root: Path, python: str | None) -> Iterator[Path]:
@@ -75,30 +90,57 @@ def _sites(prefix: Path) -> tuple[Path, ...]:
     return tuple(site for site in found if os.path.isdir(site))
 
 
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """What the files in a folder of installed packages say; `hooked` where some of it is code that must be run."""
+
+    layout: Layout
+    hooked: bool
+
+
+def _read(site: Path) -> _Site:
+    return _read_once(site, _modified(site))
+
+
+def _modified(site: Path) -> int:
+    try:
+        return os.stat(site).st_mtime_ns
+    except OSError:
+        return 0
+
+
 @lru_cache(maxsize=32)
-def _editable_in(site: Path, modified: int) -> Layout:
-    """What the files in a folder of installed packages lead to, as pip, setuptools, hatch and others leave them."""
+def _read_once(site: Path, modified: int) -> _Site:
+    """What pip, setuptools, hatch and others leave for packages in editable form."""
     folders: dict[Path, None] = {}
     packages: dict[str, Path] = {}
+    hooks: set[str] = set()
     try:
         names = sorted(os.listdir(site))
     except OSError:
-        return Layout()
+        return _Site(Layout(), False)
     for name in names:
-        if name.endswith((".pth", ".egg-link")):
-            for line in _lines(site / name):
-                path = Path(os.path.normpath(site / line))
-                if not line.startswith("import") and os.path.isdir(path) and not path.is_relative_to(site):
-                    folders[path] = None
-        elif name.endswith(".py") and ("editable" in name or name.startswith("_")):
-            packages.update(_mapped(site / name))
-    return Layout(tuple(folders), packages)
+        if not name.endswith((".pth", ".egg-link")):
+            continue
+        for line in _lines(site / name):
+            path = Path(os.path.normpath(site / line))
+            if match := _HOOK.match(line):
+                mapped = dict(_mapped(site / f"{match[1]}.py"))
+                packages.update(mapped)
+                hooks.update(() if mapped or match[1] in _HARMLESS else (match[1],))
+            elif os.path.isdir(path) and not path.is_relative_to(site):
+                folders[path] = None
+    return _Site(Layout(tuple(folders), packages), bool(hooks))
 
 
 def _lines(file: Path) -> list[str]:
     lines = [line.strip() for line in _text(file).splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
 
+
+_HOOK = re.compile(r"import[ \t]+([\w.]+)")
+_HARMLESS = frozenset({"_distutils_hack", "_virtualenv", "a1_coverage", "coverage", "os", "site", "sys", "types"})
+"""Modules that environments import at their start for other reasons than to find packages."""
 
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$", re.MULTILINE)
 _MAP_MODULE = re.compile(r"""\.map_module\(\s*(r?["'].*?["'])\s*,\s*(r?["'].*?["'])\s*\)""")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradpath.names.environment import editable
+from gradpath.names.environment import Environment, editable, hooked
 from gradpath.names.folders import has
 from gradpath.names.layout import LEVELS, Layout, find_root, layout_of, outside_packages
 
@@ -22,18 +22,25 @@ def nothing(path: Path) -> str | None:
     return None
 
 
+def nobody(module: str, importer: Path, environment: Environment) -> Path | None:
+    """Where there is nobody to ask for a module."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Project:
     """The files that belong together: those at and below `root`, and what its environment installs in editable form.
 
     `python` is the setting (see `environment.editable`). `read` gives the text of a file that is open in an editor, by
-    its absolute path; it wins over the disk. Everything else that is installed is other people's code and is never
-    located, so that torch, NumPy and their like stay what the overlays say of them.
+    its absolute path; it wins over the disk. `ask` is asked, with the importer, for what paths alone do not tell: the
+    modules that an import hook of the environment finds. Everything else that is installed is other people's code and
+    is never located, so that torch, NumPy and their like stay what the overlays say of them.
     """
 
     root: Path
     python: str | None = None
     read: Callable[[Path], str | None] = nothing
+    ask: Callable[[str, Path, Environment], Path | None] = nobody
 
     def locate(self, module: str, importer: Path, roots: Sequence[Layout] | None = None) -> Path | None:
         """The file of a module as code in the file `importer` names it, with leading dots where it is relative.
@@ -92,7 +99,10 @@ class Project:
                     spaces.append(found)
                 elif found != importer:  # A module does not import itself: it wants the library that it is named after.
                     return found
-        return spaces[0] if spaces and not standard else None
+        if spaces or standard:
+            return None if standard else spaces[0]
+        environment = hooked(self.root, self.python)
+        return None if environment is None else self.ask(".".join(parts), importer, environment)
 
     def _in(self, root: Layout, parts: Sequence[str]) -> Iterator[Path]:
         own = root.packages.get(parts[0])
@@ -147,9 +157,14 @@ class Project:
         return installed is None or installed == _installed_in(importer)
 
 
-def project_of(file: Path, python: str | None = None, read: Callable[[Path], str | None] = nothing) -> Project:
+def project_of(
+    file: Path,
+    python: str | None = None,
+    read: Callable[[Path], str | None] = nothing,
+    ask: Callable[[str, Path, Environment], Path | None] = nobody,
+) -> Project:
     """The project that a file belongs to; `file` is absolute and need not exist."""
-    return Project(find_root(file.parent), python, read)
+    return Project(find_root(file.parent), python, read, ask)
 
 
 def _upwards(folder: Path, root: Path) -> Iterator[Path]:

@@ -1,0 +1,127 @@
+"""Asks for modules in the background: nobody waits for an answer, which is told once it is there."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from gradpath.names.environment import Environment
+from gradpath.names.layout import find_root
+
+DEADLINE = 20.0
+"""Seconds for one answer; the first of a large environment takes longest."""
+
+FAILURES = 3
+"""How often the process may hang or die before it is left alone."""
+
+COMMAND = (sys.executable, "-m", "gradpath.names.jedi_worker")
+
+Question = tuple[str, Path, Environment, tuple[int, ...]]
+
+
+class Finder:
+    """Keeps a `jedi_worker` and its answers. Safe to use from any thread; `found` is called on a thread of its own.
+
+    An answer holds until packages are installed or removed. `found` gets the file whose import has been found.
+    """
+
+    def __init__(
+        self, found: Callable[[Path], None], command: Sequence[str] = COMMAND, deadline: float = DEADLINE
+    ) -> None:
+        self._found = found
+        self._command = command
+        self._deadline = deadline
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[str, Path, tuple[int, ...]], Path | None] = {}
+        self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
+        self._process: subprocess.Popen[str] | None = None
+        self._failures = 0
+        self._thread: threading.Thread | None = None
+
+    def ask(self, module: str, importer: Path, environment: Environment) -> Path | None:
+        """The file of a module, as far as it is known by now; never waits."""
+        stamp = environment.stamp()
+        key = module, environment.prefix, stamp
+        with self._lock:
+            if key not in self._answers:
+                self._answers[key] = None
+                self._questions.put((module, importer, environment, stamp))
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="gradpath-finder", daemon=True)
+                    self._thread.start()
+            return self._answers[key]
+
+    def stop(self) -> None:
+        """End the process and the thread."""
+        self._questions.put(None)
+        process = self._process
+        if process is not None:
+            process.kill()
+
+    def _run(self) -> None:
+        while (question := self._questions.get()) is not None and self._failures < FAILURES:
+            module, importer, environment, stamp = question
+            path = self._answer(module, importer, environment)
+            if path is not None:
+                with self._lock:
+                    self._answers[module, environment.prefix, stamp] = path
+                self._found(importer)
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+
+    def _answer(self, module: str, importer: Path, environment: Environment) -> Path | None:
+        """Ask the process, which is started where it does not run, and ended where it does not answer in time."""
+        request = {
+            "module": module,
+            "importer": str(importer),
+            "root": str(find_root(importer.parent)),
+            "prefix": str(environment.prefix),
+        }
+        try:
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    encoding="utf-8",
+                )
+            line = _exchange(self._process, json.dumps(request), self._deadline)
+            path = json.loads(line)["path"]
+        except (OSError, ValueError, KeyError, TypeError):
+            self._failures += 1
+            process, self._process = self._process, None
+            if process is not None:
+                _end(process)
+            return None
+        return Path(path) if isinstance(path, str) else None
+
+
+def _exchange(process: subprocess.Popen[str], request: str, deadline: float) -> str:
+    """Send a line and get one back; an empty one where the process has died, or was killed at the deadline."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    timer = threading.Timer(deadline, process.kill)
+    timer.start()
+    try:
+        process.stdin.write(request + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+    finally:
+        timer.cancel()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):  # What was still to be written to a dead process.
+                stream.close()

@@ -1,0 +1,115 @@
+"""Modules that only an import hook of the user's environment finds: asked for in the background."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gradpath.check import check
+from gradpath.names.environment import Environment, environment_of, hooked
+from gradpath.names.finder import COMMAND, FAILURES, Finder
+from gradpath.names.project import project_of
+from gradpath.source.document import Document
+from tests.names.test_modules import LOOP
+from tests.names.trees import with_hooked_environment
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    """A program that imports a package which lies elsewhere, where only a hook of its environment finds it."""
+    return with_hooked_environment(tmp_path, LOOP.format(imports="from mylib.net import Net", net="Net"))
+
+
+@contextmanager
+def finder(train: Path, *command: str, deadline: float = PATIENCE) -> Iterator[tuple[Finder, threading.Event]]:
+    told = threading.Event()
+
+    def found(importer: Path) -> None:
+        assert importer == train
+        told.set()
+
+    made = Finder(found, command or COMMAND, deadline)
+    try:
+        yield made, told
+    finally:
+        made.stop()
+
+
+def test_such_an_environment_is_known_by_its_files(train: Path) -> None:
+    assert hooked(train.parent, None) is not None
+    [site] = environment_of(train.parent, None).sites
+    (site / "hook.pth").unlink()
+    assert hooked(train.parent, None) is None
+
+
+def test_the_module_is_found_once_jedi_has_answered(train: Path) -> None:
+    with finder(train) as (asked, told):
+        project = project_of(train, ask=asked.ask)
+        document = Document(str(train), train.read_text())
+        assert [found.rule for found in check(document, project=project).diagnostics] == []
+        assert told.wait(PATIENCE)
+        assert [found.rule for found in check(document, project=project).diagnostics] == ["carried-graph"]
+
+
+def test_what_there_is_not_stays_unknown(train: Path) -> None:
+    with finder(train) as (asked, told):
+        project = project_of(train, ask=asked.ask)
+        assert project.locate("nothing.of_the_kind", train) is None
+        assert project.locate("mylib", train) is None
+        assert told.wait(PATIENCE)
+        assert project.locate("nothing.of_the_kind", train) is None
+        assert project.locate("mylib", train) == train.parent.parent / "elsewhere/mylib/__init__.py"
+
+
+def echo(*, before: str = "") -> tuple[str, ...]:
+    """A process that answers each question with the module's name as a path."""
+    code = f"import json, sys\n{before}\nfor line in sys.stdin:\n"
+    code += "    print(json.dumps({'path': '/' + json.loads(line)['module']}), flush=True)"
+    return sys.executable, "-c", code
+
+
+def answered(asked: Finder, told: threading.Event, train: Path, module: str) -> Path | None:
+    environment = Environment(train.parent / ".venv")
+    assert asked.ask(module, train, environment) is None
+    assert told.wait(PATIENCE)
+    return asked.ask(module, train, environment)
+
+
+def test_an_answer_is_asked_for_once(train: Path) -> None:
+    with finder(train, *echo()) as (asked, told):
+        assert answered(asked, told, train, "one") == Path("/one")
+        told.clear()
+        assert answered(asked, told, train, "two") == Path("/two")
+
+
+def test_a_process_that_hangs_or_dies_is_replaced(train: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    hang = f"import os\nif not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w'); input(); input()"
+    die = f"import os\nif not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w'); sys.exit()"
+    for before, deadline in ((hang, 1.0), (die, PATIENCE)):
+        mark.unlink(missing_ok=True)
+        with finder(train, *echo(before=before), deadline=deadline) as (asked, told):
+            assert asked.ask("lost", train, Environment(train.parent)) is None
+            assert answered(asked, told, train, "kept") == Path("/kept")
+
+
+@pytest.mark.parametrize("line", ["", "no json", "[]", "{}", json.dumps({"path": 3})])
+def test_nonsense_is_no_answer(train: Path, line: str) -> None:
+    code = f"import sys\nfor _ in sys.stdin:\n    print({line!r}, flush=True)"
+    with finder(train, sys.executable, "-c", code) as (asked, told):
+        for number in range(FAILURES + 1):
+            assert asked.ask(f"m{number}", train, Environment(train.parent)) is None
+        assert not told.is_set()
+
+
+def test_a_command_that_cannot_be_started_is_no_trouble(train: Path) -> None:
+    with finder(train, "/no/such/program") as (asked, _):
+        assert asked.ask("m", train, Environment(train.parent)) is None

@@ -188,7 +188,8 @@ async def test_what_only_an_import_hook_finds_is_told_once_it_is_known(editor: E
     uri = program.as_uri()
     editor.open(uri, program.read_text())
     await shown(editor, uri, ["carried-graph"])
-    assert [list(each.diagnostics) for each in editor.published if each.uri == uri][0] == []
+    first = next(each for each in editor.published if each.uri == uri)
+    assert list(first.diagnostics) == []
 
 
 @pytest_lsp.fixture(config=server(REAL))

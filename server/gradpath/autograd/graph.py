@@ -34,7 +34,7 @@ class Recorder(Protocol):
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
 
 
-_OVERLAP_ALLOWED = ("zero_", "fill_", "t_", "unsqueeze_", "squeeze_")
+_OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", "t_", "unsqueeze_", "squeeze_")
 """Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
 
 

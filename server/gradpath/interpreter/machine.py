@@ -243,8 +243,19 @@ class Machine:
             return None
         iterator = self.special(instance, "__iter__", Arguments())
         if isinstance(iterator, Instance):
-            return None
+            return None if iterator.cls.find("__next__") is UNDEFINED else self._asked(iterator)
         return iterator.iterate(self) if isinstance(iterator, Object) else None
+
+    def _asked(self, iterator: Instance) -> Iterator[Value]:
+        """What the `__next__` of an iterator of the program gives until it raises StopIteration."""
+        while True:
+            try:
+                item = self.special(iterator, "__next__", Arguments())
+            except Raised as raised:
+                if isinstance(raised.value, Instance) and raised.value.cls.name == "StopIteration":
+                    return
+                raise
+            yield item
 
     # Errors of the interpreted program
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from gradpath.autograd import backward as engine
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
-from gradpath.overlays.tensor_value import wrap
+from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
 def functional_call(machine: Machine, arguments: Arguments) -> Value:
@@ -42,7 +43,11 @@ def _gradient(machine: Machine, arguments: Arguments) -> Value:
         tensors = tensors_in(machine, tuple(values.all()))
         if tensors and not any(tensor.requires_grad for tensor in tensors):
             return wrap(machine.autograd.tensor(shape=tensors[0].shape))
-        return machine.unknown("torch.func.grad", None, tuple(values.all()))
+        result = machine.call(arguments.get(0, "func", None), values)
+        if not isinstance(result, TensorValue) or not tensors or not result.tensor.requires_grad:
+            return machine.unknown("torch.func.grad", None, tuple(values.all()))
+        found = engine.gradients(machine.autograd, [result.tensor], tensors[:1], create_graph=True)
+        return wrap(found[0]) if found[0] is not None else None
 
     return NativeFunction("grad", run)
 

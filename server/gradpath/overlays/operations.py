@@ -280,6 +280,7 @@ def _shape_results(
     if short in ("expand", "expand_as", "broadcast_to") and results[0] is not source:
         shapes = (source.shape, results[0].shape)
         results[0].expanded = None not in shapes and shapes[0] != shapes[1]
+        results[0].contiguous = False if results[0].expanded else None
     if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
         results[0].contiguous = _still_contiguous(source.shape)
     for parameter in ("dtype",):

@@ -1,3 +1,4 @@
+# known gap: that all batches have the same length is not settled, so the report is a warning
 import torch
 import torch.nn as nn
 from config import Config

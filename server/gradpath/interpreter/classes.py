@@ -167,7 +167,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if isinstance(found, Descriptor) and found.kind == "cached_property":
         instance.attributes[name] = made = machine.call(found.function, Arguments([instance]))
         return made
-    native = instance.native_attribute(machine, name)
+    native = UNDEFINED if _is_own(instance.cls, name) else instance.native_attribute(machine, name)
     if native is not UNDEFINED:
         return native
     if found is not UNDEFINED:
@@ -182,6 +182,11 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if instance.cls.open:
         return machine.unknown("attribute of an unknown base", ("attr", id(instance), name), (instance,))
     return machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+
+
+def _is_own(cls: Class, name: str) -> bool:
+    """Whether a class of the program defines the name, which then goes before what a library's class has."""
+    return any(each.node is not None and name in each.members for each in cls.mro)
 
 
 def _bound(member: Value, instance: Instance) -> Value:

@@ -58,6 +58,8 @@ def _read_later(
         for node in event.executed:
             if not node.certain or built.get(id(node), index) >= index:
                 continue
+            if isinstance(change, Replaced) and node.name.lower().endswith("linear"):
+                continue  # It saves its weight as a transposed view, which keeps the memory that was exchanged.
             for saved in node.saved:
                 if _is_hit(change, hidden, saved):
                     return node, saved, event

@@ -39,14 +39,18 @@ def run_module(machine: Machine, tree: ast.Module) -> None:
 
 
 def run_definitions(machine: Machine, tree: ast.Module) -> None:
-    """Execute what a module defines, loops left out, so that a function of it can be entered.
+    """Execute what a module defines, loops and calls of its own functions left out, so that a function can be entered.
 
     A statement that raises is skipped: it is the module body's own fault, reported where that is run.
     """
     machine.builtins["__name__"] = "module"
+    own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
     for statement in tree.body:
-        if isinstance(statement, (ast.For, ast.While, ast.AsyncFor)):
-            continue
+        match statement:
+            case ast.For() | ast.While() | ast.AsyncFor():
+                continue
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
+                continue
         try:
             _drain(machine, [statement])
         except (Raised, AutogradError):

@@ -42,6 +42,9 @@ EFFORT = 6_000
 RELEVANT = re.compile(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
 
+TOTAL_EFFORT = 18_000
+"""Statements that all entry points of a document may execute together before each is left with its likeliest path."""
+
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
@@ -189,7 +192,9 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
         return machine.trace
 
     backwards = BACKWARDS.search(document.text) is not None
-    yield _explore(module, source, document.path, PATHS if backwards else 1)
+    diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
+    left = TOTAL_EFFORT - sum(trace.steps for trace in traces)
+    yield diagnostics, traces[0]
     for entry in entries.functions(tree):
         if entry.function in called:
             continue
@@ -201,25 +206,31 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
             run_function(machine, entry.function, entry.owner)
             return machine.trace
 
-        yield _explore(function, source, document.path, PATHS if backwards else FEW_PATHS)
+        effort = max(1, min(EFFORT, left))
+        diagnostics, traces = _explore(function, source, document.path, PATHS if backwards else FEW_PATHS, effort)
+        left -= sum(trace.steps for trace in traces)
+        yield diagnostics, traces[0]
 
 
-def _explore(run: Runner, source: Source, home: str, paths: int) -> tuple[list[Diagnostic], Trace]:
-    """All diagnostics of one entry point. A failure inside the analysis costs this entry point alone."""
+def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) -> tuple[list[Diagnostic], list[Trace]]:
+    """The diagnostics of one entry point and its traces, of which there is at least one.
+
+    A failure inside the analysis costs this entry point alone.
+    """
     traces: list[Trace] = []
     found: list[Found] = []
     try:
-        for trace in explore(run, paths, EFFORT):
+        for trace in explore(run, paths, effort):
             traces.append(trace)
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
                 found.extend(Found(rule, report, trace) for report in reports)
-        return judge(found, traces, lambda trace, prefix: run(prefix), source), traces[0]
+        return judge(found, traces, lambda trace, prefix: run(prefix), source), traces
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
         _log_once("the analysis of an entry point failed")
-        return [], traces[0] if traces else Trace(ast.Module([], []))
+        return [], traces or [Trace(ast.Module([], []))]
 
 
 def _begins(report: Report, home: str) -> bool:

@@ -40,7 +40,7 @@ def judge(
     return [
         _diagnostic(each, _condition(each, traces, rerun, source), source)
         for key, each in first.items()
-        if each.rule.level is Level.ERROR or _agreed(each, paths[key], traces)
+        if each.rule.level is Level.ERROR or (_agreed(each, paths[key], traces) and _stands(each, rerun, source))
     ]
 
 
@@ -55,6 +55,40 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
         if whole and id(trace) not in paths and statement is not None and trace.visits.get(statement, 0):
             return False
     return True
+
+
+def _stands(found: Found, rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source) -> bool:
+    """Whether a silent fault is found, too, where a branch goes the other way each time that it comes up.
+
+    A path turns one decision at a time, and a branch in a loop is decided anew in each iteration.
+    """
+    statement = statement_of(found.trace, found.report.at)
+    nodes = dict.fromkeys(decision.node for decision in found.trace.decisions)
+    for node in list(nodes)[:TURNS]:
+        other = _turned_throughout(found.trace, node, rerun)
+        if other is None or other.truncated or other.failures():
+            continue
+        if statement is not None and other.visits.get(statement, 0) and not _finds(found, other, source):
+            return False
+    return True
+
+
+def _turned_throughout(trace: Trace, node: ast.AST, rerun: Callable[[Trace, tuple[bool, ...]], Trace]) -> Trace | None:
+    """The path on which the branch at `node` always goes the other way; None where it comes up only once."""
+    outcome = next(decision.outcome for decision in trace.decisions if decision.node is node)
+    path = trace
+    for turns in range(TURNS):
+        index = next(
+            (i for i, each in enumerate(path.decisions) if each.node is node and each.outcome == outcome), None
+        )
+        if index is None:
+            return path if turns > 1 else None
+        path = rerun(trace, turned(path, index))
+    return None
+
+
+def _finds(found: Found, other: Trace, source: Source) -> bool:
+    return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
 
 
 def _condition(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Site, Trace, iterations_between
-from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach
+from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
 from gradpath.rules.syntax import Compound, statement_of
@@ -125,6 +125,8 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
         return None
     roots = error.call.roots if error.call is not None else ()
+    if roots and not surely_leads(nodes_of(roots), node):
+        return None
     outside = [root.node for root in roots if root.node is not None and not _iteration(root.node.site, number)]
     if outside and len(outside) == len(roots):
         shared = meeting(nodes_of(earlier.roots), outside, node)

@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import BackwardCall, Node
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Failed, Site, Stepped, Trace, iterations_between
 from gradpath.rules import edits
-from gradpath.rules.graphs import entrances, meeting, nodes_of, reach
+from gradpath.rules.graphs import entrances, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.moving import into_block, is_built_by, removed
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import (
@@ -77,6 +77,8 @@ def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -
     if earlier is None or node is None or not isinstance(earlier.site, Site):
         return None
     roots = error.call.roots if error.call is not None else ()
+    if roots and not surely_leads(nodes_of(roots), node):
+        return None
     shared = meeting(nodes_of(earlier.roots), nodes_of(roots), node)
     return Case(trace, source, failure, error.call, earlier, earlier.site, shared)
 

@@ -38,6 +38,20 @@ def leads_to(start: Node, target: Node) -> bool:
     return False
 
 
+def surely_leads(starts: Iterable[Node], target: Node) -> bool:
+    """Whether `target` is reached through nodes that no mere presumption put there, or is itself a start."""
+    todo = [start for start in starts if start.certain or start is target]
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node is target:
+            return True
+        if node not in seen:
+            seen.add(node)
+            todo.extend(edge for edge in node.edges if edge.certain or edge is target)
+    return False
+
+
 def meeting(earlier: Iterable[Node], later: Iterable[Node], target: Node) -> Node:
     """The first node on the way from `later` to `target` that `earlier` reaches too."""
     shared = reach(earlier)

@@ -12,8 +12,11 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Si
 from gradpath.rules import edits
 from gradpath.rules.out_of_place import write_text
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lifted, operation, with_time
+from gradpath.rules.stories import following, lifted, operation, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
+
+_READS_ANEW = frozenset({"mul", "div", "mm", "matmul", "pow", "log", "sin", "cos", "gelu", "silu", "mse_loss"})
+"""Operations that save an input itself, and so meet what was exchanged; others save a view or a copy of it."""
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -58,8 +61,8 @@ def _read_later(
         for node in event.executed:
             if not node.certain or built.get(id(node), index) >= index:
                 continue
-            if isinstance(change, Replaced) and node.name.lower().endswith("linear"):
-                continue  # It saves its weight as a transposed view, which keeps the memory that was exchanged.
+            if isinstance(change, Replaced) and short_operation(node.name) not in _READS_ANEW:
+                continue
             for saved in node.saved:
                 if _is_hit(change, hidden, saved):
                     return node, saved, event

@@ -114,7 +114,11 @@ def gradients(
     results: list[Tensor | None] = []
     for tensor, target in zip(inputs, targets, strict=True):
         if target in flows:
-            results.append(_gradient(autograd, tensor, flows[target], create_graph))
+            result = _gradient(autograd, tensor, flows[target], create_graph)
+            result.expanded = tensor.shape != () and [node.name for node in call.givers.get(target, ())] == [
+                "torch.sum"
+            ]
+            results.append(result)
         elif allow_unused:
             results.append(None)
         else:
@@ -180,6 +184,7 @@ def _run(
             if needed is not None and edge not in needed:
                 continue
             flows[edge] = tuple(dict.fromkeys(flows.get(edge, ()) + onward))
+            call.givers.setdefault(edge, []).append(node)
             waiting[edge] -= 1
             if waiting[edge] == 0:
                 heapq.heappush(ready, _ticket(edge))

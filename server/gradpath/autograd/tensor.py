@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 Shape = tuple["int | None", ...]
@@ -71,7 +71,10 @@ class Saved:
 
 @dataclass(slots=True)
 class BackwardCall:
-    """One run of the engine: `backward()` or `autograd.grad()`."""
+    """One run of the engine: `backward()` or `autograd.grad()`.
+
+    `givers` are the nodes that handed a gradient to each node; the gradient that `sum` hands on is an expanded tensor.
+    """
 
     number: int
     site: object
@@ -79,6 +82,7 @@ class BackwardCall:
     retain: bool
     create_graph: bool
     accumulates: bool = True
+    givers: dict[Node, list[Node]] = field(default_factory=dict)
 
 
 _numbers = itertools.count(1)

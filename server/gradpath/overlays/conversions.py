@@ -40,6 +40,10 @@ def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
     if same and not moved:
         return value
+    if same is not False and tensor.requires_grad and not machine.autograd.grad_enabled:
+        return wrap(
+            machine.autograd.presumed([tensor], name=f"torch.Tensor.{name}")
+        )  # Itself, or a copy without a graph.
     op = find_op("torch.clone")
     assert op is not None
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})

@@ -47,6 +47,11 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         elif value is None and parameter in _NEVER_NONE and parameter in tensor_parameters:
             raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not NoneType", None)
         note_facts(kinds, parameter, value)
+    if op.name == "torch.matmul":
+        for parameter in ("input", "other"):
+            kinds.setdefault(
+                f"{parameter}.ndim", 2
+            )  # Matrices, where nothing tells: operands of other ranks are saved as well.
     behaviour = op.behaviour(kinds)
     if machine.autograd.grad_enabled is False and "out" in bound:
         inputs.pop("out", None)
@@ -250,6 +255,8 @@ def _shape_results(
         return
     short = name.rpartition(".")[2]
     for output, result in zip(behaviour.outputs, results, strict=False):
+        if output.dtype is None and short in _KEEPING and (source.dtype or "").startswith(("float", "bfloat")):
+            result.dtype = source.dtype
         if output.shape == "reduce" or (output.shape is None and short in _REDUCTIONS):
             result.shape = _reduced(source.shape, bound.get("dim"), bound.get("keepdim", False))
     if "reduction" in bound or short.endswith(("loss", "entropy", "entropy_with_logits")):
@@ -279,7 +286,7 @@ def _shape_results(
         results[0].shape = rule(source.shape, bound)
     if short in ("expand", "expand_as", "broadcast_to") and results[0] is not source:
         shapes = (source.shape, results[0].shape)
-        results[0].expanded = None not in shapes and shapes[0] != shapes[1]
+        results[0].expanded = shapes[0] != shapes[1] if None not in shapes else short == "expand"
         results[0].contiguous = False if results[0].expanded else None
     if short in ("t", "transpose", "permute", "mT", "T", "H", "swapaxes") and results[0] is not source:
         results[0].contiguous = _still_contiguous(source.shape)
@@ -341,6 +348,9 @@ def _shape_parts(
             even = size is not None and size > 0 and size % len(results) == 0
             result.shape = (*before, size // len(results) if even and size is not None else None, *after)
 
+
+_KEEPING = frozenset({"sum", "nansum", "prod", "cumsum", "cumprod", "mean"})
+"""Reductions that keep a floating dtype, and make int64 of others."""
 
 _REDUCTIONS = frozenset(
     [

@@ -199,7 +199,7 @@ def _sizes(old: Shape | None, sizes: list[Value]) -> Shape | None:
 def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
     def compute(machine: Machine, value: TensorValue) -> Value:
         tensor = value.tensor
-        settled = {"requires_grad": tensor.requires_grad, "is_leaf": machine.autograd.is_leaf(tensor)}[name]
+        settled = tensor.requires_grad if name == "requires_grad" else machine.autograd.is_leaf(tensor)
         if not tensor.certain or tensor.aliasing_unsure:
             return machine.unknown(name, (name, id(tensor), tensor.storage.version), (value,))
         return settled

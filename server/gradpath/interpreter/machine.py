@@ -189,6 +189,7 @@ class Machine:
             self.unknown_count += 1
             number = self.unknown_count
         made = Unknown(number, cause, key, sources)
+        made.origin = self.site()
         self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
         if key is not None:
             self.unknowns.setdefault(key, made)

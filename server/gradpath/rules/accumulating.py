@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Stored, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.rules.graphs import reach
 from gradpath.rules.syntax import statement_of
 
@@ -26,7 +26,7 @@ class Growing:
 def growing(trace: Trace) -> Iterator[Growing]:
     """The places that keep the graphs of several iterations, none of which is back-propagated from there."""
     executed = {node for event in trace.events if isinstance(event, BackwardRan) for node in event.executed}
-    sums = list(_sums(trace, executed))
+    sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
     places = {each.site.node for each in sums}
     for each in _lists(trace, executed):
@@ -49,6 +49,32 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             if added is not None and event.node.certain and _is_loss(trace, added, executed):
                 yield Growing(event.site, added)
                 break
+
+
+def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
+    """`total += loss` where the loss is known only from its backward: the total is a new unknown each time."""
+    added: dict[ast.AST, list[tuple[Bound, Tensor]]] = {}
+    for event in trace.events:
+        if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
+            continue
+        for source in getattr(event.value, "sources", ()):
+            tensor = getattr(getattr(source, "tensor", None), "tensor", None)
+            if isinstance(tensor, Tensor) and tensor.node in executed:
+                added.setdefault(event.site.node, []).append((event, tensor))
+    for events in added.values():
+        first, tensor = events[0]
+        for later, _ in events[1:]:
+            again = iterations_between(first.site.loops, later.site.loops) is not None
+            if again and any(source is first.value for source in getattr(later.value, "sources", ())):
+                yield Growing(first.site, tensor)
+                break
+
+
+def _is_total(node: ast.AST) -> bool:
+    """Whether a statement adds to a variable."""
+    if isinstance(node, ast.Assign):
+        return isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add)
+    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
 
 
 def _is_addition(trace: Trace, node: ast.AST) -> bool:

@@ -243,7 +243,8 @@ def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
             if event.site.caller is not bound.site.caller:
                 continue
             values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
-            if not any(isinstance(each, Tensor) and _comes_from(each, tensor) for each in values):
+            known = [each for each in values if isinstance(each, Tensor)]
+            if known and not any(_comes_from(each, tensor) for each in known):
                 return True
         inside = inside or event is bound
     return False

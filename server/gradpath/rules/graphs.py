@@ -39,8 +39,12 @@ def leads_to(start: Node, target: Node) -> bool:
 
 
 def surely_leads(starts: Iterable[Node], target: Node) -> bool:
-    """Whether `target` is reached through nodes that no mere presumption put there, or is itself a start."""
-    todo = [start for start in starts if start.certain or start is target]
+    """Whether `target` is reached through nodes that no mere presumption put there, or is itself a start.
+
+    A presumed start counts where it hangs on one node alone: that a backward is called on it proves that it has a
+    graph, which can only be that one.
+    """
+    todo = [start for start in starts if start.certain or start is target or len(start.edges) == 1]
     seen: set[Node] = set()
     while todo:
         node = todo.pop()

@@ -22,6 +22,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         root = error.tensor
         if root is None or any(rebinding_of(trace, source, each) for each in (root, *root.ancestors())):
             continue
+        if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
+            continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
         yield _report(trace, source, failure, error, root)
 
 

@@ -12,7 +12,7 @@ from gradpath.interpreter.machine import Machine, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
-from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Unknown, Value
 
 DEPTH = 40
 """How deep calls of the program's functions nest before they count as unknown."""
@@ -20,10 +20,13 @@ DEPTH = 40
 RECURSION = 6
 """How often one function may stand in a chain of calls."""
 
+BLIND_RECURSION = 3
+"""The same where an argument is unknown: then each level can branch as if it were the first."""
+
 
 def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
     """Call a function of the program; a generator function gives an `Iteration` and runs nothing yet."""
-    if machine.frame.depth >= DEPTH or _depth_of(machine, function) >= RECURSION:
+    if machine.frame.depth >= DEPTH or _is_too_deep(machine, function, arguments):
         return machine.library.recursion(machine, function, arguments)
     machine.called.add(function.node)
     scope = Scope(function.scope)
@@ -34,6 +37,13 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
     if isinstance(function.node, ast.Lambda):
         return _in_frame(machine, frame, function.node.body)
     return _run(machine, frame, function.node)
+
+
+def _is_too_deep(machine: Machine, function: Function, arguments: Arguments) -> bool:
+    depth = _depth_of(machine, function)
+    if depth < BLIND_RECURSION:
+        return False
+    return depth >= RECURSION or any(isinstance(value, Unknown) for value in arguments.all())
 
 
 def _depth_of(machine: Machine, function: Function) -> int:

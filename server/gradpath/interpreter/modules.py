@@ -41,16 +41,18 @@ class Allowance:
 class Module(Object):
     """A module of the program, whose file is shown as `path`.
 
-    `read` gives its tree when it is needed; `member` the modules in a package, or `UNDEFINED`.
+    `read` gives its tree when it is needed, `member` the modules in a package (or `UNDEFINED`), and `is_opaque` says
+    which definitions are not to be followed.
     """
 
-    __slots__ = ("_allowance", "_late", "_loaded", "_read", "member", "name", "path", "scope")
+    __slots__ = ("_allowance", "_is_opaque", "_late", "_loaded", "_read", "member", "name", "path", "scope")
 
     def __init__(
         self,
         name: str,
         path: str,
         read: Callable[[], ast.Module],
+        is_opaque: Callable[[ast.stmt], bool],
         member: Callable[[Machine, str], Value],
         allowance: Allowance,
         scope: Scope | None = None,
@@ -60,6 +62,7 @@ class Module(Object):
         self.member = member
         self.scope = Scope() if scope is None else scope
         self._read = read
+        self._is_opaque = is_opaque
         self._allowance = allowance
         self._late: dict[str, ast.stmt] = {}
         self._loaded = scope is not None
@@ -78,7 +81,10 @@ class Module(Object):
             value = self.member(machine, name)
         if value is not UNDEFINED:
             return value
-        made = machine.unknown("name that its module does not define", ("member", self.path, name))
+        return self._unknown(machine, "name that its module does not define", name)
+
+    def _unknown(self, machine: Machine, cause: str, name: str) -> Value:
+        made = machine.unknown(cause, ("member", self.path, name))
         if isinstance(made, Unknown):
             made.name = name
         return made
@@ -127,6 +133,9 @@ class Module(Object):
         statement = self._late.pop(name, None)
         if statement is None:
             return UNDEFINED
+        if self._is_opaque(statement):
+            self.scope.variables[name] = made = self._unknown(machine, "function that is not followed", name)
+            return made
         with self._entered(machine):
             try:
                 _drain(machine, statement)

@@ -10,6 +10,7 @@ from gradpath.interpreter.modules import Allowance, Module
 from gradpath.interpreter.values import UNDEFINED, Arguments, Value
 from gradpath.names.files import Files
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.relevance import is_chore, speaks_of_tensors
 
 _EMPTY = ast.Module([], [])
 
@@ -41,10 +42,14 @@ class ProjectModules:
             parsed = self._files.parsed(path)
             return _EMPTY if parsed is None else parsed.tree
 
+        def is_opaque(statement: ast.stmt) -> bool:
+            parsed = self._files.parsed(path)
+            return parsed is not None and not speaks_of_tensors(parsed.document.text) and is_chore(statement)
+
         # Where another module imports the checked one, it sees the names that are there by then, as in Python.
         checked = path == self._files.path_of(self._files.checked.document.path)
         scope = machine.globals if checked else None
-        return Module(name, self._files.shown(path), read, member, self._allowance, scope)
+        return Module(name, self._files.shown(path), read, is_opaque, member, self._allowance, scope)
 
 
 def _import_module(machine: Machine, arguments: Arguments) -> Value:

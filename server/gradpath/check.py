@@ -198,6 +198,8 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
     for entry in entries.functions(tree):
         if entry.function in called:
             continue
+        if left < -2 * TOTAL_EFFORT:
+            break  # Each entry replays the definitions of the module: a huge one would never end.
 
         def function(prefix: tuple[bool, ...], entry: entries.Entry = entry) -> Trace:
             machine = machine_for(prefix, entry.function)

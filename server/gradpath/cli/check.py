@@ -11,6 +11,7 @@ from pathlib import Path
 from gradpath.cli import fix
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
+from gradpath.cli.memory import calm_collector, sweep
 from gradpath.cli.output import FORMATS, Output
 from gradpath.cli.run import Checked, check_document, check_file
 from gradpath.cli.settings import Settings, rule_names
@@ -129,8 +130,10 @@ def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progr
 
         return list(check_in_processes(files, workers, progress.step))
     outcomes = []
+    calm_collector()
     for path, config in files:
         outcomes.append(check_file(path, config))
+        sweep()
         progress.step()
     return outcomes
 

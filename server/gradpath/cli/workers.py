@@ -9,6 +9,7 @@ from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
 from typing import cast
 
+from gradpath.cli.memory import calm_collector, sweep
 from gradpath.cli.run import Checked, check_file
 from gradpath.config import Config
 
@@ -76,9 +77,11 @@ def _work(connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    calm_collector()
     while True:
         try:
             path, config = connection.recv()
             connection.send(check_file(path, config))
         except (EOFError, OSError):
             return
+        sweep()

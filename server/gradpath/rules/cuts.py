@@ -284,7 +284,9 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case "gradient", ast.Call() if not _creates_graph(cause):
             edit = edits.add_keyword(document, node, "create_graph", "True")
             if edit is not None:
-                yield Fix(f"Pass `create_graph=True` on line {site.line}", Safety.SAFE, (edit,), preferred=True)
+                own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+                title = f"Pass `create_graph=True` on line {site.line}"
+                yield Fix(title, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
         case "detach_", ast.Call():
             statement = statement_of(trace, node)
             alone = isinstance(statement, ast.Expr) and statement.value is node

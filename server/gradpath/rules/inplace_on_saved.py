@@ -13,7 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lowered, name_of, short_operation, with_time
+from gradpath.rules.stories import following, lifted, lowered, name_of, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
 
 
@@ -84,7 +84,9 @@ def _help(fixes: tuple[Fix, ...]) -> str:
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    made = list(counterparts(trace, source, found.site, found.written))
+    place = found.node.site
+    saved_at = lifted(place, found.site) if isinstance(place, Site) else None
+    made = list(counterparts(trace, source, found.site, found.written, saved_at))
     copy = _copy(trace, source, found)
     safe = [fix for fix in made if fix.safety is Safety.SAFE]
     yield from safe
@@ -107,13 +109,18 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
         names = {name_of(trace, source, found.saved.tensor, site)}
         if found.written is found.saved.tensor:
             names.add(written_name(source, found.site))
-        reads = [
+        reads: list[ast.expr] = [
             each
             for each in ast.walk(site.node)
             if isinstance(each, (ast.Name, ast.Attribute)) and source.text(site, each) in names - {""}
         ]
-        if len(reads) != 1:
+        origin = found.saved.tensor.origin
+        if isinstance(origin, Site) and isinstance(origin.node, ast.Subscript):
+            reads = [origin.node]
+            site = next((frame for frame in site.frames() if origin.node in ast.walk(frame.node)), None)
+        if site is None or len(reads) != 1:
             return None
+        document = source.document(site)
         node = reads[0]
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"

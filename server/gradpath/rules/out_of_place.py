@@ -52,8 +52,13 @@ _OPERATORS = {
 _TIGHT = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult, ast.Pow)
 
 
-def counterparts(trace: Trace, source: Source, site: Site, written: Tensor | None) -> Iterator[Fix]:
-    """The fixes for the write at `site`, best first; the first is preferred where it is safe."""
+def counterparts(
+    trace: Trace, source: Source, site: Site, written: Tensor | None, saved_at: Site | None = None
+) -> Iterator[Fix]:
+    """The fixes for the write at `site`, best first; the first is preferred where it is safe.
+
+    `saved_at` is where the old value was saved: a copy ahead of the statement is of no use if that was in it.
+    """
     statement = statement_of(trace, site.node)
     document = source.document(site)
     if statement is None:
@@ -78,7 +83,8 @@ def counterparts(trace: Trace, source: Source, site: Site, written: Tensor | Non
         if fixes:
             return
     base = _base(node)
-    if base is not None and edits.stands_alone(document, statement):
+    inside = saved_at is not None and any(each is saved_at.node for each in ast.walk(statement))
+    if base is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
         if line is not None:

@@ -319,7 +319,7 @@ class Autograd:
         """The same memory outside the graph: `detach()` (shares the version counter) or `.data` (does not)."""
         shares = shares_version or source.inference
         storage = source.storage if shares else Storage()
-        inference = source.inference and shares_version
+        inference = source.inference and self.inference  # An alias made outside of the mode may be written.
         result = Tensor(storage=storage, inference=inference, dtype=source.dtype, shape=source.shape)
         result.origin = self.recorder.site()
         result.expanded = source.expanded

@@ -106,14 +106,19 @@ def _what(case: Case) -> str:
 
 
 def _headline(case: Case) -> str:
-    again = case.source.short(case.raising, limit=30)
+    return next((text for text in (_said(case, limit) for limit in (30, 22)) if len(text) <= 120), _said(case, 16))
+
+
+def _said(case: Case, limit: int) -> str:
+    """The headline with calls cut to `limit` characters."""
+    again = case.source.short(case.raising, limit=limit)
     if case.same_place:
         return f"`{again}` runs a second time through the graph of {_what(case)}, which is built only once"
     if case.same_root:
         root = name_of(case.trace, case.source, case.earlier.roots[0], case.again)
         line = case.before.line
         return f"the graph of `{_cut(root)}` is back-propagated twice, and the call on line {line} has freed it"
-    before = case.source.short(case.before, limit=30)
+    before = case.source.short(case.before, limit=limit)
     return f"`{again}` goes back through the graph of {_what(case)}, which `{before}` has freed"
 
 

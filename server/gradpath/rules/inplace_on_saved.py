@@ -48,7 +48,8 @@ def _headline(trace: Trace, source: Source, found: Overwriting) -> str:
     if found.is_result:
         return f"`{write}` overwrites {what(trace, source, found)}, which its gradient needs"
     needs = who_needs(source, found)
-    return f"`{write}` overwrites {_saved_name(trace, source, found)}, which the gradient of {needs} needs"
+    headline = f"`{write}` overwrites {_saved_name(trace, source, found)}, which the gradient of {needs} needs"
+    return headline if len(headline) <= 120 else f"`{write}` overwrites a value that the gradient of {needs} needs"
 
 
 def _same_call(found: Overwriting) -> bool:

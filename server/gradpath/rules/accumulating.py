@@ -39,10 +39,10 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss`, `total = total + loss`: additions that hang on the same addition of an earlier iteration."""
     sums: dict[ast.AST, list[Built]] = {}
     for event in trace.events:
-        if isinstance(event, Built) and event.node.name in _SUMS and _is_addition(trace, event.site.node):
+        if isinstance(event, Built) and event.node.name in _SUMS:
             sums.setdefault(event.site.node, []).append(event)
-    for events in sums.values():
-        if any(event.node in executed for event in events):
+    for node, events in sums.items():
+        if len(events) < 2 or any(event.node in executed for event in events) or not _is_addition(trace, node):
             continue
         for event in events:
             added = _added(event)

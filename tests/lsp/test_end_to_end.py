@@ -112,7 +112,6 @@ async def test_marks_and_fixes_lie_right(editor: Editor, uri: str, text: str) ->
     assert editor.after(uri, fix.edit) in (kept, without)
 
 
-@pytest.mark.xfail(reason="suppression comments are not read yet", strict=False)
 async def test_a_suppression_comment_silences_it_at_once(editor: Editor, uri: str) -> None:
     editor.open(uri, PROGRAM)
     actions = await editor.actions(uri, "loss.backward()\nloss.backward()")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from tests.documents.judgement import gradpath_complaints, pytorch_complaints, unproved
 from tests.documents.pages import Block, Broken, documents, read_document
-from tests.documents.pytorch import OutOfTime, outcome_of
+from tests.documents.pytorch import outcome_of, time_limit
 
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60
@@ -40,22 +36,3 @@ def test_program(block: Block | Broken, only: str | None, records: Path | None) 
         pytest.fail(f"{block.place}: the known gap is closed: {block.known_gap}", pytrace=False)
     if complaints:
         pytest.fail("\n".join(complaints), pytrace=False)
-
-
-@contextmanager
-def time_limit(seconds: int) -> Iterator[None]:
-    """Ends what runs inside after `seconds`, where the system has an alarm clock."""
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-
-    def ring(_signal: int, _frame: FrameType | None) -> None:
-        raise OutOfTime(f"not finished after {seconds} s")
-
-    previous = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, previous)

@@ -23,6 +23,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"rules", "overlays", "entries"},
     {"verdict"},
     {"check"},
+    {"mending"},
     {"features"},
     {"lsp"},
     {"cli"},

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from gradpath.check import check
 from gradpath.diagnostic import Diagnostic, Edit, Fix
+from gradpath.mending import mended
 from gradpath.source.document import Document
 from tests.documents.grammar import PRELUDE
 from tests.documents.pages import Block
@@ -47,7 +48,7 @@ def apply_edits(document: Document, edits: Sequence[Edit]) -> str:
 
 def _difference(fixed: Block, broken: Block) -> list[str]:
     document = Document(broken.main.name, broken.main.text)
-    fix = _choose(check(document).diagnostics, fixed.fix_title)
+    fix = _choose(mended(check(document)).diagnostics, fixed.fix_title)
     if fix is None:
         wanted = "" if fixed.fix_title is None else f" with {fixed.fix_title!r} in its title"
         return [f"{fixed.place}: gradpath offers no fix{wanted} for the block at {broken.place}"]

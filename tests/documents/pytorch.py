@@ -11,6 +11,7 @@ import linecache
 import os
 import platform
 import random
+import signal
 import sys
 import tempfile
 import types
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
+from types import FrameType
 
 from tests.documents.grammar import Source
 
@@ -189,3 +191,22 @@ def _from_json(text: str) -> Outcome:
     if raised is not None:
         raised = Raised(tuple(raised["kinds"]), raised["message"], raised["name"], raised["line"])
     return Outcome(raised, tuple(record["facts"]))
+
+
+@contextlib.contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Ends what runs inside after `seconds`, where the system has an alarm clock."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise OutOfTime(f"not finished after {seconds} s")
+
+    previous = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.features.code_actions import Kind, actions_at, fix_all
-from gradpath.features.edits import apply_edits
 from gradpath.features.hover import as_markdown, as_text, hover_at
 from gradpath.source.document import Document
+from gradpath.source.edits import apply_edits
 from gradpath.source.parse import parse
 
 PATH = "train.py"

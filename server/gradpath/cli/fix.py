@@ -15,8 +15,9 @@ from pathlib import Path
 from gradpath.cli.run import Checked, check_document
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Safety
-from gradpath.features.edits import apply_edits, overlap, with_newlines_of
+from gradpath.features.edits import overlap, with_newlines_of
 from gradpath.source.document import Document, decode_source
+from gradpath.source.edits import apply_edits
 from gradpath.source.parse import parse
 from gradpath.source.positions import line_starts
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import gradpath.check
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
+from gradpath.mending import mended
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
@@ -52,7 +53,7 @@ def check_document(document: Document, config: Config) -> Checked:
     if not _wants_tracebacks():
         logging.getLogger("gradpath").addHandler(failures)
     try:
-        analysis = gradpath.check.check(document, config)
+        analysis = mended(gradpath.check.check(document, config), config)
     except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
         if _wants_tracebacks():
             raise

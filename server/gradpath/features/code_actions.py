@@ -8,8 +8,9 @@ from enum import Enum
 
 from gradpath.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Range
-from gradpath.features.edits import apply_edits, compatible_safe_fixes, first_safe, with_newlines_of
+from gradpath.features.edits import compatible_safe_fixes, first_safe, with_newlines_of
 from gradpath.source.document import Document
+from gradpath.source.edits import apply_edits
 from gradpath.source.parse import parse
 from gradpath.source.suppress import ignore_edit
 

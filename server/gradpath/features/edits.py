@@ -1,8 +1,8 @@
-"""Edits applied to a text, and chosen so that they do not get in each other's way."""
+"""Edits in a document's own style, and chosen so that they do not get in each other's way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Safety
 from gradpath.source.document import Document
@@ -20,16 +20,6 @@ def with_newlines_of(document: Document, edit: Edit) -> Edit:
     if "\n" not in edit.new_text or newline == "\n":
         return edit
     return Edit(edit.path, edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", newline))
-
-
-def apply_edits(document: Document, edits: Iterable[Edit]) -> str:
-    """The text after edits that do not overlap; insertions at one place keep the order they are given in."""
-    text = document.text
-    in_order = sorted(edits, key=lambda edit: (edit.range.start, edit.range.end))
-    for edit in reversed(in_order):
-        start, end = document.offset(edit.range.start), document.offset(edit.range.end)
-        text = text[:start] + edit.new_text + text[end:]
-    return text
 
 
 def overlap(one: Edit, other: Edit) -> bool:

@@ -203,7 +203,8 @@ def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
         if not isinstance(written, ast.Subscript):
             return None
     elif isinstance(node, ast.Call):
-        written = node.func.value if isinstance(node.func, ast.Attribute) else None
+        method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") else None
+        written = method.value if method is not None else None
         if isinstance(written, ast.Name) and written.id in ("torch", "F"):
             written = node.args[0] if node.args else None
     while isinstance(written, ast.Subscript):

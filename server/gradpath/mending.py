@@ -1,0 +1,245 @@
+"""Fixes on trial: each is applied to the text and the result is checked, so that what is offered mends its fault."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from gradpath.check import Analysis, check, never
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Built
+from gradpath.names.project import Project, project_of
+from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.source.edits import apply_edits, difference
+
+TRIALS = 48
+"""Checks that the fixes of one document may cost; those that are left then are offered as they are."""
+
+ROUNDS = 4
+"""Fixes that may be put together into one, where each uncovers a place of the same mistake."""
+
+IDLE = frozenset(
+    {"step-without-backward", "zero-grad-before-step", "clip-without-gradient", "rewrapped-loss", "data-mutation"}
+)
+"""Reports that say of a program that runs that it does not train; no fix may lead there."""
+
+Texts = Mapping[str, str]
+Key = tuple[str, str, str]
+
+
+def mended(
+    analysis: Analysis,
+    config: Config | None = None,
+    *,
+    wanted: Callable[[Diagnostic], bool] | None = None,
+    cancelled: Callable[[], bool] = never,
+    project: Project | None = None,
+) -> Analysis:
+    """The same analysis with the fixes that hold.
+
+    A fix after which its fault is still there, or another error is there instead, is left out. Where it only uncovers
+    the next place of the mistake, the fix of that place becomes a part of it. `wanted` chooses the diagnostics whose
+    fixes are tried; those of the others stay as they are. Each trial costs a check of the document.
+    """
+    chosen = [
+        each
+        for each in analysis.diagnostics
+        if each.level is not Level.HINT and each.fixes and (wanted is None or wanted(each))
+    ]
+    if not chosen or analysis.parsed.problems:
+        return analysis
+    workshop = _Workshop(analysis, config or Config(), cancelled, project)
+    after = {id(each): replace(each, fixes=tuple(workshop.proved(each))) for each in chosen}
+    return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What a check says of some texts: the reports and failures by key, and how far the program gets."""
+
+    texts: Texts
+    reports: Mapping[Key, tuple[Diagnostic, ...]]
+    failures: Counter[Key]
+    progress: tuple[int, int]
+    parses: bool
+
+
+class _Workshop:
+    """Trials of one document, at most `TRIALS` of them."""
+
+    def __init__(
+        self, analysis: Analysis, config: Config, cancelled: Callable[[], bool], project: Project | None
+    ) -> None:
+        self._path = analysis.document.path
+        self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
+        self._cancelled = cancelled
+        self._project = project
+        self._left = TRIALS
+        self._known: dict[tuple[tuple[str, str], ...], _State] = {}
+        self._sources: dict[str, str] = {self._path: analysis.document.text}
+        filters = config.select or config.ignore or config.levels or config.per_file_ignores
+        found = self._checked({}) if filters else None
+        self._before = _state(analysis, {}, self._source) if found is None else found
+
+    def proved(self, diagnostic: Diagnostic) -> list[Fix]:
+        """The fixes of a diagnostic that hold, with exactly one of the safe ones preferred where one may be."""
+        kept: list[Fix] = []
+        for fix in diagnostic.fixes:
+            tried = self._tried(diagnostic, fix) if fix.edits else fix
+            if tried is not None and tried.edits not in [each.edits for each in kept if each.edits]:
+                kept.append(tried)
+        best = next((fix for fix in kept if fix.preferred), None)
+        return [replace(fix, preferred=fix is best) for fix in kept]
+
+    def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
+        """The fix, completed where it is a part of the way only; None where it leads nowhere."""
+        key = _key(diagnostic, self._source)
+        made, texts = fix, self._edited({}, fix.edits)
+        seen: list[Texts] = [{}]
+        for _ in range(ROUNDS):
+            if texts is None or texts in seen:
+                return None
+            seen.append(texts)
+            state = self._checked(texts)
+            if state is None:
+                return fix
+            if not state.parses:
+                return None
+            faults = _new(self._before, state, key)
+            if not faults:
+                return made if self._runs(state) else None
+            next_fix = next((found for each in faults if (found := _best(each)) is not None), None)
+            if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
+                return self._judged(made, state, faults, key)
+            further = self._edited(texts, next_fix.edits)
+            if further is None:
+                return self._judged(made, state, faults, key)
+            made = self._joined(made, next_fix, further)
+            texts = further
+        return None
+
+    def _judged(self, fix: Fix, state: _State, faults: Sequence[Diagnostic], key: Key) -> Fix | None:
+        """A fix after which something is left that no other fix mends: offered if the program gets further with it."""
+        if any(_key(each, lambda path: _text(state.texts, path, self._source)) == key for each in faults):
+            return None
+        if any(each.level is Level.ERROR for each in faults):
+            return replace(fix, preferred=False) if state.progress > self._before.progress else None
+        return fix if self._runs(state) and not any(each.rule in IDLE for each in faults) else None
+
+    def _runs(self, state: _State) -> bool:
+        """Whether no failure came up that no rule reports, or the program gets further in spite of it."""
+        return not state.failures - self._before.failures or state.progress > self._before.progress
+
+    def _joined(self, one: Fix, other: Fix, texts: Texts) -> Fix:
+        safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
+        edits = tuple(
+            edit for path, text in texts.items() for edit in difference(Document(path, self._source(path)), text)
+        )
+        title = (
+            one.title if one.title == other.title else f"{one.title}, and {other.title[:1].lower()}{other.title[1:]}"
+        )
+        safety = Safety.SAFE if safe else Safety.UNSAFE
+        return Fix(title, safety, edits, one.preferred and safe, one.rewrite or other.rewrite)
+
+    def _edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
+        after = dict(texts)
+        for path in dict.fromkeys(edit.path for edit in edits):
+            text = _text(texts, path, self._source)
+            document = Document(path, text)
+            ordered = sorted((each for each in edits if each.path == path), key=lambda each: each.range.start)
+            if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
+                return None
+            after[path] = apply_edits(document, ordered)
+            if after[path] == text:
+                return None
+        return after
+
+    def _source(self, path: str) -> str:
+        """The text of a file as the analysis has seen it."""
+        if path not in self._sources:
+            text = self._project.read(Path(os.path.abspath(path))) if self._project is not None else None
+            try:
+                self._sources[path] = read_document(Path(path)).text if text is None else text
+            except UnreadableSource:
+                self._sources[path] = ""
+        return self._sources[path]
+
+    def _checked(self, texts: Texts) -> _State | None:
+        """What a check says of the document with these texts; None where no trial is left."""
+        key = tuple(sorted(texts.items()))
+        if key not in self._known:
+            if self._left == 0 or self._cancelled():
+                return None
+            self._left -= 1
+            document = Document(self._path, _text(texts, self._path, self._source))
+            analysis = check(document, self._config, cancelled=self._cancelled, project=self._project_with(texts))
+            self._known[key] = _state(analysis, texts, self._source)
+        return self._known[key]
+
+    def _project_with(self, texts: Texts) -> Project | None:
+        """The project in which other files have other texts, too."""
+        others = {Path(os.path.abspath(path)): text for path, text in texts.items() if path != self._path}
+        if not others:
+            return self._project
+        project = self._project or project_of(Path(os.path.abspath(self._path)), self._config.python)
+        read = project.read
+        return replace(project, read=lambda path: others[path] if path in others else read(path))
+
+
+def _text(texts: Texts, path: str, source: Callable[[str], str]) -> str:
+    return texts[path] if path in texts else source(path)
+
+
+def _key(diagnostic: Diagnostic, text_of: Callable[[str], str]) -> Key:
+    """What tells a report from others wherever its line has moved to: file, rule, and the text under the squiggle."""
+    document = Document(diagnostic.path, text_of(diagnostic.path))
+    return diagnostic.path, diagnostic.rule, document.slice(diagnostic.range)
+
+
+def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _State:
+    reports: dict[Key, list[Diagnostic]] = {}
+    for each in analysis.diagnostics:
+        if each.level is not Level.HINT:
+            key = _key(each, lambda path: _text(texts, path, source))
+            reports.setdefault(key, []).append(each)
+    failures: Counter[Key] = Counter()
+    backwards = built = 0
+    for trace in analysis.traces:
+        for failure in trace.failures():
+            kind = failure.exception if failure.error is None else failure.error.kind.value
+            failures[failure.site.path, "", kind] += 1
+        backwards += sum(isinstance(event, BackwardRan) for event in trace.events)
+        built += sum(isinstance(event, Built) for event in trace.events)
+    grouped = {key: tuple(found) for key, found in reports.items()}
+    return _State(texts, grouped, failures, (backwards, built), not analysis.parsed.problems)
+
+
+def _new(before: _State, after: _State, key: Key) -> list[Diagnostic]:
+    """The reports of a state that were not there before, and that of `key` if it is still there."""
+    gone = Counter(
+        rule
+        for (path, rule, text), found in before.reports.items()
+        for _ in range(len(found) - len(after.reports.get((path, rule, text), ())))
+        if (path, rule, text) != key
+    )
+    new: list[Diagnostic] = []
+    for each, found in after.reports.items():
+        surplus = len(found) - len(before.reports.get(each, ())) + (each == key)
+        for diagnostic in found[: max(surplus, 0)]:
+            if each != key and gone[diagnostic.rule]:
+                gone[diagnostic.rule] -= 1  # An old report, under which the fix has changed the text.
+            else:
+                new.append(diagnostic)
+    return sorted(new, key=lambda each: -each.level.gravity)
+
+
+def _best(diagnostic: Diagnostic) -> Fix | None:
+    """The fix that is tried for what another one has uncovered."""
+    fixes = [fix for fix in diagnostic.fixes if fix.edits]
+    order = (Safety.SAFE, Safety.UNSAFE)
+    return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)

@@ -1,0 +1,44 @@
+"""Edits applied to a text, and the edits that lead from one text to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+from gradpath.diagnostic import Edit
+from gradpath.source.document import Document
+
+
+def apply_edits(document: Document, edits: Iterable[Edit]) -> str:
+    """The text after edits that do not overlap; insertions at one place keep the order they are given in."""
+    text = document.text
+    in_order = sorted(edits, key=lambda edit: (edit.range.start, edit.range.end))
+    for edit in reversed(in_order):
+        start, end = document.offset(edit.range.start), document.offset(edit.range.end)
+        text = text[:start] + edit.new_text + text[end:]
+    return text
+
+
+def difference(document: Document, text: str) -> tuple[Edit, ...]:
+    """The edits that make `text` of a document: one for each stretch of lines that differ, as short as it can be."""
+    old, new = document.text.splitlines(keepends=True), text.splitlines(keepends=True)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line))
+    edits: list[Edit] = []
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            before, after = "".join(old[i1:i2]), "".join(new[j1:j2])
+            head = _common(before, after)
+            tail = _common(before[head:][::-1], after[head:][::-1])
+            place = document.range_between(starts[i1] + head, starts[i2] - tail)
+            edits.append(Edit(document.path, place, after[head : len(after) - tail]))
+    return tuple(edits)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return index
+    return min(len(one), len(other))

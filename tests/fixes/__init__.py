@@ -1,0 +1,1 @@
+"""Every fix that is offered, applied and run under PyTorch."""

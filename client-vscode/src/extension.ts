@@ -1,0 +1,49 @@
+/** The thin client: it starts the server and shows what the server finds. There is no analysis here. */
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+import { checkWorkspace, explain, openRule } from "./commands";
+import { GraphPanel } from "./graph";
+import { onInterpreterChanged } from "./interpreter";
+import { Server } from "./server";
+import { Status } from "./status";
+
+/** What tests look at. */
+export interface Api {
+  client(): LanguageClient | undefined;
+}
+
+let server: Server | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<Api> {
+  const log = vscode.window.createOutputChannel("gradpath", { log: true });
+  const status = new Status();
+  const running: Server = new Server(context, log, status, (command, args) => {
+    if (command === "gradpath.graph") return graph.show(args[0] as string | undefined, args[1] as number | undefined);
+    if (command === "gradpath.openRulePage") return openRule(running, args[0] as string | undefined);
+    return undefined;
+  });
+  const graph: GraphPanel = new GraphPanel(running);
+  server = running;
+  const restart = () => running.restart();
+  context.subscriptions.push(
+    log, status, running, graph,
+    vscode.commands.registerCommand("gradpath.restart", restart),
+    vscode.commands.registerCommand("gradpath.showOutput", () => { log.show(); }),
+    vscode.commands.registerCommand("gradpath.checkWorkspace", () => checkWorkspace(running)),
+    vscode.commands.registerCommand("gradpath.openRule", (rule?: string) => openRule(running, rule)),
+    vscode.commands.registerCommand("gradpath.showGraph", () => graph.show()),
+    vscode.commands.registerCommand("gradpath.explain", () => explain(running)),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("gradpath.interpreter") || event.affectsConfiguration("gradpath.importStrategy")) void restart();
+    }),
+  );
+  await running.restart();
+  const interpreters = await onInterpreterChanged(() => { void restart(); });
+  if (interpreters !== undefined) context.subscriptions.push(interpreters);
+  return { client: () => running.client };
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.stop();
+}

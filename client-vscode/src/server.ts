@@ -1,0 +1,94 @@
+/** Starting, stopping and restarting the language server. */
+import * as path from "node:path";
+import * as vscode from "vscode";
+import { LanguageClient, State, TransportKind } from "vscode-languageclient/node";
+import { findInterpreter } from "./interpreter";
+import type { Status } from "./status";
+
+/** The commands that the server offers and the client carries out itself. */
+export type Intercept = (command: string, args: unknown[]) => Promise<unknown> | undefined;
+
+export class Server implements vscode.Disposable {
+  client: LanguageClient | undefined;
+  private queue: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+    private readonly status: Status,
+    private readonly intercept: Intercept,
+  ) {}
+
+  /** Starts the server, after stopping the one that runs; calls wait for one another. */
+  restart(): Promise<void> {
+    this.queue = this.queue.then(async () => {
+      await this.stop();
+      await this.start();
+    });
+    return this.queue;
+  }
+
+  /** What the server answers to one of its commands; undefined where it does not run. */
+  async execute<T>(command: string, ...args: unknown[]): Promise<T | undefined> {
+    await this.queue;
+    return this.client?.sendRequest("workspace/executeCommand", { command, arguments: args });
+  }
+
+  async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client?.state === State.Running) await client.stop();
+  }
+
+  dispose(): void {
+    void this.stop();
+  }
+
+  private async start(): Promise<void> {
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const interpreter = await findInterpreter(folder, this.log);
+    if (interpreter === undefined) {
+      this.complain("no Python 3.10 or newer was found.", "Choose an Interpreter", "gradpath.interpreter");
+      return;
+    }
+    this.log.info(`server: ${interpreter.command.join(" ")} (from ${interpreter.source})`);
+    const [program = "", ...args] = interpreter.command;
+    args.push(path.join(this.context.extensionPath, "bundled", "server.py"));
+    const settings = vscode.workspace.getConfiguration("gradpath", folder);
+    if (!vscode.workspace.isTrusted) args.push("--untrusted");
+    else if (settings.get("importStrategy") === "fromEnvironment") args.push("--from-environment");
+    const env = { ...process.env, PYTHONUTF8: "1", PYTHONDONTWRITEBYTECODE: "1" };
+    const options = { cwd: folder?.fsPath, env };
+    const client = new LanguageClient(
+      "gradpath",
+      "gradpath",
+      { command: program, args, transport: TransportKind.stdio, options },
+      {
+        documentSelector: [
+          { scheme: "file", language: "python" },
+          { scheme: "untitled", language: "python" },
+          { scheme: "vscode-notebook-cell", language: "python" },
+        ],
+        outputChannel: this.log,
+        middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? next(command, args) },
+      },
+    );
+    client.onDidChangeState(({ newState }) => { this.status.show(newState); });
+    this.client = client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.log.error(`the server did not start: ${error instanceof Error ? error.message : String(error)}`);
+      this.complain("the server did not start.", "Show Output");
+    }
+  }
+
+  private complain(reason: string, button: string, setting?: string): void {
+    this.status.failed(reason);
+    void vscode.window.showErrorMessage(`gradpath: ${reason}`, button).then((chosen) => {
+      if (chosen === undefined) return;
+      if (setting === undefined) this.log.show();
+      else void vscode.commands.executeCommand("workbench.action.openSettings", setting);
+    });
+  }
+}

@@ -1,0 +1,236 @@
+"""Which graph is meant by a line, and what there is to say of each of its nodes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor
+from gradpath.check import Analysis
+from gradpath.features.graph import Arrow, Kind, Picture, Vertex
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
+
+MOST = 120
+"""Vertices of one picture; of a larger graph those nearest to the loss are shown."""
+
+_LONGEST_TITLE = 48
+
+Asked = tuple[Trace, tuple[Tensor, ...], Site, BackwardCall | None]
+"""The path, the tensors whose graph is meant, the place, and the backward that is asked about, if it is about one."""
+
+
+def picture_at(analysis: Analysis, line: int | None = None) -> Picture | None:
+    """The graph of the loss on a line (from 1); without a line, of the first faulty backward, else of the last one.
+
+    On a line with a `backward()` it is the graph that this call goes through, else that of the last value bound there.
+    None where no graph is known.
+    """
+    asked = _asked(analysis, line)
+    if asked is None:
+        return None
+    trace, roots, site, call = asked
+    return _Drawing(analysis, trace, site, call).picture(roots)
+
+
+def _asked(analysis: Analysis, line: int | None) -> Asked | None:
+    path = analysis.document.path
+    calls: list[Asked] = []
+    for trace in analysis.traces:
+        for event in trace.events:
+            found = _backward(event)
+            if found is None or not _is_at(found[1], path, line):
+                continue
+            asked = trace, *found
+            if isinstance(event, Failed):
+                return asked
+            calls.append(asked)
+    if calls:
+        return calls[-1] if line is None else calls[0]
+    return _bound(analysis, line)
+
+
+def _backward(event: object) -> tuple[tuple[Tensor, ...], Site, BackwardCall | None] | None:
+    """What a backward was called on and where, if the event is one, or a failure to call one."""
+    match event:
+        case BackwardRan(call=call, site=site):
+            return call.roots, site, call
+        case Failed(error=error, site=site, caught=False) if error is not None and error.call is not None:
+            return error.call.roots, site, error.call
+        case Failed(subject=subject, site=site, caught=False):
+            read = getattr(subject, "read", None)
+            if isinstance(read, ReadOut):  # `loss.item().backward()`
+                return (read.tensor,), site, None
+    return None
+
+
+def _bound(analysis: Analysis, line: int | None) -> Asked | None:
+    """The last value with a graph, or cut off from one, that was bound on the line."""
+    for trace in analysis.traces:
+        for event in reversed(trace.events):
+            if isinstance(event, Bound) and _is_at(event.site, analysis.document.path, line):
+                tensor = event.tensor
+                if tensor is not None and (tensor.node is not None or tensor.cut is not None):
+                    return trace, (tensor,), event.site, None
+    return None
+
+
+def _is_at(site: Site, path: str, line: int | None) -> bool:
+    """Whether something happened on a line, or in a call that stands there."""
+    if line is None:
+        return True
+    return any(each.path == path and each.line <= line <= _last_line(each.node) for each in site.frames())
+
+
+def _last_line(node: ast.AST) -> int:
+    last = getattr(node, "end_lineno", None)
+    return int(last if last is not None else getattr(node, "lineno", 0))
+
+
+class _Drawing:
+    """Collects vertices and arrows, breadth first from the roots."""
+
+    def __init__(self, analysis: Analysis, trace: Trace, site: Site, call: BackwardCall | None) -> None:
+        self._analysis = analysis
+        self._site = site
+        self._call = call
+        self._built = {event.node: event for event in trace.events if isinstance(event, Built)}
+        self._numbers: dict[object, int] = {}
+        self._vertices: list[Vertex] = []
+        self._arrows: dict[Arrow, None] = {}
+        self._todo: list[Node] = []
+        self._left_out = 0
+
+    def picture(self, roots: Sequence[Tensor]) -> Picture:
+        for root in roots:
+            if root.node is not None:
+                self._visit(root.node)
+                number = self._numbers[root.node]
+                self._vertices[number] = replace(self._vertices[number], kind=Kind.ROOT)
+            else:
+                self._without_node(root)
+        while self._todo:
+            self._inputs(self._todo.pop(0))
+        if self._left_out:
+            self._add(object(), Vertex(0, Kind.MORE, f"and {self._left_out} more"))
+        name = next((root.label for root in roots if root.label), "")
+        return Picture(f"Graph of {name or 'the loss'}", tuple(self._vertices), tuple(self._arrows))
+
+    def _add(self, key: object, vertex: Vertex) -> int:
+        number = self._numbers[key] = len(self._vertices)
+        self._vertices.append(replace(vertex, number=number))
+        return number
+
+    def _visit(self, node: Node) -> int | None:
+        """The number of a node's vertex, which is made where there is none; None beyond the largest picture."""
+        if node in self._numbers:
+            return self._numbers[node]
+        if len(self._vertices) >= MOST:
+            self._left_out += 1
+            return None
+        self._todo.append(node)
+        return self._add(node, replace(self._operation(node), earlier=self._is_earlier(node)))
+
+    def _operation(self, node: Node) -> Vertex:
+        site = node.site if isinstance(node.site, Site) else None
+        label = next((output.label for output in node.outputs if output.label), "")
+        path, line = self._place(site)
+        saved = tuple(dict.fromkeys(map(_name, node.saved)))
+        notes = tuple(self._notes(node))
+        broken = self._call is not None and node.freed_by not in (None, self._call) and node.holds
+        broken = broken or any(each.storage.version != each.version for each in node.saved)
+        title = label or self._text(site) or _short(node.name)
+        return Vertex(0, Kind.OPERATION, title, _short(node.name), path, line, saved=saved, notes=notes, broken=broken)
+
+    def _is_earlier(self, node: Node) -> bool:
+        return isinstance(node.site, Site) and iterations_between(node.site.loops, self._site.loops) is not None
+
+    def _notes(self, node: Node) -> Iterator[str]:
+        freed = node.freed_by
+        if freed is not None and freed is not self._call and node.holds:
+            yield f"freed by the backward on line {_line(freed.site)}"
+        for saved in node.saved:
+            for write in saved.storage.writes:
+                if write.version > saved.version:
+                    yield f"`{_name(saved)}` was overwritten on line {_line(write.site)} by `{_short(write.operation)}`"
+                    break
+
+    def _inputs(self, node: Node) -> None:
+        """The arrows from a node: to the nodes that its inputs came from, to leaves, and to where inputs were cut."""
+        start = self._numbers[node]
+        event = self._built.get(node)
+        inputs = {} if event is None else event.inputs
+        names = {id(tensor.accumulator): name for name, tensors in inputs.items() for tensor in tensors}
+        for edge in node.edges:
+            leaf = edge.accumulates
+            end = self._visit(edge) if leaf is None else self._leaf(leaf, edge, names.get(id(edge), ""), node)
+            if end is not None:
+                self._arrows[Arrow(start, end)] = None
+        for tensors in inputs.values():
+            for tensor in tensors:
+                if tensor.node is None and not tensor.flag and tensor.cut is not None:
+                    self._arrows[Arrow(start, self._cut(tensor), cut=True)] = None
+
+    def _leaf(self, leaf: Tensor, key: Node, role: str, user: Node) -> int | None:
+        if key in self._numbers:
+            return self._numbers[key]
+        if len(self._vertices) >= MOST:
+            self._left_out += 1
+            return None
+        path, line = self._place(leaf.origin if isinstance(leaf.origin, Site) else None)
+        title = leaf.label or (f"{role} of {_short(user.name)}" if role else "a leaf")
+        return self._add(key, Vertex(0, Kind.PARAMETER if leaf.is_parameter else Kind.LEAF, title, "", path, line))
+
+    def _without_node(self, root: Tensor) -> None:
+        """The loss itself hangs on nothing: a leaf, or a value that was cut off."""
+        path, line = self._place(root.origin if isinstance(root.origin, Site) else None)
+        note = () if root.flag else ("it has no graph: `backward()` has nowhere to go",)
+        vertex = Vertex(0, Kind.ROOT, root.label or "the loss", "", path, line, notes=note, broken=not root.flag)
+        number = self._add(root, vertex)
+        if root.cut is not None:
+            self._arrows[Arrow(number, self._cut(root), cut=True)] = None
+
+    def _cut(self, tensor: Tensor) -> int:
+        """The place where a value was taken off its graph, with an arrow to the graph that it would have had."""
+        if tensor.cut in self._numbers:
+            return self._numbers[tensor.cut]
+        cut = tensor.cut
+        assert cut is not None
+        path, line = self._place(cut.site if isinstance(cut.site, Site) else None)
+        site = cut.site if isinstance(cut.site, Site) else None
+        number = self._add(cut, Vertex(0, Kind.CUT, self._text(site) or _short(cut.how), _short(cut.how), path, line))
+        if cut.source is not None and cut.source.node is not None:
+            end = self._visit(cut.source.node)
+            if end is not None:
+                self._arrows[Arrow(number, end, cut=True)] = None
+        return number
+
+    def _place(self, site: Site | None) -> tuple[str, int]:
+        """The file and line of a site: the innermost one in the document where there is one."""
+        if site is None:
+            return "", 0
+        own = self._analysis.document.path
+        here = next((each for each in site.frames() if each.path == own), None)
+        return ("", here.line) if here is not None else (site.path, site.line)
+
+    def _text(self, site: Site | None) -> str:
+        """The expression at a site of the document, on one line."""
+        document = self._analysis.document
+        if site is None or site.path != document.path or not isinstance(site.node, ast.expr):
+            return ""
+        text = " ".join(document.slice(document.range_of(site.node)).split())
+        return text if len(text) <= _LONGEST_TITLE else text[: _LONGEST_TITLE - 1] + "…"
+
+
+def _name(saved: Saved) -> str:
+    if saved.role.startswith("out"):
+        return saved.tensor.label or "its result"
+    return saved.tensor.label or saved.role
+
+
+def _line(site: object) -> int | str:
+    return site.line if isinstance(site, Site) else "?"
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

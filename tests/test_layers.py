@@ -43,6 +43,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "numpy": set[str](),
     "jedi": {"names"},
     "parso": {"names"},
+    "grandalf": {"features"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
     "websockets": {"lsp"},

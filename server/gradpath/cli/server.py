@@ -15,6 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     channel.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
     channel.add_argument("--tcp", type=_address, metavar="HOST:PORT", help="listen on a TCP port")
     channel.add_argument("--ws", type=_address, metavar="HOST:PORT", help="listen for WebSocket connections")
+    parser.add_argument(
+        "--untrusted", action="store_true", help="start no interpreter that belongs to the workspace's environments"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Imported here so that `gradpath server --help` answers at once.
     from gradpath.lsp.server import main
 
-    main(tcp=arguments.tcp, ws=arguments.ws)
+    main(tcp=arguments.tcp, ws=arguments.ws, trusted=not arguments.untrusted)
     return CLEAN
 
 

@@ -30,6 +30,7 @@ class Client:
     """The client accepts the registration of `workspace/didChangeConfiguration`."""
     watches_files: bool = False
     """The client accepts the registration of `workspace/didChangeWatchedFiles`."""
+    shows_documents: bool = False
 
 
 def client_of(capabilities: types.ClientCapabilities) -> Client:
@@ -55,6 +56,7 @@ def client_of(capabilities: types.ClientCapabilities) -> Client:
         watches_files=bool(
             get_capability(capabilities, "workspace.did_change_watched_files.dynamic_registration", False)
         ),
+        shows_documents=bool(get_capability(capabilities, "window.show_document.support", False)),
     )
 
 

@@ -9,28 +9,31 @@ import sys
 Address = tuple[str, int]
 
 
-def main(tcp: Address | None = None, ws: Address | None = None) -> None:
+def main(tcp: Address | None = None, ws: Address | None = None, *, trusted: bool = True) -> None:
     """Serve one client, on standard input and output unless an address (host, port) is given.
 
+    In a workspace that is not `trusted` no interpreter of its environments is started.
     Returns after `shutdown`; raises SystemExit with status 1 where the client has gone without it, 2 where the server
     cannot listen.
     """
-    if status := _serve(tcp, ws):
+    if status := _serve(tcp, ws, trusted):
         raise SystemExit(status)
 
 
-def _serve(tcp: Address | None, ws: Address | None) -> int:
+def _serve(tcp: Address | None, ws: Address | None, trusted: bool) -> int:
     # The protocol's types are thousands of objects that stay for good: the collector need not look at them while they
     # are made. It begins its work once the analysis is loaded.
     gc.disable()
+    from gradpath.lsp.commands import register_commands
     from gradpath.lsp.handlers import register
     from gradpath.lsp.session import Server
     from gradpath.lsp.transport import serve_stdio, serve_tcp, serve_ws
 
     # A busy check gives way to messages sooner than by default (5 ms).
     sys.setswitchinterval(0.001)
-    server = Server()
+    server = Server(trusted=trusted)
     register(server)
+    register_commands(server)
     try:
         if tcp is not None:
             return asyncio.run(serve_tcp(server, *tcp))

@@ -45,12 +45,16 @@ WATCHED = ("**/*.py", "**/pyproject.toml", "**/gradpath.toml")
 
 
 class Server(LanguageServer):
-    """The state of a session. Only `_work` runs on the worker's thread, all else on that of the event loop."""
+    """The state of a session. Only `_work` runs on the worker's thread, all else on that of the event loop.
+
+    In a workspace that is not `trusted` no interpreter of its environments is started.
+    """
 
     protocol: Protocol
 
-    def __init__(self) -> None:
+    def __init__(self, *, trusted: bool = True) -> None:
         super().__init__("gradpath", __version__, protocol_cls=Protocol, converter_factory=default_converter)
+        self.trusted = trusted
         self.client = Client()
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)
@@ -269,14 +273,15 @@ class Server(LanguageServer):
     def _project_of(self, job: Job) -> Project | None:
         """The project of a document, with what is open in the editor; None for one that is no file."""
         from gradpath.names.finder import Finder
-        from gradpath.names.project import project_of
+        from gradpath.names.project import nobody, project_of
 
         path = Path(job.path)
         if not path.is_absolute():
             return None
-        if self._finder is None:
+        if self._finder is None and self.trusted:
             self._finder = Finder(lambda importer: self.from_thread(lambda: self._found(importer)))
-        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at, self._finder.ask)
+        ask = nobody if self._finder is None else self._finder.ask
+        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at, ask)
 
     def _found(self, importer: Path) -> None:
         """Check anew what an import was found for, the file itself or those that depend on it."""

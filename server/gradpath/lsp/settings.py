@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 
-OF_THE_CLIENT = frozenset({"trace"})
+OF_THE_CLIENT = frozenset({"importStrategy", "interpreter", "trace"})
 """Settings under `gradpath` that say how the client is to behave, such as `gradpath.trace.server`."""
 
 

@@ -1,0 +1,60 @@
+"""The commands that the server carries out for an editor.
+
+Names under `gradpath.server.` are for an editor's extension, which shows the answer itself. `gradpath.graph` stands in
+code lenses: the server carries it out for clients that have no panel of their own.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from gradpath.lsp.session import Server
+from gradpath.lsp.uris import page_of, uri_of
+
+
+def register_commands(server: Server) -> None:
+    """Register every command; lines in their arguments count from 0, as everywhere in the protocol."""
+
+    @server.command("gradpath.server.graph")
+    async def graph(uri: str, line: int) -> dict[str, str] | None:
+        """The picture of the graph behind a line: `title` and `svg`, or null where no graph is known."""
+        return await _drawn(server, uri, line)
+
+    @server.command("gradpath.graph")
+    async def show_graph(uri: str, line: int) -> None:
+        """Show that picture in whatever the client opens SVG files with."""
+        picture = await _drawn(server, uri, line)
+        if picture is None:
+            server.window_show_message(
+                types.ShowMessageParams(types.MessageType.Info, "No graph is known at this line.")
+            )
+            return
+        file = Path(tempfile.mkdtemp(prefix="gradpath-")) / "graph.svg"
+        file.write_text(picture["svg"], encoding="utf-8")
+        if server.client.shows_documents:
+            server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))
+        else:
+            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The graph is drawn in {file}"))
+
+    @server.command("gradpath.server.rules")
+    def rules() -> list[dict[str, Any]]:
+        """The rules with their summaries and the URIs of their pages."""
+        from gradpath.rules import RULES
+
+        return [{"id": rule.id, "summary": rule.summary, "uri": page_of(rule.id)} for rule in RULES.values()]
+
+
+async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
+    document = await server.documents.analysed(uri)
+    analysis = None if document is None else server.documents.analysis_of(document)
+    if analysis is None:
+        return None
+    from gradpath.features.graph.find import picture_at
+    from gradpath.features.graph.svg import as_svg
+
+    picture = picture_at(analysis, line + 1)
+    return None if picture is None else {"title": picture.title, "svg": as_svg(picture)}

@@ -1,0 +1,59 @@
+"""The commands of the server, as an editor's extension sends them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+
+from gradpath.lsp.uris import path_of
+from gradpath.rules import RULES
+from tests.lsp.harness import PATIENCE, REAL, Editor, server
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PROGRAM = """\
+import torch
+w = torch.randn(3, requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+"""
+
+
+@pytest_lsp.fixture(scope="module", config=server(REAL))
+async def editor(lsp_client: Editor) -> AsyncIterator[None]:
+    await lsp_client.begin("visual_studio_code")
+    yield
+    await lsp_client.shutdown_session()
+
+
+async def execute(editor: Editor, command: str, *arguments: Any) -> Any:
+    params = types.ExecuteCommandParams(command=command, arguments=list(arguments))
+    return await asyncio.wait_for(editor.workspace_execute_command_async(params), PATIENCE)
+
+
+async def test_the_graph_of_a_line_comes_as_a_picture(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, PROGRAM)
+    picture = await execute(editor, "gradpath.server.graph", uri, 3)
+    assert picture["title"] == "Graph of loss"
+    ElementTree.fromstring(picture["svg"])
+
+
+async def test_a_line_without_a_graph_has_no_picture(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, PROGRAM)
+    assert await execute(editor, "gradpath.server.graph", uri, 0) is None
+
+
+async def test_each_rule_has_a_page_to_open(editor: Editor) -> None:
+    rules = await execute(editor, "gradpath.server.rules")
+    assert [rule["id"] for rule in rules] == list(RULES)
+    for rule in rules:
+        assert Path(path_of(rule["uri"])).read_text(encoding="utf-8") == RULES[rule["id"]].page

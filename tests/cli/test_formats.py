@@ -78,6 +78,10 @@ def test_json_has_the_statistics_when_asked(gradpath_main: Run, write: Write) ->
     assert json_of(gradpath_main, "--statistics", ".")["statistics"] == {
         "rules": {"detached-loss": 1, "double-backward": 2},
         "unknowns": {"a call of an unknown function": 4},
+        "files": [
+            {"path": "a.py", "reached": 0, "understood": 0, "unknowns": {"a call of an unknown function": 2}},
+            {"path": "b.py", "reached": 0, "understood": 0, "unknowns": {"a call of an unknown function": 2}},
+        ],
     }
 
 
@@ -88,7 +92,8 @@ def test_statistics_stand_under_the_text(gradpath_main: Run, write: Write) -> No
         "reports by rule:",
         "     2  double-backward",
         "     1  detached-loss",
-        "not followed, by cause:",
+        "understood: no statement is reached",
+        "unknown values, by what they came from:",
         "     2  a call of an unknown function",
     ]
 

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--diff", action="store_true", help="show what the fixes would change, and write nothing")
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
-    add("--statistics", action="store_true", help="count reports by rule, and what could not be followed by cause")
+    add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
     add("--quiet", "-q", action="store_true", help="diagnostics only: no summary, no progress")
 
@@ -86,7 +86,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        outcomes = _check_files(list(configs.items()), arguments.jobs, progress)
+        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, measure=arguments.statistics)
     finally:
         progress.close()
     for folder in found.empty:
@@ -118,21 +118,21 @@ def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], 
     changed = {os.path.abspath(path) for path in fixed}
     for index, checked in enumerate(outcomes):
         if not changed.isdisjoint(checked.dependencies):
-            outcomes[index] = check_file(checked.path, configs[checked.path])
+            outcomes[index] = check_file(checked.path, configs[checked.path], measure=checked.understood is not None)
 
 
-def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress) -> list[Checked]:
+def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, *, measure: bool) -> list[Checked]:
     """Check files with up to `jobs` processes (0: one a processor, where it is worth it)."""
     workers = min(jobs or _processors(), len(files))
     if workers > 1 and (jobs or len(files) >= _WORTH_PROCESSES):
         # Imported here because it costs more than the check of a small file.
         from gradpath.cli.workers import check_in_processes
 
-        return list(check_in_processes(files, workers, progress.step))
+        return list(check_in_processes(files, workers, progress.step, measure=measure))
     outcomes = []
     calm_collector()
     for path, config in files:
-        outcomes.append(check_file(path, config))
+        outcomes.append(check_file(path, config, measure=measure))
         sweep()
         progress.step()
     return outcomes
@@ -149,7 +149,7 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
         document = Document(name, decode_source(sys.stdin.buffer.read() if sys.stdin else b""))
     except ValueError as error:
         return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)
-    checked = check_document(document, config)
+    checked = check_document(document, config, measure=arguments.statistics)
     allowed = _allowed(arguments)
     if not allowed:
         return _output(arguments).tell([checked], settings.problems, None, sys.stdout)

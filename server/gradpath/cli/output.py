@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from gradpath.render.concise import render_concise
 from gradpath.render.full import render_full
 from gradpath.render.github import render_github, render_github_problem
 from gradpath.render.json import render_json
-from gradpath.render.report import Problem, Report, SourceLookup
+from gradpath.render.report import Problem, Report, SourceLookup, Understood
 from gradpath.render.sarif import render_sarif
 from gradpath.render.style import BOLD, GREEN, RED, Style
 from gradpath.render.summary import render_statistics, render_summary
@@ -75,15 +74,12 @@ class Output:
     def _report(
         self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None
     ) -> Report:
-        unknowns: Counter[str] = Counter()
-        for outcome in outcomes:
-            unknowns.update(outcome.unknowns)
         failed = [Problem(outcome.path, outcome.problem) for outcome in outcomes if outcome.problem is not None]
         return Report(
             diagnostics=tuple(diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics),
             problems=tuple(sorted({*problems, *failed}, key=lambda problem: (problem.path, problem.message))),
             files=len(outcomes) - len(failed),
-            unknowns=unknowns if self.statistics else None,
+            understood=_understood(outcomes) if self.statistics else None,
             fixed=None if fixes is None or self.diff else sum(fixed.count for fixed in fixes),
             descriptions={rule.id: rule.summary for rule in RULES.values()} if self.format == "sarif" else {},
         )
@@ -115,6 +111,10 @@ class Output:
             summary = render_summary(report)
             if summary:
                 stream.write(summary + "\n")
+
+
+def _understood(outcomes: Sequence[Checked]) -> Mapping[str, Understood]:
+    return {outcome.path: outcome.understood for outcome in outcomes if outcome.understood is not None}
 
 
 def _lookup(outcomes: Sequence[Checked]) -> SourceLookup:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import gradpath.check
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
+from gradpath.features.understanding import understanding
 from gradpath.mending import mended
+from gradpath.render.report import Understood
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
@@ -22,14 +23,14 @@ class Checked:
     """The outcome for one file.
 
     `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` that
-    gradpath itself failed on a part of it. `dependencies` are the absolute paths of the other files that were read,
-    `used` the suppression comments in them that have an effect here.
+    gradpath itself failed on a part of it. `understood` is measured where it is asked for. `dependencies` are the
+    absolute paths of the other files that were read, `used` the suppression comments in them that have an effect here.
     """
 
     path: str
     document: Document | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
-    unknowns: Mapping[str, int] = field(default_factory=dict)
+    understood: Understood | None = None
     problem: str | None = None
     incomplete: bool = False
     dependencies: frozenset[str] = frozenset()
@@ -47,8 +48,11 @@ class _Failures(logging.Handler):
         self.any = True
 
 
-def check_document(document: Document, config: Config) -> Checked:
-    """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line."""
+def check_document(document: Document, config: Config, *, measure: bool = False) -> Checked:
+    """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line.
+
+    With `measure` the outcome tells how much of it was understood.
+    """
     failures = _Failures()
     if not _wants_tracebacks():
         logging.getLogger("gradpath").addHandler(failures)
@@ -66,7 +70,7 @@ def check_document(document: Document, config: Config) -> Checked:
         document.path,
         found,
         tuple(analysis.diagnostics),
-        dict(analysis.unknowns),
+        understanding(analysis) if measure else None,
         incomplete=failures.any,
         dependencies=frozenset(map(str, analysis.dependencies)),
         used=analysis.used,
@@ -77,10 +81,10 @@ def _wants_tracebacks() -> bool:
     return bool(os.environ.get("GRADPATH_TRACEBACK"))
 
 
-def check_file(path: str, config: Config) -> Checked:
-    """Check a file."""
+def check_file(path: str, config: Config, *, measure: bool = False) -> Checked:
+    """Check a file as `check_document` does a text."""
     try:
         document = read_document(Path(path), path)
     except UnreadableSource as error:
         return Checked(path, problem=error.reason)
-    return check_document(document, config)
+    return check_document(document, config, measure=measure)

@@ -178,9 +178,10 @@ class Machine:
         anew each time from the same operands.
         """
         number = 0
+        if key is not None and key in self.remembered:
+            return self.remembered[key]
+        self.trace.unclear.add(self.node)
         if key is not None:
-            if key in self.remembered:
-                return self.remembered[key]
             known = self.unknowns.get(key)
             if known is not None and not fresh:
                 return known
@@ -190,6 +191,10 @@ class Machine:
             number = self.unknown_count
         made = Unknown(number, cause, key, sources)
         made.origin = self.site()
+        for source in sources:
+            if isinstance(source, Unknown):
+                made.root = cause = source.root
+                break
         self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
         if key is not None:
             self.unknowns.setdefault(key, made)

@@ -307,7 +307,10 @@ Event = (
 
 @dataclass(slots=True)
 class Trace:
-    """The events of one path, the decisions that it took, and how often it reached each statement."""
+    """The events of one path, the decisions that it took, and how often it reached each statement.
+
+    `unknowns` counts what was unknown by its first cause; `unclear` are the places where something unknown came up.
+    """
 
     entry: ast.AST
     events: list[Event] = field(default_factory=list)
@@ -315,6 +318,7 @@ class Trace:
     visits: dict[ast.AST, int] = field(default_factory=dict)
     loops: dict[int, ast.AST] = field(default_factory=dict)
     unknowns: dict[str, int] = field(default_factory=dict)
+    unclear: set[ast.AST] = field(default_factory=set)
     truncated: bool = False
     steps: int = 0
 

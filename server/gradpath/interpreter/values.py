@@ -122,7 +122,8 @@ class Object:
 class Unknown(Object):
     """A value of which nothing is known but what it came from.
 
-    `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown.
+    `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown,
+    `root` why the first unknown was that it came from.
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
     `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
     overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it,
@@ -140,13 +141,14 @@ class Unknown(Object):
         "origin",
         "owner",
         "presumption",
+        "root",
         "sources",
         "tensor",
     )
 
     def __init__(self, number: int, cause: str, key: tuple[object, ...] | None, sources: tuple[Value, ...]) -> None:
         self.number = number
-        self.cause = cause
+        self.cause = self.root = cause
         self.key = key
         self.sources = sources
         self.hint: Value = UNDEFINED

@@ -80,7 +80,8 @@ class Overlays:
                 return in_place
         if name in _prefixes():
             return Namespace(name)
-        made = machine.unknown("library" if "." not in name else f"{name.partition('.')[0]} name", ("name", name), ())
+        cause = name if _is_overlaid(name) else f"library {name.partition('.')[0]}"
+        made = machine.unknown(cause, ("name", name), ())
         if isinstance(made, Unknown):
             made.name = name.rpartition(".")[2]
         return made

@@ -150,6 +150,8 @@ def _attach(machine: Machine, result: Value, node: Node, context: ContextObject,
     """Hang the results on the node; an input that is given back unchanged comes back as a view of itself."""
     if isinstance(result, tuple):
         return tuple(_attach(machine, part, node, context, inputs) for part in result)
+    if isinstance(result, List) and result.open:  # A tuple of unknown length.
+        return List([_attach(machine, part, node, context, inputs) for part in result.items], open=True)
     if not isinstance(result, TensorValue) or result.tensor in context.non_differentiable:
         return result
     tensor = result.tensor

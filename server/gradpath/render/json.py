@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
-from gradpath.render.report import Report
+from gradpath.render.report import Report, Understood
 
 VERSION = 1
 
@@ -22,10 +22,19 @@ def render_json(report: Report) -> str:
     }
     if report.fixed is not None:
         data["fixed"] = report.fixed
-    if report.unknowns is not None:
+    if report.understood is not None:
         rules = Counter(diagnostic.rule for diagnostic in report.diagnostics)
-        data["statistics"] = {"rules": dict(sorted(rules.items())), "unknowns": dict(sorted(report.unknowns.items()))}
+        data["statistics"] = {
+            "rules": dict(sorted(rules.items())),
+            "unknowns": dict(sorted(report.causes().items())),
+            "files": [_understood(path, each) for path, each in sorted(report.understood.items())],
+        }
     return json.dumps(data, indent=1)
+
+
+def _understood(path: str, understood: Understood) -> dict[str, Any]:
+    causes = dict(sorted(understood.causes.items()))
+    return {"path": path, "reached": understood.reached, "understood": understood.clear, "unknowns": causes}
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:

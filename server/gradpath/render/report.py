@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -33,21 +34,40 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Understood:
+    """How much of a file was understood: of `reached` statements nothing unknown came up in `clear`.
+
+    `causes` says how many unknown values came from what.
+    """
+
+    reached: int
+    clear: int
+    causes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All that a run found.
 
     `diagnostics` are sorted by path and place. `files` counts the files that were read and checked.
-    `unknowns` counts what could not be modelled, by cause, and `fixed` the fixes that were applied; each is None unless
-    it was asked for.
+    `understood` says by path how much of each file was understood, and `fixed` counts the fixes that were applied; each
+    is None unless it was asked for.
     `descriptions` has a sentence for every rule, by id.
     """
 
     diagnostics: tuple[Diagnostic, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: int = 0
-    unknowns: Mapping[str, int] | None = None
+    understood: Mapping[str, Understood] | None = None
     fixed: int | None = None
     descriptions: Mapping[str, str] = field(default_factory=dict)
+
+    def causes(self) -> Counter[str]:
+        """How many unknown values came from what, in all files."""
+        causes: Counter[str] = Counter()
+        for each in (self.understood or {}).values():
+            causes.update(each.causes)
+        return causes
 
     def count(self, level: Level) -> int:
         """How many diagnostics stand at a level."""

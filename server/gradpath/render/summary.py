@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Level
-from gradpath.render.report import Report
+from gradpath.render.report import Report, Understood
 from gradpath.render.width import safe_text
 
 _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
@@ -28,13 +28,33 @@ def render_summary(report: Report) -> str:
 
 
 def render_statistics(report: Report) -> Iterator[str]:
-    """Two tables, most frequent first: reports by rule, and what could not be followed by its cause."""
+    """Reports by rule; how much of each file was understood; what the rest was lost to, most frequent first."""
     rules = Counter(diagnostic.rule for diagnostic in report.diagnostics)
     yield "reports by rule:" if rules else "reports by rule: none"
     yield from _table(rules)
-    unknowns = Counter(report.unknowns or {})
-    yield "not followed, by cause:" if unknowns else "not followed, by cause: nothing"
-    yield from _table(unknowns)
+    reached = {path: each for path, each in sorted((report.understood or {}).items()) if each.reached}
+    yield "understood of the statements that are reached:" if reached else "understood: no statement is reached"
+    if reached:
+        for path, each in reached.items():
+            yield f"{_share(each.clear, each.reached)}  {safe_text(path)}{_lost(each)}"
+        clear = sum(each.clear for each in reached.values())
+        total = sum(each.reached for each in reached.values())
+        yield f"{_share(clear, total)}  in all: {clear} of {total}"
+    causes = report.causes()
+    yield "unknown values, by what they came from:" if causes else "unknown values: none"
+    yield from _table(causes)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part // whole:>4} %"
+
+
+def _lost(understood: Understood) -> str:
+    """What most of the rest of a file was lost to."""
+    most = sorted(understood.causes.items(), key=lambda item: (-item[1], item[0]))[:3]
+    if understood.clear == understood.reached or not most:
+        return ""
+    return f" ({', '.join(f'{safe_text(name)}: {count}' for name, count in most)})"
 
 
 def _table(counts: Counter[str]) -> Iterator[str]:

@@ -1,0 +1,34 @@
+"""How much of a document the analysis understood, and what the rest was lost to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.check import Analysis
+from gradpath.render.report import Understood
+
+
+def understanding(analysis: Analysis) -> Understood:
+    """Count the statements that the likeliest path of an entry point reaches, and those where all is known."""
+    reached: set[ast.AST] = set()
+    unclear: set[ast.AST] = set()
+    for trace in analysis.traces:
+        reached.update(trace.visits)
+        unclear |= trace.unclear
+    # What was reached may lie in an imported file as well: only the document's own statements count.
+    statements = [node for node in ast.walk(analysis.parsed.tree) if isinstance(node, ast.stmt) and node in reached]
+    lost = sum(any(part in unclear for part in _own(statement)) for statement in statements)
+    return Understood(len(statements), len(statements) - lost, analysis.unknowns)
+
+
+def _own(statement: ast.stmt) -> Iterator[ast.AST]:
+    """A statement and what it evaluates itself: nothing of the statements in its body."""
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, _BODIES))
+
+
+_BODIES = (ast.stmt, ast.ExceptHandler, ast.match_case)

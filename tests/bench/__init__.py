@@ -1,0 +1,1 @@
+"""Measurements on code that this project did not write; nothing here is a test."""

@@ -1,0 +1,61 @@
+"""`--statistics` with the real analysis: how much of a file was understood, and what the rest was lost to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SERVER = Path(__file__).parents[2] / "server"
+UNDERSTOOD = """\
+import torch
+
+w = torch.randn(3, requires_grad=True)
+(w * w).sum().backward()
+"""
+LOST = """\
+import torch
+import surveyor
+
+w = torch.randn(3, requires_grad=True)
+site = surveyor.open("north")
+height = site.height + 1
+if height > 3:
+    print("high")
+(w * w).sum().backward()
+"""
+
+
+def check(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "gradpath", "check", "--statistics", *arguments, "."]
+    places = {**os.environ, "PYTHONPATH": str(SERVER)}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, env=places).stdout
+
+
+def test_statistics_tell_how_much_of_each_file_was_understood(tmp_path: Path) -> None:
+    (tmp_path / "clear.py").write_text(UNDERSTOOD)
+    (tmp_path / "lost.py").write_text(LOST)
+    lines = check(tmp_path, "--quiet", "--output-format", "concise").splitlines()
+    assert lines[1:5] == [
+        "understood of the statements that are reached:",
+        " 100 %  clear.py",
+        "  50 %  lost.py (library surveyor: 6)",
+        "  63 %  in all: 7 of 11",
+    ]
+
+
+def test_what_came_from_one_unknown_is_counted_under_it(tmp_path: Path) -> None:
+    (tmp_path / "lost.py").write_text(LOST)
+    statistics = json.loads(check(tmp_path, "--output-format", "json"))["statistics"]
+    assert statistics["unknowns"] == {"library surveyor": 6}
+    assert statistics["files"] == [
+        {"path": "lost.py", "reached": 8, "understood": 4, "unknowns": {"library surveyor": 6}}
+    ]
+
+
+def test_the_measure_does_not_depend_on_the_processes(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"lost{number}.py").write_text(LOST)
+    assert check(tmp_path, "--jobs", "2") == check(tmp_path, "--jobs", "1")

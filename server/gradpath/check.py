@@ -23,6 +23,7 @@ from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
+from gradpath.source.cells import bodies
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
@@ -103,7 +104,7 @@ def first_fault(document: Document) -> Fault | None:
     """The first exception that nothing catches when the document runs as a script, on its likeliest path."""
     tree = parse(document).tree
     machine = make_machine(Overlays(), (), tree, document.path, STEPS)
-    run_module(machine, tree)
+    run_module(machine, bodies(document, tree))
     for failure in machine.trace.failures():
         kind = failure.exception if failure.error is None else failure.error.kind.value
         return Fault(kind, failure.site.line)
@@ -188,9 +189,10 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
 
     def module(prefix: tuple[bool, ...]) -> Trace:
         machine = machine_for(prefix, tree)
-        run_module(machine, tree)
+        run_module(machine, cells)
         return machine.trace
 
+    cells = bodies(document, tree)
     backwards = BACKWARDS.search(document.text) is not None
     diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
     left = TOTAL_EFFORT - sum(trace.steps for trace in traces)

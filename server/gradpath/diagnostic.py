@@ -54,22 +54,28 @@ class Range:
 class Label:
     """One step of a diagnostic's story; labels stand in execution order.
 
-    `primary` marks the label that lies on the squiggle. `path` may name another file than the diagnostic's.
+    `primary` marks the label that lies on the squiggle. `path` may name another file than the diagnostic's; `cell` as
+    in `Diagnostic`.
     """
 
     path: str
     range: Range
     message: str
     primary: bool = False
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The replacement of `range` in the file `path` by `new_text`; an empty range inserts."""
+    """The replacement of `range` in the file `path` by `new_text`; an empty range inserts.
+
+    `cell` as in `Diagnostic`.
+    """
 
     path: str
     range: Range
     new_text: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,8 @@ class Diagnostic:
 
     `message` is the headline (one sentence, at most 120 characters); `pytorch` is the exact text that PyTorch raises,
     or None where nothing is raised; `help` is the preferred way out; `alternatives` are the others with their cost.
+    `cell` is the number of a notebook's cell, from 1, in which the lines of `range` count; it is None in other files,
+    and as long as a notebook is taken as one text (see `source.cells`).
     """
 
     path: str
@@ -105,3 +113,4 @@ class Diagnostic:
     help: str = ""
     alternatives: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    cell: int | None = None

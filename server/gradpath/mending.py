@@ -14,6 +14,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built
 from gradpath.names.project import Project, project_of
+from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference
 
@@ -76,6 +77,7 @@ class _Workshop:
         self, analysis: Analysis, config: Config, cancelled: Callable[[], bool], project: Project | None
     ) -> None:
         self._path = analysis.document.path
+        self._document = analysis.document
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
@@ -176,7 +178,7 @@ class _Workshop:
             if self._left == 0 or self._cancelled():
                 return None
             self._left -= 1
-            document = Document(self._path, _text(texts, self._path, self._source))
+            document = with_text(self._document, _text(texts, self._path, self._source))
             analysis = check(document, self._config, cancelled=self._cancelled, project=self._project_with(texts))
             self._known[key] = _state(analysis, texts, self._source)
         return self._known[key]

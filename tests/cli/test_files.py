@@ -51,12 +51,6 @@ def test_a_named_file_needs_no_suffix(gradpath_main: Run, tree: Write) -> None:
     assert checked(gradpath_main, "train") == ["train"]
 
 
-def test_a_notebook_is_refused_rather_than_passed_over_in_silence(gradpath_main: Run, tree: Write) -> None:
-    tree("train.ipynb")
-    result = gradpath_main("check", "train.ipynb")
-    assert (result.status, result.err) == (2, "gradpath: train.ipynb: notebooks cannot be checked yet\n")
-
-
 def test_folders_of_tools_are_left_out_unless_they_are_named(gradpath_main: Run, tree: Write) -> None:
     tree(
         "a.py",

@@ -13,7 +13,7 @@ from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.cli.output import FORMATS, Output
-from gradpath.cli.run import Checked, check_document, check_file
+from gradpath.cli.run import Checked, check_document, check_file, source_of
 from gradpath.cli.settings import Settings, rule_names
 from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
@@ -21,7 +21,8 @@ from gradpath.config import Config
 from gradpath.diagnostic import Safety
 from gradpath.render.report import Problem
 from gradpath.render.width import safe_text
-from gradpath.source.document import Document, decode_source
+from gradpath.source.cells import CellsDocument
+from gradpath.source.notebook import decode_notebook
 
 _STDIN = "-"
 _WORTH_PROCESSES = 8
@@ -146,7 +147,8 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
     name = arguments.stdin_filename or _STDIN
     config = settings.of_file(Path(arguments.stdin_filename or "stdin.py"))
     try:
-        document = Document(name, decode_source(sys.stdin.buffer.read() if sys.stdin else b""))
+        data = sys.stdin.buffer.read() if sys.stdin else b""
+        document = source_of(name, data)
     except ValueError as error:
         return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)
     checked = check_document(document, config, measure=arguments.statistics)
@@ -154,6 +156,8 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
     if not allowed:
         return _output(arguments).tell([checked], settings.problems, None, sys.stdout)
     fixed = fix.fix_document(document, config, allowed, checked)
+    if isinstance(document, CellsDocument):
+        fixed = fix.in_file(fixed, decode_notebook(data))
     if arguments.diff:
         return _output(arguments).tell([checked], settings.problems, [fixed], sys.stdout)
     # The fixed text goes to standard output, as of any filter, so the diagnostics go to standard error.

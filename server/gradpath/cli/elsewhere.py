@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.diagnostic import Diagnostic
-from gradpath.source.document import UnreadableSource, read_document
+from gradpath.source.document import UnreadableSource
+from gradpath.source.notebook import read_source
 from gradpath.source.suppress import UNUSED
 
 
@@ -49,5 +50,5 @@ def _with(checked: Checked, diagnostics: Iterable[Diagnostic]) -> Checked:
     document = checked.document
     if document is None:
         with suppress(UnreadableSource):  # It is shown without its source, then.
-            document = read_document(Path(path), path)
+            document = read_source(Path(path), path)
     return replace(checked, document=document, diagnostics=tuple(found))

@@ -18,7 +18,7 @@ from gradpath.render.report import Problem
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-SUFFIXES = (".py",)
+SUFFIXES = (".py", ".ipynb")
 SKIPPED_FOLDERS = frozenset(
     {
         "__pycache__",
@@ -80,8 +80,6 @@ def find_files(arguments: Sequence[str], excludes: Excludes) -> Found:
                 empty.append(argument)
             for path in walked:
                 files.setdefault(os.path.realpath(path), path)
-        elif argument.endswith(".ipynb"):
-            problems.append(Problem(argument, "notebooks cannot be checked yet"))
         elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             files.setdefault(os.path.realpath(argument), argument)
         else:

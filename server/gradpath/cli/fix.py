@@ -7,18 +7,19 @@ import os
 import tempfile
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
 
-from gradpath.cli.run import Checked, check_document
+from gradpath.cli.notebooks import with_cells_of
+from gradpath.cli.run import Checked, check_document, source_of
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Safety
-from gradpath.features.edits import overlap, with_newlines_of
-from gradpath.source.document import Document, decode_source
-from gradpath.source.edits import apply_edits
-from gradpath.source.parse import parse
+from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
+from gradpath.source.cells import CellsDocument
+from gradpath.source.document import Document
+from gradpath.source.notebook import decode_notebook
 from gradpath.source.positions import line_starts
 
 _ROUNDS = 10
@@ -53,8 +54,8 @@ def fix_document(document: Document, config: Config, allowed: Collection[Safety]
             edits = _edits_for(diagnostic, allowed, current)
             if not edits or edits in refused or _collide(edits, applied):
                 continue
-            attempt = Document(document.path, apply_edits(current, [*applied, *edits]))
-            if parse(attempt).problems:
+            attempt = edited(current, [*applied, *edits])
+            if attempt is None or not still_parses(current, attempt):
                 refused.add(edits)
                 continue
             after, number = attempt, number + 1
@@ -92,16 +93,29 @@ def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Ch
         raise UnwritableFile("fixes not applied: not a regular file")
     try:
         data = Path(path).read_bytes()
-        text = decode_source(data)
+        document = source_of(path, data)
     except (OSError, ValueError) as error:
         raise UnwritableFile(str(error)) from error
-    document = Document(path, text)
-    if checked.document is None or checked.document.text != text:
+    if checked.document is None or checked.document.text != document.text:
         checked = check_document(document, config)
     fixed = fix_document(document, config, allowed, checked)
+    if isinstance(document, CellsDocument):
+        fixed = in_file(fixed, decode_notebook(data))
+        new_data = fixed.after.text.encode("utf-8")
+    else:
+        new_data = encode_like(data, document.text, fixed.after.text) if fixed.count else data
     if write and fixed.count:
-        replace_file(path, data, encode_like(data, text, fixed.after.text))
+        replace_file(path, data, new_data)
     return fixed
+
+
+def in_file(fixed: Fixed, text: str) -> Fixed:
+    """What was done to the cells of a notebook as done to its file, whose text is JSON."""
+    if not isinstance(fixed.before, CellsDocument) or not isinstance(fixed.after, CellsDocument):
+        return fixed
+    path = fixed.before.path
+    after = with_cells_of(text, fixed.before, fixed.after)
+    return replace(fixed, before=Document(path, text), after=Document(path, after))
 
 
 def encode_like(data: bytes, text: str, new_text: str) -> bytes:

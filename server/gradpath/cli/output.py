@@ -12,6 +12,7 @@ from typing import TextIO
 from gradpath import __version__
 from gradpath.cli import status
 from gradpath.cli.fix import Fixed, difference
+from gradpath.cli.notebooks import in_files, notebooks_among
 from gradpath.cli.run import HOW_TO_SEE, Checked
 from gradpath.cli.terminal import complain, style_for
 from gradpath.diagnostic import Diagnostic, Level
@@ -25,6 +26,7 @@ from gradpath.render.style import BOLD, GREEN, RED, Style
 from gradpath.render.summary import render_statistics, render_summary
 from gradpath.render.width import safe_text
 from gradpath.rules import RULES
+from gradpath.source.cells import in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
@@ -74,9 +76,12 @@ class Output:
     def _report(
         self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None
     ) -> Report:
+        diagnostics = (diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics)
+        in_places = in_files if self.format in ("github", "sarif") else in_cells
+        notebooks = notebooks_among(outcomes)
         failed = [Problem(outcome.path, outcome.problem) for outcome in outcomes if outcome.problem is not None]
         return Report(
-            diagnostics=tuple(diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics),
+            diagnostics=tuple(in_places(diagnostic, notebooks) for diagnostic in diagnostics),
             problems=tuple(sorted({*problems, *failed}, key=lambda problem: (problem.path, problem.message))),
             files=len(outcomes) - len(failed),
             understood=_understood(outcomes) if self.statistics else None,
@@ -119,9 +124,12 @@ def _understood(outcomes: Sequence[Checked]) -> Mapping[str, Understood]:
 
 def _lookup(outcomes: Sequence[Checked]) -> SourceLookup:
     known = {outcome.path: outcome.document for outcome in outcomes if outcome.document is not None}
+    notebooks = notebooks_among(outcomes)
 
     @cache
-    def source_of(path: str) -> Document | None:
+    def source_of(path: str, cell: int | None) -> Document | None:
+        if cell is not None and path in notebooks:
+            return notebooks[path].source(cell)
         if path in known:
             return known[path]
         try:

@@ -13,7 +13,8 @@ from gradpath.diagnostic import Diagnostic, Range
 from gradpath.features.understanding import understanding
 from gradpath.mending import mended
 from gradpath.render.report import Understood
-from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.source.document import Document, UnreadableSource, decode_source
+from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
 
 HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
 
@@ -81,10 +82,17 @@ def _wants_tracebacks() -> bool:
     return bool(os.environ.get("GRADPATH_TRACEBACK"))
 
 
+def source_of(path: str, data: bytes) -> Document:
+    """The document of a file's bytes; raises ValueError with one line for what is neither Python nor a notebook."""
+    if path.endswith(SUFFIX):
+        return notebook_of(path, decode_notebook(data))
+    return Document(path, decode_source(data))
+
+
 def check_file(path: str, config: Config, *, measure: bool = False) -> Checked:
     """Check a file as `check_document` does a text."""
     try:
-        document = read_document(Path(path), path)
+        document = read_source(Path(path), path)
     except UnreadableSource as error:
         return Checked(path, problem=error.reason)
     return check_document(document, config, measure=measure)

@@ -8,10 +8,8 @@ from enum import Enum
 
 from gradpath.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Range
-from gradpath.features.edits import compatible_safe_fixes, first_safe, with_newlines_of
-from gradpath.source.document import Document
-from gradpath.source.edits import apply_edits
-from gradpath.source.parse import parse
+from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
+from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit
 
 NEVER_IGNORED = frozenset({"unused-ignore"})
@@ -105,7 +103,8 @@ def _in_style(analysis: Analysis, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 def _still_parses(analysis: Analysis, edits: Sequence[Edit]) -> bool:
     """Whether the document parses after the edits, if it did before."""
     path = analysis.document.path
-    if analysis.parsed.problems or not edits:
+    notebook = isinstance(analysis.document, CellsDocument)
+    if not edits or (analysis.parsed.problems and not notebook):
         return True
-    text = apply_edits(analysis.document, [edit for edit in edits if edit.path == path])
-    return not parse(Document(path, text)).problems
+    after = edited(analysis.document, [edit for edit in edits if edit.path == path])
+    return after is not None and still_parses(analysis.document, after)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Safety
+from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
+from gradpath.source.edits import apply_edits
+from gradpath.source.parse import parse
 
 
 def newline_of(document: Document) -> str:
@@ -20,6 +23,22 @@ def with_newlines_of(document: Document, edit: Edit) -> Edit:
     if "\n" not in edit.new_text or newline == "\n":
         return edit
     return Edit(edit.path, edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", newline))
+
+
+def edited(document: Document, edits: Sequence[Edit]) -> Document | None:
+    """The document after edits that do not overlap; None where they cannot be made in the cells of a notebook."""
+    if isinstance(document, CellsDocument):
+        return document.edited(edits)
+    return Document(document.path, apply_edits(document, edits))
+
+
+def still_parses(before: Document, after: Document) -> bool:
+    """Whether a document that was edited parses; of a notebook the cells that have changed count."""
+    problems = parse(after).problems
+    if not isinstance(before, CellsDocument) or not isinstance(after, CellsDocument):
+        return not problems
+    broken = {after.index_at(problem.range.start.line) for problem in problems}
+    return all(before.cells[index] == after.cells[index] for index in broken)
 
 
 def overlap(one: Edit, other: Edit) -> bool:

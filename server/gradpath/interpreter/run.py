@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -33,9 +33,15 @@ def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, fil
     return machine
 
 
-def run_module(machine: Machine, tree: ast.Module) -> None:
-    """Execute the module as `__main__`; the first exception that nothing catches ends the path."""
-    _guarded(machine, lambda: _drain(machine, tree.body))
+def run_module(machine: Machine, bodies: Sequence[list[ast.stmt]]) -> None:
+    """Execute the module as `__main__`; an exception that nothing catches ends the body, and the path with the last.
+
+    A file is one body. A notebook has one for each cell: whoever runs it goes on with the next.
+    """
+    for body in bodies:
+        if not machine.trace.truncated:
+            _guarded(machine, partial(_drain, machine, body))
+            del machine.frame.loops[:]
 
 
 def run_definitions(machine: Machine, tree: ast.Module) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradpath.diagnostic import Diagnostic, Label
-from gradpath.render.report import SourceLookup, SourceText
+from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
 from gradpath.render.width import LONGEST, row_of, safe_text
 
@@ -29,7 +29,8 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
     The labels stand in execution order; a label in another file is introduced by that file's name.
     """
     start = diagnostic.range.start
-    place = style.paint(safe_text(f"{diagnostic.path}:{start.line}:{start.column}:"), BOLD)
+    name = place_name(diagnostic.path, diagnostic.cell)
+    place = style.paint(safe_text(f"{name}:{start.line}:{start.column}:"), BOLD)
     level = style.paint(f"{diagnostic.level.value}[{diagnostic.rule}]", LEVEL_COLOURS[diagnostic.level])
     lines = [f"{place} {level}: {style.paint(safe_text(diagnostic.message), BOLD)}"]
     lines += _story(diagnostic, source_of, style)
@@ -55,28 +56,31 @@ def _steps(diagnostic: Diagnostic) -> tuple[_Step, ...]:
         for number, label in enumerate(labels, start=1)
     ]
     if not any(label.primary for label in labels):
-        steps.append(_Step(Label(diagnostic.path, diagnostic.range, "", primary=True), ""))
+        steps.append(_Step(Label(diagnostic.path, diagnostic.range, "", True, diagnostic.cell), ""))
     return tuple(steps)
 
 
 def _story(diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> Iterator[str]:
     steps = _steps(diagnostic)
-    sources = {step.label.path: source_of(step.label.path) for step in steps}
+    places = dict.fromkeys((step.label.path, step.label.cell) for step in steps)
+    sources = {place: source_of(*place) for place in places}
     digits = max(len(str(step.label.range.start.line)) for step in steps)
     gutter = max(digits + 2, 5)
-    path, line = diagnostic.path, 0
+    here, line = (diagnostic.path, diagnostic.cell), 0
     for step in steps:
         label = step.label
-        source = sources[label.path]
+        there = label.path, label.cell
+        source = sources[there]
         number = label.range.start.line
         if source is None or not 1 <= number <= source.line_count:
             start = label.range.start
-            yield safe_text(f"{_INDENT}{label.path}:{start.line}:{start.column}: {step.words}").rstrip()
-            path, line = "", 0
+            yield safe_text(f"{_INDENT}{place_name(*there)}:{start.line}:{start.column}: {step.words}").rstrip()
+            here, line = ("", None), 0
             continue
-        if label.path != path:
-            yield f"{_INDENT}{style.paint(safe_text(f'in {label.path}'), BOLD)}"
-            path, line = label.path, 0
+        if there != here:
+            name = f"cell {label.cell}" if label.cell is not None and label.path == here[0] else place_name(*there)
+            yield f"{_INDENT}{style.paint(safe_text(f'in {name}'), BOLD)}"
+            here, line = there, 0
         row = row_of(source.line(number))
         shown, moved = row.window(label.range.start.column - 1)
         if number != line or row.width > LONGEST:

@@ -40,7 +40,7 @@ def _understood(path: str, understood: Understood) -> dict[str, Any]:
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
     return {
         "path": diagnostic.path,
-        "cell": None,
+        "cell": diagnostic.cell,
         "rule": diagnostic.rule,
         "family": diagnostic.family,
         "level": diagnostic.level.value,
@@ -52,7 +52,8 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _related(label: Label) -> dict[str, Any]:
-    return {"path": label.path, "range": _range(label.range), "message": label.message}
+    related = {"path": label.path, "range": _range(label.range), "message": label.message}
+    return related if label.cell is None else {**related, "cell": label.cell}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
@@ -65,7 +66,8 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _edit(edit: Edit) -> dict[str, Any]:
-    return {"path": edit.path, "range": _range(edit.range), "new_text": edit.new_text}
+    written = {"path": edit.path, "range": _range(edit.range), "new_text": edit.new_text}
+    return written if edit.cell is None else {**written, "cell": edit.cell}
 
 
 def _range(range: Range) -> dict[str, Any]:

@@ -21,8 +21,13 @@ class SourceText(Protocol):
         """Line `number`, from 1, without its line ending."""
 
 
-SourceLookup = Callable[[str], "SourceText | None"]
-"""From the path in a diagnostic to the text it was made for, or None where the text is not to be had."""
+SourceLookup = Callable[[str, "int | None"], "SourceText | None"]
+"""From the path (and the cell) in a diagnostic to the text it was made for; None where the text is not to be had."""
+
+
+def place_name(path: str, cell: int | None) -> str:
+    """A file, or a cell of a notebook, as output names it."""
+    return path if cell is None else f"{path}:cell {cell}"
 
 
 @dataclass(frozen=True, slots=True)

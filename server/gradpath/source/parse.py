@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gradpath.diagnostic import Position, Range
+from gradpath.source.cells import CellsDocument
 from gradpath.source.depth import prune
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
@@ -43,12 +44,39 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
     except Unparsable as error:
         base = last.base if last is not None and not last.complete else last
         try:
-            tree, problems = _recover(document, text, error, base)
+            if isinstance(document, CellsDocument) and len(document.cells) > 1:
+                tree, problems = _parse_cells(document, base)
+            else:
+                tree, problems = _recover(document, text, error, base)
         except (RecursionError, MemoryError):
             # The caller stands so deep in its own stack that there is no room left.
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
-        return Parsed(document, tree, _in_order(problems), complete=False, base=base)
+        return Parsed(document, tree, _in_order(problems), complete=not problems, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
+
+
+def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Module, list[SyntaxProblem]]:
+    """Parse each cell for itself, so that one that cannot be read costs nothing but itself."""
+    before = base.document if base is not None else None
+    same = isinstance(before, CellsDocument) and len(before.cells) == len(document.cells)
+    body: list[ast.stmt] = []
+    problems: list[SyntaxProblem] = []
+    for index, first_line in enumerate(document.first_lines):
+        # The empty lines above keep the places right.
+        above = "\n" * (first_line - 1)
+        text = for_parser(above + document.text[slice(*document.bounds(index))])
+        try:
+            tree = parse_text(text)
+            found = list(prune(tree, document))
+        except Unparsable as error:
+            cell = Document(document.path, text)
+            old = None
+            if same and isinstance(before, CellsDocument):
+                old = parse(Document(document.path, above + before.text[slice(*before.bounds(index))]))
+            tree, found = _recover(cell, text, error, old)
+        body += tree.body
+        problems += found
+    return ast.Module(body=body, type_ignores=[]), problems
 
 
 def _recover(

@@ -1,0 +1,150 @@
+"""A notebook cell as Python: what only IPython understands is masked, and nothing moves.
+
+The masked text has the length and the lines of the cell, so that every position holds for both.
+"""
+
+from __future__ import annotations
+
+import re
+
+CODE_MAGICS = frozenset(
+    {
+        "capture",
+        "debug",
+        "filprofile",
+        "heat",
+        "ipytest",
+        "lprun",
+        "memit",
+        "mprun",
+        "notify",
+        "prun",
+        "pyinstrument",
+        "scalene",
+        "snakeviz",
+        "time",
+        "timeit",
+        "wandb",
+    }
+)
+"""Cell magics whose body runs as Python among the names of the notebook."""
+
+UNKNOWN = "ǃ"
+"""The one character (a letter, no exclamation mark) that stands for a value which a command or a magic gives."""
+
+_HINT = re.compile(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_CELL_MAGIC = re.compile(r"%%(\w+)")
+_COMMAND = re.compile(r"[ \t]*(?:!|%{1,2}(?=\w)|\?{1,2}(?=[\w.*%])|[,;](?=[^\W\d])|/(?=[^\W\d]))")
+_TIMED = re.compile(r"[ \t]*(%time[ \t])[ \t]*\S")
+_HELP = re.compile(r"[ \t]*(?:%{0,2}(?!\d)[\w*]+(?:\.[\w*]+|\[-?\d+\])*|[\w.]+\([^)]*\))\?{1,2}[ \t]*;?[ \t]*$")
+_ASSIGNED = re.compile(r"([ \t]*[^\W\d][\w., \t\[\]\"'()*]*=[ \t]*)(?:!|%(?=\w))")
+_ASSIGNED_TIME = re.compile(r"%time[ \t]+(?=\S)")
+_STRING = re.compile(r"(\"\"\"|'''|\"|')|#|[(\[{]|[)\]}]|\\$")
+_ENDINGS = {
+    quote: re.compile(rf"(?s)(?:\\.|(?!{quote}).)*(?:(?P<end>{quote})|\\?\Z)") for quote in ('"""', "'''", '"', "'")
+}
+
+
+def python_of(cell: str) -> str:
+    """The cell as Python text; a cell that is none at all becomes comments."""
+    if _HINT.search(cell) is None:
+        return cell
+    lines = [line for line in _LINE.findall(cell) if line]
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    magic = _CELL_MAGIC.match(first)
+    if magic is not None and magic[1] not in CODE_MAGICS:
+        return "".join(map(_commented, lines))
+    return "".join(_masked(lines))
+
+
+def _masked(lines: list[str]) -> list[str]:
+    masked: list[str] = []
+    state = _State()
+    continued = False
+    for line in lines:
+        body = line.rstrip("\r\n")
+        if continued:
+            masked.append(_commented(line))
+            continued = body.endswith("\\")
+        elif state.inside:
+            masked.append(line)
+            state.read(body)
+        else:
+            changed = _without_magic(body)
+            text, is_code = (body, True) if changed is None else changed
+            masked.append(text + line[len(body) :])
+            if is_code:
+                state.read(text)
+            else:
+                continued = body.endswith("\\")
+    return masked
+
+
+def _without_magic(line: str) -> tuple[str, bool] | None:
+    """A line that begins a statement, masked; whether what is left is code that may go on in the next line."""
+    if timed := _TIMED.match(line):
+        # What follows the magic runs as it stands.
+        start, end = timed.span(1)
+        return f"{line[:start]}0;{' ' * (end - start - 2)}{line[end:]}", True
+    if _COMMAND.match(line) or _HELP.match(line):
+        indent = len(line) - len(line.lstrip())
+        return line[:indent] + _unknown(line[indent:], "0" if indent else "#"), False
+    if assigned := _ASSIGNED.match(line):
+        end = assigned.end(1)
+        if timed := _ASSIGNED_TIME.match(line, end):
+            return line[:end] + " " * (timed.end() - end) + line[timed.end() :], True
+        return line[:end] + _unknown(line[end:], UNKNOWN), False
+    return None
+
+
+def _unknown(text: str, stand_in: str) -> str:
+    """`text` as a stand-in of one character and a comment behind it."""
+    rest = text[1:]
+    if stand_in == "#" or not rest:
+        return stand_in + rest
+    return f"{stand_in}#{rest[1:]}"
+
+
+def _commented(line: str) -> str:
+    """A line as a comment of the same length; an empty one stays."""
+    body = line.rstrip("\r\n")
+    indent = len(body) - len(body.lstrip())
+    return line if indent == len(body) else line[:indent] + "#" + line[indent + 1 :]
+
+
+class _State:
+    """Whether the next line goes on with a string, a bracket or a backslash of the lines before."""
+
+    def __init__(self) -> None:
+        self.quote = ""
+        self.depth = 0
+        self.joined = False
+
+    @property
+    def inside(self) -> bool:
+        return bool(self.quote) or self.depth > 0 or self.joined
+
+    def read(self, line: str) -> None:
+        """Read one line without its line ending."""
+        self.joined = False
+        at = 0
+        while at <= len(line):
+            if self.quote:
+                ending = _ENDINGS[self.quote].match(line, at)
+                if ending is None or ending["end"] is None:
+                    if len(self.quote) == 1 and not line.endswith("\\"):
+                        self.quote = ""  # It never ends, which costs its own line.
+                    return
+                self.quote, at = "", ending.end()
+                continue
+            found = _STRING.search(line, at)
+            if found is None or found[0] == "#":
+                return
+            if found[1]:
+                self.quote = found[1]
+            elif found[0] == "\\":
+                self.joined = True
+            else:
+                self.depth = max(self.depth + (1 if found[0] in "([{" else -1), 0)
+            at = found.end()

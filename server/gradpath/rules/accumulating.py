@@ -170,11 +170,20 @@ def _grows(events: list[Stored]) -> bool:
     for later in events[1:]:
         if later.container is not first.container:
             continue
-        if iterations_between(first.site.loops, later.site.loops) is None:
+        if iterations_between(first.site.loops, later.site.loops) is None or not _are_made_apart(first, later):
             continue
         if first.key is None or (isinstance(first.key, (int, str)) and first.key != later.key):
             return True
     return False
+
+
+def _are_made_apart(first: Stored, later: Stored) -> bool:
+    """Whether two tensors were computed in different iterations: else the loop only gathers what is there already."""
+    sites = [
+        each.tensor.node.site for each in (first, later) if each.tensor is not None and each.tensor.node is not None
+    ]
+    made = [site.loops for site in sites if isinstance(site, Site)]
+    return len(made) < 2 or iterations_between(made[0], made[1]) is not None
 
 
 def _takes(event: Built, tensor: Tensor | None) -> bool:

@@ -83,6 +83,8 @@ class Fix:
     """A way out: its edits are applied together or not at all, and never overlap.
 
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
+    `if_certain` says that a safe fix is safe because the program fails without it: a run that got past the place
+    would have other gradients.
     """
 
     title: str
@@ -90,6 +92,7 @@ class Fix:
     edits: tuple[Edit, ...] = ()
     preferred: bool = False
     rewrite: bool = False
+    if_certain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         report.pytorch,
         report.help,
         report.alternatives,
-        _one_preferred(report.fixes),
+        _one_preferred(report.fixes, certain=condition is None),
     )
 
 
@@ -184,7 +184,9 @@ def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    """At most one fix is preferred, and only a safe one."""
+def _one_preferred(fixes: tuple[Fix, ...], *, certain: bool) -> tuple[Fix, ...]:
+    """At most one fix is preferred, and only a safe one; some are safe only where the fault is `certain`."""
+    if not certain:
+        fixes = tuple(replace(fix, safety=Safety.UNSAFE) if fix.if_certain else fix for fix in fixes)
     chosen = next((fix for fix in fixes if fix.preferred and fix.safety is Safety.SAFE), None)
     return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

@@ -83,11 +83,12 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
         title = f"Drop `{read.how}()` on line {read.site.line}"
     if edit is None:
         return
-    stays = same_activation(read.site, failure.site) and not _kept_elsewhere(trace, read, failure)
-    yield Fix(title, Safety.SAFE if stays else Safety.UNSAFE, (edit,), preferred=True)
+    safety = Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE
+    elsewhere = not same_activation(read.site, failure.site)
+    yield Fix(title, safety, (edit,), preferred=True, if_certain=elsewhere)
 
 
-def _kept_elsewhere(trace: Trace, read: ReadOut, failure: Failed) -> bool:
+def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:
     """Whether the number got names of its own besides the one that is back-propagated."""
     names = {event.name for event in trace.events if isinstance(event, Bound) and event.value is read}
     return len(names) > 1

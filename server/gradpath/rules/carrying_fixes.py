@@ -98,12 +98,14 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
     document = case.source.document(first.use)
     what = " and ".join(f"`{name}`" for name in names)
     safety = Safety.SAFE if _once_an_iteration(case, statement) else Safety.UNSAFE
-    if all(_starts_as_tensor(case, each) for each in together):
+    always = _goes_back_each_time(case)
+    if all(_starts_as_tensor(case, each) for each in together) and (always or not _is_here(case, first)):
         if len(together) == 1 and len(first.reads) == 1 and first.held is None and isinstance(statement, ast.AugAssign):
             return
         edit = edits.insert_before(document, statement, line)
         place = f"before line {statement.lineno}"
-    elif same_activation(first.use, case.again):
+    elif _is_here(case, first):
+        always = True
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(document, last, line)
         place = f"behind line {case.again.line}"
@@ -114,7 +116,19 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         edit = edits.insert_before(document, statement, f"if {guard}:", f"{unit}{line}")
         place = f"before line {statement.lineno}"
     if edit is not None:
-        yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True)
+        yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True, if_certain=not always)
+
+
+def _is_here(case: Case, carried: Carried) -> bool:
+    """Whether the function that goes back knows the variable by the same name."""
+    return same_activation(carried.use, case.again)
+
+
+def _goes_back_each_time(case: Case) -> bool:
+    """Whether each iteration so far went back, so that no gradient runs over several of them."""
+    statement = statement_of(case.trace, case.again.node)
+    iterations = next((count for number, count in case.again.loops if number == case.number), 1)
+    return statement is not None and case.trace.visits.get(statement, 0) >= iterations
 
 
 def start_of(case: Case) -> ast.stmt | None:
@@ -197,8 +211,8 @@ def _untrained(case: Case, argument: ast.expr) -> Iterator[Fix]:
     use = case.carried[0].use
     name = edits.flat(case.source.document(use), argument)
     edit = edits.append(case.source.document(use), argument, ".detach()")
-    safety = Safety.SAFE if clears(case.trace, case.carried[0].node, case.earlier) else Safety.UNSAFE
-    yield Fix(f"Detach `{name}` on line {use.line}", safety, edit, preferred=True)
+    kept = clears(case.trace, case.carried[0].node, case.earlier)
+    yield Fix(f"Detach `{name}` on line {use.line}", Safety.SAFE, edit, preferred=True, if_certain=not kept)
 
 
 def _into_the_loop(case: Case) -> Iterator[Fix]:

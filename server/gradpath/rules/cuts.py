@@ -1,4 +1,4 @@
-"""What cut a tensor off from its graph: the nearest cause behind it, in words, and how to undo it."""
+"""What cut a tensor off from its graph: the nearest cause behind it, in words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gradpath.autograd.tensor import Cut, Tensor
-from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
-from gradpath.rules import edits
 from gradpath.rules.report import Source, Step
-from gradpath.rules.stories import name_of, same_activation, short_operation
-from gradpath.rules.syntax import function_of, statement_of, withs_around
-from gradpath.source.document import Document
+from gradpath.rules.stories import short_operation
+from gradpath.rules.syntax import function_of, withs_around
 
-_COMPARISONS = frozenset(
-    {"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"}
-)
+COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"})
 _INDICES = frozenset(
     {"argmax", "argmin", "argsort", "topk", "sort", "searchsorted", "nonzero", "bucketize", "multinomial"}
 )
-_CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"})
+CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"})
 _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "int", "tolist"})
 
 
@@ -91,7 +86,7 @@ def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
     match cause.how:
         case "no_grad" | "inference_mode":
             switch = switch_of(trace, source, cause)
-            if switch is None and _is_checkpoint(cause):
+            if switch is None and is_checkpoint(cause):
                 return "no input of the reentrant checkpoint requires a gradient"
             if switch is None:
                 return f"`{text}` {where} runs while gradients are off"
@@ -109,7 +104,7 @@ def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
         case "item" | "float" | "int" | "tolist" | "bool":
             return f"`{text}` {where} is made of a plain number"
         case "gradient":
-            if _creates_graph(cause):
+            if creates_graph(cause):
                 return f"`{text}` {where} is constant, the function linear"
             return f"`{text}` {where} lacks `create_graph=True`"
         case "late":
@@ -128,7 +123,8 @@ def _on(site: Site) -> str:
     return f"on line {site.line}"
 
 
-def _is_checkpoint(cause: Cause) -> bool:
+def is_checkpoint(cause: Cause) -> bool:
+    """Whether the cause lies in a call of `torch.utils.checkpoint.checkpoint`."""
     for frame in cause.site.frames() if cause.site is not None else ():
         name = frame.node.func if isinstance(frame.node, ast.Call) else None
         if (isinstance(name, ast.Name) and name.id == "checkpoint") or (
@@ -138,7 +134,7 @@ def _is_checkpoint(cause: Cause) -> bool:
     return False
 
 
-def _creates_graph(cause: Cause) -> bool:
+def creates_graph(cause: Cause) -> bool:
     """Whether the gradient was asked for with `create_graph=True` already."""
     node = cause.site.node if cause.site is not None else None
     return isinstance(node, ast.Call) and any(each.arg == "create_graph" for each in node.keywords)
@@ -146,9 +142,9 @@ def _creates_graph(cause: Cause) -> bool:
 
 def _operation(cause: Cause) -> str:
     name = short_operation(cause.detail)
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         return "the comparison"
-    return f"the cast `{name}`" if name in _CASTS else f"`{name}`"
+    return f"the cast `{name}`" if name in CASTS else f"`{name}`"
 
 
 def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
@@ -172,7 +168,7 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
             yield Step(cause.site, "a tensor made of a number, without graph")
         case "gradient":
             constant = "the gradient of a linear function: a constant"
-            yield Step(cause.site, constant if _creates_graph(cause) else "a gradient without a graph of its own")
+            yield Step(cause.site, constant if creates_graph(cause) else "a gradient without a graph of its own")
         case "late":
             yield Step(cause.site, "too late: the loss is computed already")
         case "frozen":
@@ -187,7 +183,7 @@ def way_out(cause: Cause) -> str:
     """What to do instead, as a help line."""
     match cause.how:
         case "no_grad" | "inference_mode":
-            if _is_checkpoint(cause):
+            if is_checkpoint(cause):
                 return "use_reentrant=False builds the graph whatever the inputs are"
             return "compute what is to be trained outside: `no_grad` is for evaluation and targets"
         case "not differentiable":
@@ -197,7 +193,7 @@ def way_out(cause: Cause) -> str:
         case "numpy":
             return "stay in PyTorch: NumPy does not record what it computes (`np.exp` → `torch.exp`)"
         case "gradient":
-            if _creates_graph(cause):
+            if creates_graph(cause):
                 return "such a penalty has no gradient to give: differentiate something that is not linear"
             return "pass `create_graph=True`, so that the gradient can itself be back-propagated"
         case "late":
@@ -215,9 +211,9 @@ def way_out(cause: Cause) -> str:
 def _counterpart(name: str) -> str:
     if name in _INDICES:
         return "compute the loss from the scores themselves (F.cross_entropy takes them); keep indices for metrics"
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         return "compare for metrics alone; a loss needs a smooth counterpart, such as torch.sigmoid of the difference"
-    if name in _CASTS:
+    if name in CASTS:
         return "stay with floating point: integers and booleans carry no gradient"
     return "a loss needs operations that have a gradient"
 
@@ -267,91 +263,3 @@ def switch_around(trace: Trace, source: Source, site: Site) -> Switch | None:
 
 def _switches(text: str) -> bool:
     return any(word in text for word in ("no_grad", "inference_mode", "set_grad_enabled"))
-
-
-def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
-    """Fixes that take the cut away; safe where it stands in the function that fails: nobody else relies on it."""
-    site = cause.site
-    if site is None:
-        return
-    document = source.document(site)
-    safety = Safety.SAFE if same_activation(site, near) else Safety.UNSAFE
-    node = site.node
-    text = source.short(site)
-    match cause.how, node:
-        case (("no_grad" | "inference_mode"), _):
-            yield from _switched_on(trace, source, cause, near)
-        case "gradient", ast.Call() if not _creates_graph(cause):
-            edit = edits.add_keyword(document, node, "create_graph", "True")
-            if edit is not None:
-                own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-                title = f"Pass `create_graph=True` on line {site.line}"
-                yield Fix(title, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
-        case "detach_", ast.Call():
-            statement = statement_of(trace, node)
-            alone = isinstance(statement, ast.Expr) and statement.value is node
-            edit = edits.delete_statement(document, statement) if statement is not None and alone else None
-            edit = edit if alone else edits.drop_method(document, node)
-            if edit is not None:
-                yield Fix("Drop `.detach_()`", safety, (edit,), preferred=True)
-        case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
-            name in _CASTS and not node.args
-        ):
-            edit = edits.drop_method(document, node)
-            if edit is not None:
-                kept = safety if name == "detach" else Safety.UNSAFE
-                yield Fix(f"Drop `.{name}()` on line {site.line}", kept, (edit,), preferred=True)
-        case "data", ast.Attribute(attr="data"):
-            yield Fix(
-                f"Drop `.data` on line {site.line}", safety, (edits.drop_attribute(document, node),), preferred=True
-            )
-        case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
-            edit = _without_copy(trace, source, document, node, cause)
-            if edit is not None:
-                yield Fix(f"Use the tensor itself instead of `{text}`", safety, (edit,), preferred=True)
-
-
-def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Call, cause: Cause) -> Edit | None:
-    first = call.args[0] if call.args else None
-    match first:
-        case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) | ast.Attribute(attr="data", value=value):
-            return edits.replace(document, call, document.slice(document.range_of(value)))
-        case ast.Name() | ast.Attribute() | ast.BinOp() | ast.Subscript() | ast.List():
-            if cause.how == "Variable" or _is_tensor(trace, source, first, cause):
-                return edits.unwrap_call(document, call)
-            listed = isinstance(first, (ast.Name, ast.Attribute)) or (
-                isinstance(first, ast.List) and all(isinstance(each, (ast.Name, ast.Attribute)) for each in first.elts)
-            )
-            if listed and isinstance(call.func, ast.Attribute) and cause.how == "torch.tensor":
-                name = edits.flat(document, call.func.value)
-                return edits.replace(document, call, f"{name}.stack({edits.flat(document, first)})")
-    return None
-
-
-def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -> bool:
-    """Whether the argument of `torch.tensor` is itself a tensor, not a list of tensors."""
-    maker = cause.tensor.maker
-    if len(maker) != 1 or cause.site is None:
-        return False
-    text = source.text(cause.site, argument)
-    return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
-
-
-def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
-    switch = switch_of(trace, source, cause)
-    if switch is None:
-        return
-    document = source.document(switch.site)
-    text = source.short(switch.site)
-    if switch.block is not None and len(switch.block.items) == 1:
-        edit = edits.unwrap_block(document, switch.block)
-        plain = all(isinstance(each, (ast.Assign, ast.AnnAssign)) for each in switch.block.body)
-        safety = Safety.SAFE if plain and same_activation(switch.site, near) else Safety.UNSAFE
-        if edit is not None:
-            yield Fix(f"Take `with {text}:` on line {switch.site.line} away", safety, (edit,), preferred=True)
-    elif switch.decorated is not None:
-        line = switch.site.line
-        whole = document.line(line).strip()
-        if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
-            edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
-            yield Fix(f"Take `@{text}` on line {line} away", Safety.UNSAFE, (edit,))

@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Failed, Trace
-from gradpath.rules import cuts
+from gradpath.rules import cut_fixes, cuts
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
@@ -30,7 +30,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
     name = _loss(trace, source, failure, root)
-    fixes = tuple(cuts.undo(trace, source, cause, failure.site))
+    fixes = tuple(cut_fixes.undo(trace, source, cause, failure.site))
     return Report(
         RULE.id,
         failure.site,

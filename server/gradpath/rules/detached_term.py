@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
-from gradpath.rules import cuts, edits
+from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import leaves, nodes_of, reach, reached_leaves
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -125,7 +125,7 @@ def _fixes(trace: Trace, source: Source, term: Term) -> Iterator[Fix]:
     site = term.cause.site
     if site is None:
         return
-    undone = list(cuts.undo(trace, source, term.cause, term.ran.site))
+    undone = list(cut_fixes.undo(trace, source, term.cause, term.ran.site))
     for fix in undone:
         yield Fix(fix.title, Safety.UNSAFE, fix.edits)
     node = site.node

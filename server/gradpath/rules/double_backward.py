@@ -199,8 +199,9 @@ def _fixes(case: Case) -> Iterator[Fix]:
     if taken is not None:
         value = case.source.text(taken[0], taken[1])
         title = f"Detach `{value}` on line {taken[0].line}"
-        safety = Safety.SAFE if clears(case.trace, case.shared, case.earlier) else Safety.UNSAFE
-        yield Fix(title, safety, edits.append(case.source.document(taken[0]), taken[1], ".detach()"), preferred=True)
+        detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
+        kept = clears(case.trace, case.shared, case.earlier)
+        yield Fix(title, Safety.SAFE, detached, preferred=True, if_certain=not kept)
     if case.same_root and not case.same_place and not stepped_since(case.trace, case.earlier):
         statement = statement_of(case.trace, case.again.node)
         if isinstance(statement, ast.Expr):

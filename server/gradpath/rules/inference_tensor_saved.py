@@ -72,7 +72,7 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
     ]
     if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
         edit_clone = edits.append(source.document(site), reads[0], ".clone()")
-        yield Fix(f"Use a copy: `{name}.clone()`", Safety.SAFE, edit_clone)
+        yield Fix(f"Use a copy: `{name}.clone()`", Safety.SAFE, edit_clone, preferred=True)
 
 
 def _as_no_grad(source: Source, switch: Switch) -> Edit | None:

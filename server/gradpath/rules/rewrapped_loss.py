@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
-from gradpath.rules import cuts, edits
+from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import Rewrapping, rewrappings
@@ -74,7 +74,7 @@ def _fixes(
             edit = edits.replace(document, found.site.node, document.slice(document.range_of(loss)))
             yield Fix(f"Use `{source.short(found.site, loss, 30)}` itself", Safety.UNSAFE, (edit,))
         return
-    for fix in cuts.undo(trace, source, cause, found.ran.site):
+    for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
         if drop is not None:
             yield Fix(f"{fix.title}, and require no gradient by force", Safety.UNSAFE, (*fix.edits, drop))
 

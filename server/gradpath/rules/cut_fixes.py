@@ -1,0 +1,308 @@
+"""Ways to give a tensor back the graph that it was cut off from."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
+from gradpath.rules.moving import ahead
+from gradpath.rules.report import Source
+from gradpath.rules.stories import name_of, same_activation
+from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of
+from gradpath.source.document import Document
+
+_SMOOTH = ("sigmoid", "softmax")
+"""Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
+
+
+def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    """Fixes that take the cut away, for a failure at `near`, best first."""
+    site = cause.site
+    if site is None:
+        yield from _gathered(source, cause, near)
+        return
+    document = source.document(site)
+    node = site.node
+    elsewhere = not same_activation(site, near)
+    match cause.how, node:
+        case (("no_grad" | "inference_mode"), _):
+            yield from _reentrant(source, cause)
+            yield from _switched_on(trace, source, cause, near)
+        case "gradient", ast.Call() if not creates_graph(cause):
+            edit = edits.add_keyword(document, node, "create_graph", "True")
+            if edit is not None:
+                own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
+                title = f"Pass `create_graph=True` on line {site.line}"
+                yield Fix(title, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
+        case "detach_", ast.Call():
+            statement = statement_of(trace, node)
+            alone = isinstance(statement, ast.Expr) and statement.value is node
+            edit = edits.delete_statement(document, statement) if statement is not None and alone else None
+            edit = edit if alone else edits.drop_method(document, node)
+            if edit is not None:
+                yield Fix("Drop `.detach_()`", Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+        case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
+            name in CASTS and not node.args
+        ):
+            edit = edits.drop_method(document, node)
+            if edit is not None:
+                kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
+                title = f"Drop `.{name}()` on line {site.line}"
+                yield Fix(title, kept, (edit,), preferred=True, if_certain=elsewhere)
+        case "not differentiable", _:
+            yield from _smooth(trace, source, cause)
+        case "data", ast.Attribute(attr="data"):
+            title = f"Drop `.data` on line {site.line}"
+            edit = edits.drop_attribute(document, node)
+            yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+        case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
+            edit = _without_copy(trace, source, document, node, cause)
+            if edit is not None:
+                title = f"Use the tensor itself instead of `{source.short(site)}`"
+                yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+            else:
+                yield from _stacked(document, node, elsewhere=elsewhere)
+        case "late", _:
+            yield from _earlier(trace, source, cause)
+        case "frozen", _:
+            yield from _thawed(trace, source, near)
+
+
+def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
+    """`use_reentrant=False` where no input of a checkpoint requires a gradient."""
+    if not is_checkpoint(cause) or cause.site is None:
+        return
+    for frame in cause.site.frames():
+        call = frame.node
+        if not isinstance(call, ast.Call) or not _is_named(call.func, "checkpoint"):
+            continue
+        edit = edits.add_keyword(source.document(frame), call, "use_reentrant", "False")
+        if edit is not None:
+            yield Fix(f"Pass `use_reentrant=False` on line {frame.line}", Safety.SAFE, (edit,), preferred=True)
+        return
+
+
+def _is_named(function: ast.expr, name: str) -> bool:
+    return (isinstance(function, ast.Name) and function.id == name) or (
+        isinstance(function, ast.Attribute) and function.attr == name
+    )
+
+
+def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    switch = switch_of(trace, source, cause)
+    if switch is None:
+        return
+    yield from _enabled(trace, source, cause, switch, near)
+    document = source.document(switch.site)
+    text = source.short(switch.site)
+    line = switch.site.line
+    if switch.block is not None and len(switch.block.items) == 1:
+        edit = edits.unwrap_block(document, switch.block)
+        plain = all(isinstance(each, (ast.Assign, ast.AnnAssign)) for each in switch.block.body)
+        sure = plain and same_activation(switch.site, near)
+        if edit is not None:
+            yield Fix(f"Take `with {text}:` on line {line} away", Safety.SAFE, (edit,), True, if_certain=not sure)
+    elif switch.decorated is not None:
+        whole = document.line(line).strip()
+        if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
+            edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
+            yield Fix(f"Take `@{text}` on line {line} away", Safety.SAFE, (edit,), True, if_certain=True)
+    elif switch.lasting:
+        yield from _decorated(trace, source, switch)
+
+
+def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: Site) -> Iterator[Fix]:
+    """`with torch.enable_grad():` around the call under the switch that computes the loss and goes back from it."""
+    if cause.site is None or switch.lasting:
+        return
+    theirs = {id(frame.node) for frame in near.frames()}
+    for frame in cause.site.frames():
+        if frame.caller is not switch.site.caller or id(frame.node) not in theirs or frame.node is near.node:
+            continue
+        statement = statement_of(trace, frame.node)
+        document = source.document(frame)
+        torch = torch_in(document)
+        edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
+        if edit is not None:
+            title = f"Compute line {frame.line} under `torch.enable_grad()`"
+            yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+        return
+
+
+def _wrapped(document: Document, statement: ast.stmt, manager: str) -> Edit | None:
+    simple = isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
+    return edits.wrap(document, statement, f"with {manager}:") if simple else None
+
+
+def torch_in(document: Document) -> str | None:
+    """What a file calls `torch`; None where it does not import it as a whole."""
+    found = re.search(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", document.text, re.M)
+    return None if found is None else found[1] or "torch"
+
+
+def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
+    """`torch.set_grad_enabled(False)` in a function becomes a decorator of it, which holds for this function alone."""
+    statement = statement_of(trace, switch.site.node)
+    function = function_of(trace, switch.site.node)
+    document = source.document(switch.site)
+    torch = torch_in(document)
+    if not isinstance(statement, ast.Expr) or function is None or torch is None:
+        return
+    gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
+    new = edits.insert_before(document, function, f"@{torch}.no_grad()")
+    if gone is not None and new is not None and any(each is statement for each in function.body):
+        title = f"Switch gradients off in `{function.name}` alone, with `@torch.no_grad()`"
+        yield Fix(title, Safety.SAFE, (new, gone), preferred=True)
+
+
+def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Call, cause: Cause) -> Edit | None:
+    first = call.args[0] if call.args else None
+    match first:
+        case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) | ast.Attribute(attr="data", value=value):
+            return edits.replace(document, call, document.slice(document.range_of(value)))
+        case ast.Name() | ast.Attribute() | ast.BinOp() | ast.Subscript() | ast.List():
+            if cause.how == "Variable" or _is_tensor(trace, source, first, cause):
+                return edits.unwrap_call(document, call)
+            listed = isinstance(first, (ast.Name, ast.Attribute)) or (
+                isinstance(first, ast.List) and all(isinstance(each, (ast.Name, ast.Attribute)) for each in first.elts)
+            )
+            if listed and isinstance(call.func, ast.Attribute) and cause.how == "torch.tensor":
+                name = edits.flat(document, call.func.value)
+                return edits.replace(document, call, f"{name}.stack({edits.flat(document, first)})")
+    return None
+
+
+def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -> bool:
+    """Whether the argument of `torch.tensor` is itself a tensor, not a list of tensors."""
+    maker = cause.tensor.maker
+    if len(maker) != 1 or cause.site is None:
+        return False
+    text = source.text(cause.site, argument)
+    return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
+
+
+def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator[Fix]:
+    """`torch.tensor([a.item(), b.item()])` becomes `torch.stack([a, b])`, a comprehension likewise."""
+    if len(call.args) != 1 or not isinstance(call.func, ast.Attribute) or call.func.attr != "tensor":
+        return
+    listed = call.args[0]
+    items = listed.elts if isinstance(listed, ast.List) else [listed.elt] if isinstance(listed, ast.ListComp) else []
+    reads = [[each for each in ast.walk(item) if _is_read_out(each)] for item in items]
+    if not items or not all(reads) or any(each.arg not in ("dtype", "device") for each in call.keywords):
+        return
+    dropped = [edits.drop_method(document, each) for found in reads for each in found if isinstance(each, ast.Call)]
+    name = document.range_of(call.func)
+    start = Position(name.end.line, name.end.column - len("tensor"))
+    changes = [Edit(document.path, Range(start, name.end), "stack"), *(each for each in dropped if each is not None)]
+    if call.keywords:
+        end = document.range_of(call).end
+        first = document.range_of(listed).end
+        changes.append(Edit(document.path, Range(first, Position(end.line, end.column - 1)), ""))
+    title = f"Stack the tensors themselves: `{edits.flat(document, call.func.value)}.stack`, without `.item()`"
+    yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+
+
+def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    """The same for a tensor of numbers that were computed from what was read out."""
+    for tensor in (cause.tensor, *cause.tensor.ancestors()):
+        made = tensor.origin
+        if isinstance(made, Site) and isinstance(made.node, ast.Call):
+            yield from _stacked(source.document(made), made.node, elsewhere=not same_activation(made, near))
+
+
+def _is_read_out(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
+
+
+def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """The probability itself instead of what is decided from it: `p > 0.5`, `F.one_hot(scores.argmax(1))`."""
+    site = cause.site
+    if site is None:
+        return
+    document = source.document(site)
+    node = site.node
+    around = ancestry(trace, node)
+    match node:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]):
+            outer: ast.AST = node
+            if len(around) > 2 and isinstance(around[-2], ast.Attribute) and isinstance(around[-3], ast.Call):
+                outer = around[-3] if around[-2].attr in ("float", "double", "type_as", "to") else node
+            smooth = isinstance(left, ast.Call) and any(_is_named(left.func, name) for name in _SMOOTH)
+            kept = document.slice(document.range_of(left))
+            kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
+            shown = " ".join(kept.split())
+            title = f"Use `{shown if len(shown) <= 40 else 'the probability'}` itself, without a threshold"
+            yield Fix(title, Safety.UNSAFE, (edits.replace(document, outer, kept),))
+        case ast.Call(func=ast.Attribute(attr="argmax", value=value)) if value is not None:
+            hot = around[-2] if len(around) > 1 else None
+            if not isinstance(hot, ast.Call) or not _is_named(hot.func, "one_hot") or hot.args[:1] != [node]:
+                return
+            if isinstance(value, ast.Name) and value.id in ("torch", "np"):
+                return
+            axis = next(
+                (each.value for each in node.keywords if each.arg == "dim"), node.args[0] if node.args else None
+            )
+            if axis is None:
+                return
+            outer = hot
+            if len(around) > 3 and isinstance(around[-3], ast.Attribute) and isinstance(around[-4], ast.Call):
+                outer = around[-4]
+            text = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
+            yield Fix(f"Use the probabilities: `{text}`", Safety.UNSAFE, (edits.replace(document, outer, text),))
+
+
+def _earlier(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """`x.requires_grad_()` moves before the first statement that computes with `x`."""
+    assert cause.site is not None
+    statement = statement_of(trace, cause.site.node)
+    block = None if statement is None else block_of(trace, statement)
+    if statement is None or block is None:
+        return
+    names = names_in(statement)
+    last = next((index for index, each in enumerate(block) if each is statement), 0)
+    made = [
+        index
+        for index, each in enumerate(block[:last])
+        if names
+        & {part.id for part in ast.walk(each) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    ]
+    start = made[-1] + 1 if made else 0
+    first = next((each for each in block[start:last] if names_in(each) & names), None)
+    moved = None if first is None else ahead(trace, source.document(cause.site), statement, first)
+    if first is not None and moved is not None:
+        title = f"Move line {statement.lineno} before line {first.lineno}"
+        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+
+
+def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
+    """`model.requires_grad_()` before the optimizer that is given `model.parameters()`, all of which are frozen."""
+    for frame in near.frames():
+        owner = function_of(trace, frame.node) or trace.entry
+        document = source.document(frame)
+        for statement in ast.walk(owner):
+            match statement:
+                case ast.Assign(
+                    value=ast.Call(
+                        func=maker, args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]
+                    )
+                ) if statement in trace.visits and _makes_optimizer(maker, statement.value):
+                    name = edits.flat(document, module)
+                    edit = edits.insert_before(document, statement, f"{name}.requires_grad_()")
+                    if edit is not None:
+                        title = f"Let `{name}` be trained: `{name}.requires_grad_()`"
+                        yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+                    return
+
+
+def _makes_optimizer(function: ast.expr, call: ast.expr) -> bool:
+    """Whether a call that is given parameters looks like the constructor of an optimizer."""
+    name = (
+        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    )
+    options = {each.arg for each in call.keywords} if isinstance(call, ast.Call) else set()
+    return "lr" in options or name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradpath.diagnostic import Level
+from gradpath.source.cells import Cell, CellsDocument
+from gradpath.source.document import Document
 
 PRELUDE = "import torch; from torch import nn; import torch.nn.functional as F\n"
 
@@ -86,7 +88,8 @@ class Source:
     """One file of a program as it runs: without claims, with the prelude where the document leaves the imports out.
 
     `name` is the file's own path in the program, `path` the document's in the project. `lines[i]` is the document's
-    line of the text's line `i + 1`, 0 for the prelude.
+    line of the text's line `i + 1`, 0 for the prelude. Of a notebook, whose text is that of all its code cells,
+    `cells[i]` is the number of the cell that holds that line.
     """
 
     name: str
@@ -95,6 +98,17 @@ class Source:
     lines: tuple[int, ...]
     claims: tuple[Claim, ...] = ()
     known_gap: str | None = None
+    cells: tuple[int, ...] = ()
+
+    def document(self, path: str) -> Document:
+        """What gradpath is given for it."""
+        if not self.cells:
+            return Document(path, self.text)
+        lines: dict[int, str] = {}
+        for number, line in zip(self.cells, self.text.splitlines(keepends=True), strict=True):
+            lines[number] = lines.get(number, "") + line
+        # The empty line that ends each cell is put there by the document itself.
+        return CellsDocument(path, (Cell(number, text[:-2]) for number, text in lines.items()))
 
     @property
     def bare(self) -> str:

@@ -65,7 +65,7 @@ def gradpath_complaints(block: Block) -> list[str]:
     reports: dict[tuple[str, Range, str], Diagnostic] = {}
     with tempfile.TemporaryDirectory() as folder:
         sources = _written(block, Path(folder))
-        documents = {path: Document(path, source.text) for path, source in sources.items()}
+        documents = {path: source.document(path) for path, source in sources.items()}
         for document in documents.values():
             diagnostics = check(document).diagnostics
             reports |= {(report.path, report.range, report.rule): report for report in diagnostics}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gradpath.source.notebook import read_notebook
 from tests.documents.grammar import (
     Claim,
     Fact,
@@ -90,12 +91,13 @@ class _Fence:
 def documents(root: Path) -> list[Path]:
     """All documents of the project that are tests; a folder stands for the program of several files in it."""
     scripts = [*(root / "tests" / "cases").rglob("*.py"), *(root / "samples").rglob("*.py")]
+    notebooks = [*(root / "tests" / "cases").rglob("*.ipynb"), *(root / "samples").rglob("*.ipynb")]
     programs = {script.parent for script in scripts if script.name == ENTRY}
     single = [script for script in scripts if not programs & set(script.parents)]
     return [
         *sorted((root / "server" / "gradpath" / "rules").glob("*.md")),
         *sorted((root / "tests" / "cases").rglob("*.md")),
-        *sorted([*single, *programs]),
+        *sorted([*single, *notebooks, *programs]),
     ]
 
 
@@ -104,7 +106,7 @@ def read_document(path: Path, root: Path) -> list[Block | Broken]:
     shown = path.relative_to(root).as_posix()
     if path.suffix == ".md":
         return _with_distinct_names(list(_page(shown, path.read_text(encoding="utf-8"))))
-    if path.suffix == ".py":
+    if path.suffix in (".py", ".ipynb"):
         return [_program(shown, {path.name: path}, root)]
     files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*.py")) if file != path / ENTRY}
     return [_program(shown, {**files, ENTRY: path / ENTRY}, root)]
@@ -116,12 +118,21 @@ def _program(shown: str, files: Mapping[str, Path], root: Path) -> Block | Broke
     for name, file in files.items():
         document = file.relative_to(root).as_posix()
         try:
-            sources.append(read_source(name, file.read_text(encoding="utf-8"), document))
+            sources.append(_source(name, file, document))
         except Malformed as problem:
             return Broken(_short(shown), Place(document, problem.line), problem.message)
     gap = next((source.known_gap for source in sources if source.known_gap is not None), None)
     main = sources[-1]
     return Block(_short(shown), Place(main.path, 1), main, tuple(sources[:-1]), gap)
+
+
+def _source(name: str, file: Path, shown: str) -> Source:
+    if file.suffix != ".ipynb":
+        return read_source(name, file.read_text(encoding="utf-8"), shown)
+    notebook = read_notebook(file)
+    source = read_source(name, notebook.text, shown)
+    cells = tuple(notebook.cells[notebook.index_at(line)].number for line in source.lines)
+    return replace(source, cells=cells)
 
 
 def _page(shown: str, text: str) -> Iterator[Block | Broken]:

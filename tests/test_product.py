@@ -36,6 +36,16 @@ def poisoned(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_document_without_an_import_of_torch_is_analysed(tmp_path: Path) -> None:
+    twice = "def train(model, x):\n    loss = model(x)\n    loss.backward()\n    loss.backward()\n"
+    code = (
+        "from gradpath.check import check\n"
+        "from gradpath.source.document import Document\n"
+        f"print([each.rule for each in check(Document('train.py', {twice!r})).diagnostics])\n"
+    )
+    assert "double-backward" in run_python(code, folder=tmp_path).stdout
+
+
 def test_the_poison_works(poisoned: Path, tmp_path: Path) -> None:
     assert run_python("import torch", poisoned, folder=tmp_path).returncode == 66
 

@@ -15,7 +15,7 @@ from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.interpreter.machine import Cancelled, Machine
 from gradpath.interpreter.paths import explore
-from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_module
+from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.names.project import Project
@@ -190,6 +190,7 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
     def module(prefix: tuple[bool, ...]) -> Trace:
         machine = machine_for(prefix, tree)
         run_module(machine, cells)
+        run_inner(machine, entries.is_telling)
         return machine.trace
 
     cells = bodies(document, tree)
@@ -208,6 +209,7 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
             run_definitions(machine, tree)
             del machine.trace.events[:]
             run_function(machine, entry.function, entry.owner)
+            run_inner(machine, entries.is_telling)
             return machine.trace
 
         effort = max(1, min(EFFORT, left))

@@ -29,6 +29,8 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
     if machine.frame.depth >= DEPTH or _is_too_deep(machine, function, arguments):
         return machine.library.recursion(machine, function, arguments)
     machine.called.add(function.node)
+    if function.node in machine.inner:
+        machine.inner[function.node] = None
     scope = Scope(function.scope)
     bind_arguments(machine, function, arguments, scope)
     frame = _frame(machine, function, scope)

@@ -82,6 +82,19 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
     _guarded(machine, enter)
 
 
+def run_inner(machine: Machine, worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> None:
+    """Enter the functions inside of functions that the path has defined and not called: somebody else calls them."""
+
+    def enter() -> None:
+        for node, function in list(machine.inner.items()):
+            if function is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and worth(node):
+                machine.node = node
+                machine.call(function, Arguments(open=True))
+
+    if not machine.trace.failures() and not machine.trace.truncated:
+        _guarded(machine, enter)
+
+
 def _find(
     machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None
 ) -> tuple[Function | None, Value]:

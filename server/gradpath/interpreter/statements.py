@@ -176,6 +176,8 @@ def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     function: Value = make_function(machine, node)
     assert isinstance(function, Function)
     function.is_generator = is_generator(node)
+    if machine.frame.function is not None:
+        machine.inner.setdefault(node, function)
     machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, function))
     return None
 

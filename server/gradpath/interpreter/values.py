@@ -167,7 +167,7 @@ class Unknown(Object):
         return machine.library.unknown_attribute(machine, self, name)
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
-        machine.remember(("attr", self.number, name), value)
+        machine.library.set_unknown_attribute(machine, self, name, value)
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         return machine.library.unknown_call(machine, self, arguments)

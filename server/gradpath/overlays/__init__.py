@@ -52,6 +52,7 @@ class Overlays:
 
     def __init__(self, project: ProjectModules | None = None) -> None:
         self._project = project
+        _names()  # Tensors learn what they do from one of the overlays, also in a document that imports no library.
 
     def module(self, machine: Machine, name: str) -> Value:
         """What a dotted name means: an overlay's word, an operation, a built-in module, a namespace, or unknown."""
@@ -108,6 +109,9 @@ class Overlays:
 
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return presumptions.unknown_attribute(machine, unknown, name)
+
+    def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
+        presumptions.set_unknown_attribute(machine, unknown, name, value)
 
     def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
         return presumptions.unknown_call(machine, unknown, arguments)

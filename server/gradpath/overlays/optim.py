@@ -11,6 +11,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays import weights
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import clear_gradients
 from gradpath.overlays.tensor_value import TensorValue, wrap
@@ -210,12 +211,15 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
     if not optimizer.silent:
         for tensor in dict.fromkeys(updated):
             machine.autograd.bump(tensor, "step")
+    updated += weights.write(machine, weights.made_from(machine, optimizer.sources))
     parameters = tuple(optimizer.parameters())
     machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known=not optimizer.open))
 
 
 def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
-    parameters = tuple(optimizer.parameters())
+    parameters = (*optimizer.parameters(), *weights.made_from(machine, optimizer.sources))
+    if optimizer.open and len(parameters) == len(optimizer.parameters()):
+        weights.clear(machine)
     clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, not optimizer.open)
     return None
 

@@ -8,16 +8,26 @@
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
 | the items of a loader | fresh tensors that require no grad | that is what data sets give |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
-| items of a model's result (`a, b = model(x)`) | share the trunk, but no node that saved something | two heads need not share one |
+| items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
+| such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
+| `x[:, 0]`, `x[mask]` of a model's result | is a part of one tensor | tuples and dicts are not indexed like that |
+| `detach()`, `argmax()`, `long()` of a model's result | are those of a tensor | only tensors have them |
+| the graph of a model's result | has saved the weights of the model | all layers but the first do |
+| an optimizer that was made from `model.parameters()` | owns that model | it says so |
+| an optimizer with a name of its own (`opt_g`, `actor_optimizer`) | owns the one model whose name fits (`G`, `actor`) | that is what the name is for |
+| an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
+| any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
+| an unknown call that is handed a model or an optimizer | may have cleared the gradients | helpers do |
+| a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
 """  # noqa: E501
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 
+from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
@@ -34,32 +44,9 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
+from gradpath.overlays import branches, weights
+from gradpath.overlays.roles import ENGINE, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
-
-MODEL = re.compile(
-    r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze)_)"
-    r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
-    r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
-    r"|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"
-)
-ENGINE = re.compile(
-    r"^_?(.*_)?(accelerator|fabric|engine|scaler|optimi[sz]er|manager|strategy|trainer|amp|backend)s?\d?$", re.I
-)
-LOSS = re.compile(
-    r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
-)
-OPTIMIZER = re.compile(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
-LOADER = re.compile(
-    r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
-)
-
-ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
-
-
-@cache
-def role_of_name(name: str) -> str:
-    """What a name promises: "model", "loss", "optimizer", "loader", or "" for nothing."""
-    return next((role for role, pattern in ROLES if pattern.match(name)), "")
 
 
 def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
@@ -72,22 +59,39 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
 
 
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
-    if unknown.presumption == "plain":
-        return machine.autograd.tensor(dtype=None)
+    if unknown.presumption == "graph":
+        return _with_graph(machine, unknown)
     sources = graph_sources(machine, unknown.sources)
-    if unknown.presumption in ("graph", "cut"):
-        if unknown.presumption == "cut":
+    match unknown.presumption:
+        case "plain":
+            made = machine.autograd.tensor(dtype=None)
+            made.maker = tuple(sources)
+            return made
+        case "cut":
             made = machine.autograd.tensor(dtype=None)
             how = "inference_mode" if machine.autograd.inference else "no_grad"
             machine.autograd.cut(made, Cut(how, unknown.origin, sources[0] if sources else None, "call"))
             return made
-        made = machine.autograd.presumed(sources, holds=True)
-        assert made.node is not None
-        made.node.certain = made.certain = True
-        made.origin = made.node.site = unknown.origin
-        return made
-    made = machine.autograd.presumed(sources)
-    made.origin = unknown.origin
+        case other:
+            made = machine.autograd.presumed(sources)
+            made.origin = unknown.origin
+            if other == "row" and made.node is not None:
+                made.node.certain = made.certain = True
+            return made
+
+
+def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
+    """The tensor of a model's or a loss's result, or of a part of it."""
+    whole = branches.whole_of(unknown)
+    result = unknown if whole is None else whole
+    sources = graph_sources(machine, result.sources)
+    if whole is not None or role_of(result.sources[0]) == "model":
+        sources = [branches.trunk(machine, result, sources)]
+    made = machine.autograd.presumed(sources, holds=True)
+    assert made.node is not None
+    made.node.certain = made.certain = True
+    made.origin = made.node.site = unknown.origin if whole is None else result.origin
+    weights.attach(machine, unknown, made.node)
     return made
 
 
@@ -102,7 +106,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
-            case Unknown() if value.presumption in ("graph", "cut"):
+            case Unknown() if value.presumption in ("graph", "cut", "row"):
                 found.append(presume_tensor(machine, value).tensor)
             case Unknown() if depth > 0:
                 found.extend(graph_sources(machine, value.sources, depth - 1))
@@ -134,8 +138,20 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if isinstance(made, Unknown):
         made.name = name
         made.owner = unknown
-        made.presumption = _inherited(unknown)
+        made.presumption = unknown.presumption
+        weights.note_part(machine, unknown, made, name)
     return made
+
+
+def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
+    """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
+    if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.presumption):
+        presume_tensor(machine, unknown).set_attribute(machine, name, value)
+        return
+    if name == "grad":
+        weights.clear(machine)
+        machine.emit(Cleared((), machine.site(), None, known=False))
+    machine.remember(("attr", unknown.number, name), value)
 
 
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
@@ -143,35 +159,46 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown("item of unknown", key, (unknown,))
     if isinstance(made, Unknown) and not made.presumption:
-        made.presumption = _inherited(unknown)
+        made.presumption = unknown.presumption
         if role_of(unknown) == "loader":
             made.presumption = "plain"
+        elif unknown.presumption == "graph" and _is_of_tensor(index):
+            made.presumption = "row"
+        weights.note_part(machine, unknown, made, index)
     return made
 
 
-def _inherited(unknown: Unknown) -> str:
-    return "plain" if unknown.presumption == "plain" else unknown.presumption
-
-
-def role_of(value: Value) -> str:
-    """What an unknown value or library object is presumed to be."""
-    return role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
+def _is_of_tensor(index: Value) -> bool:
+    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`."""
+    return isinstance(index, (slice, tuple, TensorValue)) or index is ...
 
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
-    method = _METHODS.get(unknown.name) if unknown.owner is not None else None
-    if method is not None and isinstance(unknown.owner, Unknown):
-        result = method(machine, unknown.owner, arguments)
+    owner = unknown.owner
+    if owner is not None:
+        method = _METHODS.get(unknown.name)
+        result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
+        if owner.presumption in ("graph", "cut", "row") and unknown.name in _CUTTING:
+            return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
     if any(_has_state(value) for value in arguments.all()):
+        weights.clear(machine)
         machine.emit(Lent(_dotted(unknown), machine.site()))
-    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (unknown, *arguments.all()))
+    callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
+    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()))
     if isinstance(made, Unknown):
         made.origin = machine.site()
         made.presumption = _call_presumption(machine, unknown, arguments)
+        if made.presumption == "graph" and role_of(unknown) == "model":
+            weights.note_call(machine, unknown, made)
     return made
+
+
+@cache
+def _is_method_of_tensors(name: str) -> bool:
+    return find_op(f"torch.Tensor.{name}") is not None
 
 
 def _has_state(value: Value) -> bool:
@@ -189,14 +216,18 @@ def _dotted(unknown: Unknown) -> str:
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
-    role = role_of(unknown)
-    if role == "loss" and not graph_sources(machine, tuple(arguments.all())):
-        return ""
-    if role not in ("model", "loss"):
-        return ""
-    if role == "loss" and not any(t.requires_grad for t in graph_sources(machine, tuple(arguments.all()))):
-        return "plain"
-    return "graph" if machine.autograd.grad_enabled else "cut"
+    match role_of(unknown):
+        case "model":
+            return "graph" if machine.autograd.grad_enabled else "cut"
+        case "loss":
+            sources = graph_sources(machine, tuple(arguments.all()))
+            if not sources:
+                return ""
+            if not any(tensor.requires_grad for tensor in sources):
+                return "plain"
+            return "graph" if machine.autograd.grad_enabled else "cut"
+        case _:
+            return ""
 
 
 # Methods of unknown receivers
@@ -238,6 +269,8 @@ def _number(how: str) -> Method:
 
 
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if receiver.presumption in ("graph", "row"):
+        return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
     made = machine.unknown("detached", None, (receiver,))
     if isinstance(made, Unknown):
         made.presumption = "plain"
@@ -249,19 +282,36 @@ def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 
 def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`optimizer.step(closure)`, and `scaler.step(optimizer)`."""
     if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
         closure = arguments.get(0, "closure", None)
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
             machine.call(closure, Arguments())
-        machine.emit(Stepped(receiver, (), machine.site()))
+        updated = weights.write(machine, weights.owned(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None
+    optimizer = arguments.get(0, "optimizer", None)
+    if ENGINE.match(receiver.name or receiver.label) and isinstance(optimizer, Object):
+        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
     return NotImplemented
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    machine.emit(Cleared((), machine.site(), receiver, known=False))
+    cleared = weights.cleared_by(machine, receiver)
+    weights.clear(machine, cleared)
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known=False))
     return None
 
+
+def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
+        return NotImplemented
+    machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
+    return receiver
+
+
+_CUTTING = frozenset({"argmax", "argmin", "argsort", "long", "int", "bool"})
+"""Methods that only tensors have, and whose results have no graph."""
 
 _METHODS: dict[str, Method] = {
     "backward": _backward,
@@ -275,4 +325,5 @@ _METHODS: dict[str, Method] = {
     "float": _itself,
     "step": _step,
     "zero_grad": _zero_grad,
+    "requires_grad_": _requires_grad,
 }

@@ -1,0 +1,60 @@
+"""What the parts of an unknown model's result share: a trunk, of which it is not known that it saved anything.
+
+`a, b = model(x)` may be two heads on one body, or two networks side by side. Each part has a node of its own that saved
+something, and below all of them is the trunk. A part that is handed to the same model again (a hidden state) tells that
+the parts belong to one computation: then the trunk counts as one that saved something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays.roles import role_of
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+_PARTS = ("item of unknown", "attribute of unknown")
+
+
+def whole_of(part: Unknown) -> Unknown | None:
+    """The result of a call that `part` is an item or attribute of, at any depth; None where it is the result."""
+    found: Unknown | None = None
+    while part.cause in _PARTS and part.sources and isinstance(part.sources[0], Unknown):
+        part = found = part.sources[0]
+    return found
+
+
+def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor]) -> Tensor:
+    """The tensor that stands below the result of a call and below each part of it."""
+    key = ("trunk", result.number)
+    known = machine.remembered.get(key)
+    if isinstance(known, TensorValue):
+        return known.tensor
+    made = machine.autograd.presumed(sources)
+    assert made.node is not None
+    callee = result.sources[0] if result.sources else None
+    made.node.certain = made.certain = role_of(callee) == "model"
+    made.origin = made.node.site = result.origin
+    made.label = result.label
+    machine.remembered[key] = wrap(made)
+    if isinstance(callee, Unknown):
+        _tie(machine, callee, made.node, sources)
+    return made
+
+
+def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor]) -> None:
+    """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving."""
+    trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
+    todo = [tensor.node for tensor in sources if tensor.node is not None]
+    seen: set[Node] = set()
+    while todo:
+        each = todo.pop()
+        if each not in seen:
+            seen.add(each)
+            if trunks.get(each) == model.number:
+                each.holds = True
+            todo.extend(each.edges)
+    trunks[node] = model.number

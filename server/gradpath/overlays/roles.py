@@ -1,0 +1,53 @@
+"""What the name of an unknown thing promises: a model, a loss, an optimizer, a loader, an engine."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from gradpath.interpreter.values import Unknown, Value
+
+MODEL = re.compile(
+    r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze)_)"
+    r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
+    r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
+    r"|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"
+)
+ENGINE = re.compile(
+    r"^_?(.*_)?(accelerator|fabric|engine|scaler|optimi[sz]er|manager|strategy|trainer|amp|backend)s?\d?$", re.I
+)
+LOSS = re.compile(
+    r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
+)
+OPTIMIZER = re.compile(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
+LOADER = re.compile(
+    r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
+)
+
+ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
+
+_OPTIMIZER_PART = re.compile(r"opt(im(i[sz]er)?)?s?", re.I)
+_MODEL_PART = re.compile(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
+
+
+@cache
+def role_of_name(name: str) -> str:
+    """What a name promises: "model", "loss", "optimizer", "loader", or "" for nothing."""
+    return next((role for role, pattern in ROLES if pattern.match(name)), "")
+
+
+def role_of(value: Value) -> str:
+    """What an unknown value is presumed to be, by its own name or else by the variable that holds it."""
+    return role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
+
+
+@cache
+def part_of_optimizer(name: str) -> str:
+    """What an optimizer is for, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""
+    return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower()
+
+
+@cache
+def part_of_model(name: str) -> str:
+    """The same of a model: `g` for `netG` and `G`, `actor` for `actor_net`, "" for `model`."""
+    return _MODEL_PART.sub("", name, count=1).strip("_").lower()

@@ -1,0 +1,157 @@
+"""The weights of unknown models, which their calls save and the steps of their optimizers write.
+
+There is one tensor for a model's result, and one for each part of it that is used: what is presumed, and why, stands in
+`presumptions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gradpath.autograd.tensor import Node, Saved, Tensor
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
+
+Part = tuple[object, ...]
+"""The indices and attributes that lead from a model's result to a part of it."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """All weights of a path: by the model's number and the part of its result that they are for."""
+
+    tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
+    models: dict[int, Unknown] = field(default_factory=dict)
+
+    def all(self) -> list[tuple[Unknown, Tensor]]:
+        return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A call of a model, or a part of its result, with the versions that weights had then."""
+
+    model: Unknown
+    part: Part
+    versions: dict[Part, int]
+
+
+def _known(machine: Machine) -> _Known:
+    found = machine.remembered.setdefault("weights", _Known())
+    assert isinstance(found, _Known)
+    return found
+
+
+def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """A model was called: remember in which state its weights were."""
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    versions = {
+        part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number
+    }
+    machine.remembered[("called", result.number)] = _Called(model, (), versions)
+    _of(machine, model, ())
+
+
+def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:
+    """A part of a model's result has weights of its own: which ones it shares with other parts is not known."""
+    called = machine.remembered.get(("called", whole.number))
+    if isinstance(called, _Called) and isinstance(index, (int, str)):
+        machine.remembered.setdefault(
+            ("called", part.number), _Called(called.model, (*called.part, index), called.versions)
+        )
+
+
+def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
+    tensors = _known(machine).tensors
+    found = tensors.get((model.number, part))
+    if found is None:
+        found = tensors[model.number, part] = machine.autograd.tensor(requires_grad=True, dtype=None)
+        found.is_parameter = True
+    return found
+
+
+def attach(machine: Machine, result: Unknown, node: Node) -> None:
+    """Let the node of a model's result save the weights as they were when the model was called."""
+    called = machine.remembered.get(("called", result.number))
+    if isinstance(called, _Called):
+        tensor = _of(machine, called.model, called.part)
+        edge = machine.autograd.edge(tensor)
+        if edge is not None:
+            node.edges = (*node.edges, edge)
+        node.saved.append(Saved(tensor.storage, called.versions.get(called.part, 0), tensor, "weights"))
+
+
+def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights that an unknown optimizer surely has."""
+    part = part_of_optimizer(optimizer.name or optimizer.label)
+    weights = _known(machine).all()
+    if part:
+        fits = [each for each in weights if _fits(part, part_of_model(each[0].name or each[0].label))]
+        exact = [each for each in fits if part_of_model(each[0].name or each[0].label) == part]
+        fits = exact or fits
+    else:
+        fits = list(weights)
+    one = len({_root(model).number for model, _ in fits}) == 1
+    return [tensor for _, tensor in fits] if one else []
+
+
+def _fits(optimizer: str, model: str) -> bool:
+    return bool(model) and (optimizer.startswith(model) or model.startswith(optimizer))
+
+
+def _root(model: Unknown) -> Unknown:
+    """The model that a part belongs to: `model` for `model.encoder`."""
+    while model.owner is not None and role_of(model.owner) == "model":
+        model = model.owner
+    return model
+
+
+def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
+    """The weights of the models whose `parameters()` an optimizer was given."""
+    owners = {model.number for source in sources for model in _models(source)}
+    return [tensor for model, tensor in _known(machine).all() if not owners.isdisjoint(_line(model))]
+
+
+def _models(source: Value) -> list[Unknown]:
+    """The model of an unknown `model.parameters()`."""
+    if not isinstance(source, Unknown):
+        return []
+    method = source.sources[0] if source.sources else None
+    if isinstance(method, Unknown) and method.name == "parameters" and method.owner is not None:
+        return [method.owner]
+    return []
+
+
+def _line(model: Unknown) -> list[int]:
+    """The numbers of a model and of all that it is a part of."""
+    found = [model.number]
+    while model.owner is not None:
+        model = model.owner
+        found.append(model.number)
+    return found
+
+
+def clear(machine: Machine, tensors: Sequence[Tensor] | None = None) -> None:
+    """The gradients of `tensors`, or of all weights, are gone or may be gone: no later step writes what has none."""
+    for tensor in [each for _, each in _known(machine).all()] if tensors is None else tensors:
+        tensor.grad = None
+
+
+def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
+    """The weights that `owner.zero_grad()` clears; None where that may be any."""
+    if role_of(owner) == "optimizer":
+        return owned(machine, owner) or None
+    if role_of(owner) == "model":
+        return [tensor for model, tensor in _known(machine).all() if owner.number in _line(model)] or None
+    return None
+
+
+def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Count a step's write to those of `tensors` that have a gradient; these."""
+    updated = [tensor for tensor in dict.fromkeys(tensors) if tensor.grad is not None]
+    for tensor in updated:
+        machine.autograd.bump(tensor, "step")
+    return updated

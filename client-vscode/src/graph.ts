@@ -76,7 +76,7 @@ function page(body: string): string {
   const nonce = Math.random().toString(36).slice(2);
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'`;
   return `<!DOCTYPE html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
-<style>body { padding: 0.5em; } [data-line] { cursor: pointer; } [data-line]:hover { opacity: 0.75; }</style></head><body>${body}
+<style>body { padding: 0.5em; } svg { max-width: 100%; height: auto; } [data-line] { cursor: pointer; } [data-line]:hover { opacity: 0.75; }</style></head><body>${body}
 <script nonce="${nonce}">
 const vscode = acquireVsCodeApi();
 document.addEventListener("click", (event) => {

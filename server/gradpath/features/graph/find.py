@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor
@@ -161,9 +161,9 @@ class _Drawing:
         event = self._built.get(node)
         inputs = {} if event is None else event.inputs
         names = {id(tensor.accumulator): name for name, tensors in inputs.items() for tensor in tensors}
+        self._parameters(node, [edge for edge in node.edges if id(edge) in names], names)
         for edge in node.edges:
-            leaf = edge.accumulates
-            end = self._visit(edge) if leaf is None else self._leaf(leaf, edge, names.get(id(edge), ""), node)
+            end = self._visit(edge) if edge.accumulates is None else self._leaf(edge, edge.accumulates)
             if end is not None:
                 self._arrows[Arrow(start, end)] = None
         for tensors in inputs.values():
@@ -171,15 +171,27 @@ class _Drawing:
                 if tensor.node is None and not tensor.flag and tensor.cut is not None:
                     self._arrows[Arrow(start, self._cut(tensor), cut=True)] = None
 
-    def _leaf(self, leaf: Tensor, key: Node, role: str, user: Node) -> int | None:
+    def _parameters(self, user: Node, edges: Sequence[Node], names: Mapping[int, str]) -> None:
+        """One vertex for the parameters of a layer, which have no names of their own."""
+        leaves = [(edge, edge.accumulates) for edge in edges if edge not in self._numbers]
+        layer = {names[id(edge)]: edge for edge, leaf in leaves if leaf and leaf.is_parameter and not leaf.label}
+        if not layer or len(self._vertices) >= MOST:
+            return
+        first = next(iter(layer.values())).accumulates
+        path, line = self._place(first.origin if first is not None and isinstance(first.origin, Site) else None)
+        title = f"{', '.join(layer)} of {_short(user.name)}"
+        number = self._add(next(iter(layer.values())), Vertex(0, Kind.PARAMETER, title, "", path, line))
+        self._numbers.update(dict.fromkeys(layer.values(), number))
+
+    def _leaf(self, key: Node, leaf: Tensor) -> int | None:
         if key in self._numbers:
             return self._numbers[key]
         if len(self._vertices) >= MOST:
             self._left_out += 1
             return None
         path, line = self._place(leaf.origin if isinstance(leaf.origin, Site) else None)
-        title = leaf.label or (f"{role} of {_short(user.name)}" if role else "a leaf")
-        return self._add(key, Vertex(0, Kind.PARAMETER if leaf.is_parameter else Kind.LEAF, title, "", path, line))
+        kind = Kind.PARAMETER if leaf.is_parameter else Kind.LEAF
+        return self._add(key, Vertex(0, kind, leaf.label or "a leaf", "", path, line))
 
     def _without_node(self, root: Tensor) -> None:
         """The loss itself hangs on nothing: a leaf, or a value that was cut off."""

@@ -15,7 +15,7 @@ _PADDING = 9.0
 
 # The variables are those of VS Code's web views; elsewhere the second colour counts.
 _STYLE = """
-.box { fill: var(--vscode-editorWidget-background, #f5f5f5); stroke: var(--vscode-editorWidget-border, #8c8c8c); }
+.box { fill: var(--vscode-editorWidget-background, #f5f5f5); stroke: var(--vscode-descriptionForeground, #8c8c8c); }
 .root .box { stroke: var(--vscode-charts-blue, #1a73c7); stroke-width: 2.5; }
 .parameter .box, .leaf .box { stroke: var(--vscode-charts-green, #388a34); stroke-width: 1.5; }
 .cut .box { stroke: var(--vscode-charts-orange, #d18616); stroke-width: 1.5; stroke-dasharray: 4 3; }

@@ -1,0 +1,23 @@
+// The graph panel beside a script: what it shows for the loss at the cursor, and where a click leads.
+import { visit } from "./workbench.mjs";
+
+await visit(async (workbench) => {
+  await workbench.open("train.py", "backward");
+  await workbench.see(".monaco-editor .squiggly-error");
+  await workbench.goTo(13, 8);
+  await workbench.run("gradpath: Show the Graph");
+  const drawn = async () => {
+    for (const frame of workbench.page.frames()) {
+      const texts = await frame.$$eval("svg g[data-line]", (boxes) => boxes.map((box) => box.textContent)).catch(() => []);
+      if (texts.length > 0) return { frame, texts };
+    }
+    return undefined;
+  };
+  let shown;
+  while ((shown = await drawn()) === undefined) await workbench.page.waitForTimeout(100);
+  await workbench.shot("graph");
+  const width = await shown.frame.$eval("svg", (svg) => svg.getBoundingClientRect().width);
+  await shown.frame.click('svg g[data-line="10"]');
+  await workbench.see('.monaco-editor .line-numbers.active-line-number:has-text("10")');
+  return { boxes: shown.texts, width };
+});

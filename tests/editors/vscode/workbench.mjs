@@ -1,0 +1,84 @@
+// A VS Code workbench in headless Chromium, with what a user does there.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const { chromium } = createRequire(join(process.env.EDITORS, "vscode", "package.json"))("playwright-core");
+const LONG = 60_000;
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync"];
+
+/** Opens the workspace folder, does the visit, and writes what it returns as JSON; a failure leaves a screenshot. */
+export async function visit(what) {
+  const [base, folder, shots] = process.argv.slice(2);
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: FLAGS });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  try {
+    await page.goto(`${base}/?folder=${encodeURIComponent(folder)}`);
+    await page.waitForSelector(".explorer-folders-view .monaco-list-row", { timeout: LONG });
+    console.log(JSON.stringify(await what(new Workbench(page, folder, shots))));
+  } catch (error) {
+    await page.screenshot({ path: join(shots, "failed.png") });
+    throw error;
+  } finally {
+    await browser.close();
+  }
+}
+
+export class Workbench {
+  constructor(page, folder, shots) {
+    Object.assign(this, { page, folder, shots });
+  }
+
+  see(selector, options = {}) {
+    return this.page.waitForSelector(selector, { timeout: LONG, ...options });
+  }
+
+  press(...keys) {
+    return keys.reduce((before, key) => before.then(() => this.page.keyboard.press(key)), Promise.resolve());
+  }
+
+  shot(name) {
+    return this.page.screenshot({ path: join(this.shots, `${name}.png`) });
+  }
+
+  async open(name, containing) {
+    await this.press("Control+p");
+    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
+    await this.page.keyboard.type(name);
+    await this.see(`.quick-input-list .monaco-list-row:has-text("${name}")`);
+    await this.press("Enter");
+    await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
+  }
+
+  async goTo(line, column) {
+    await this.press("Control+g");
+    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
+    await this.page.keyboard.type(`${line}:${column}`);
+    await this.press("Enter");
+    await this.see(".quick-input-widget", { state: "hidden" });
+  }
+
+  async run(command) {
+    await this.press("F1");
+    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
+    await this.page.keyboard.type(command);
+    await this.see(`.quick-input-list .monaco-list-row:has-text("${command}")`);
+    await this.press("Enter");
+  }
+
+  /** The entries of the Problems view, those of the related places among them. */
+  async problems() {
+    await this.run("Problems: Focus on Problems View");
+    await this.see(".markers-panel .monaco-list-row");
+    await this.press("Control+ArrowDown", "Home", "ArrowRight", "ArrowDown", "ArrowRight");
+    await this.see(".markers-panel .monaco-list-row .related-info-resource, .markers-panel .monaco-list-row .related-info-line-count, .markers-panel .monaco-list-row");
+    return this.page.$$eval(".markers-panel .monaco-list-row", (rows) => rows.map((row) => row.textContent));
+  }
+
+  /** The titles of the menu of quick fixes at the cursor, which stays open with the preferred one chosen. */
+  async fixes() {
+    await this.press("Control+.");
+    await this.see(".action-widget .monaco-list-row.action");
+    return this.page.$$eval(".action-widget .monaco-list-row.action", (rows) => rows.map((row) => row.textContent));
+  }
+}

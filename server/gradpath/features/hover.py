@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradpath.check import Analysis, Story
@@ -43,6 +44,15 @@ def hover_at(analysis: Analysis, position: Position) -> Hover | None:
         return None
     ranges = [*(diagnostic.range for diagnostic in diagnostics), *(story.range for story in stories[:1])]
     return Hover(min(ranges, key=_extent), tuple(sections))
+
+
+def retold(hover: Hover, told: Callable[[str], str]) -> Hover:
+    """The hover with every text of it told in another way."""
+    sections = (
+        Section(told(each.title), tuple(map(told, each.steps)), tuple(map(told, each.remarks)))
+        for each in hover.sections
+    )
+    return Hover(hover.range, tuple(sections))
 
 
 def as_markdown(hover: Hover) -> str:

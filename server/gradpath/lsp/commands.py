@@ -51,10 +51,12 @@ def register_commands(server: Server) -> None:
 async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
     document = await server.documents.analysed(uri)
     analysis = None if document is None else server.documents.analysis_of(document)
-    if analysis is None:
+    if document is None or analysis is None:
         return None
     from gradpath.features.graph.find import picture_at
     from gradpath.features.graph.svg import as_svg
 
-    picture = picture_at(analysis, line + 1)
+    here = types.Range(types.Position(line, 0), types.Position(line, 0))
+    place = document.place_in(uri, here, server.client.encoding)
+    picture = None if place is None else picture_at(analysis, place.start.line)
     return None if picture is None else {"title": picture.title, "svg": as_svg(picture)}

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from gradpath.lsp.convert import Encoding
+from gradpath.lsp.convert import Encoding, from_range
+from gradpath.lsp.notebooks import OpenCell, cells_of, changed_cells, checked
 from gradpath.lsp.text import apply_changes, split_lines
 from gradpath.lsp.uris import path_of
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
     from gradpath.diagnostic import Diagnostic, Range
+    from gradpath.source.cells import Cell, CellsDocument
     from gradpath.source.parse import Parsed
 
 UNUSED_IGNORE = "unused-ignore"
@@ -50,6 +52,8 @@ class OpenDocument:
     callers: tuple[Analysis, ...] = ()
     """The checks of files that are not open and run code of this one, once they are known."""
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    cells: list[OpenCell] | None = None
+    """The cells of a notebook, which has no lines of its own."""
 
     @property
     def is_python(self) -> bool:
@@ -63,7 +67,33 @@ class OpenDocument:
         start of a line.
         """
         text = "".join(self.lines)
+        if self.path.endswith(".ipynb"):
+            # jupyterlab-lsp sends a notebook as one text.
+            from gradpath.source.magics import python_of
+
+            return python_of(text)
         return "\f" + text[1:] if text.startswith(_BOM) else text
+
+    def checked_cells(self) -> tuple[Cell, ...] | None:
+        """The cells to check, where the document is a notebook."""
+        return None if self.cells is None else tuple(checked(self.cells))
+
+    @property
+    def notebook(self) -> CellsDocument | None:
+        """The cells as the newest analysis has them."""
+        from gradpath.source.cells import CellsDocument
+
+        found = None if self.analysis is None else self.analysis.document
+        return found if isinstance(found, CellsDocument) else None
+
+    def place_in(self, uri: str, place: types.Range, encoding: Encoding) -> Range | None:
+        """A range from the client in what was analysed; None in a cell that was not. `uri` may be that of a cell."""
+        if self.cells is None:
+            return from_range(place, self.lines, encoding)
+        number = next((number for number, cell in enumerate(self.cells, start=1) if cell.uri == uri), None)
+        if number is None or self.notebook is None:
+            return None
+        return self.notebook.in_whole(number, from_range(place, self.cells[number - 1].lines, encoding))
 
     @property
     def told_elsewhere(self) -> frozenset[str]:
@@ -79,6 +109,7 @@ class Documents:
 
     def __init__(self) -> None:
         self._open: dict[str, OpenDocument] = {}
+        self._of_cells: dict[str, OpenDocument] = {}
         self._texts: dict[str, str] = {}
         self._generations = count(1)
 
@@ -86,8 +117,13 @@ class Documents:
         return iter(list(self._open.values()))
 
     def get(self, uri: str) -> OpenDocument | None:
-        """The open document of a URI."""
-        return self._open.get(uri)
+        """The open document of a URI, which may be that of a notebook's cell."""
+        return self._open.get(uri) or self._of_cells.get(uri)
+
+    def notebooks(self) -> dict[str, CellsDocument]:
+        """The open notebooks that are analysed, by path."""
+        found = ((document.path, document.notebook) for document in self._open.values() if document.cells is not None)
+        return {path: notebook for path, notebook in found if notebook is not None}
 
     def at_path(self, path: str) -> OpenDocument | None:
         """The open document of a path as `path_of` gives it."""
@@ -156,11 +192,41 @@ class Documents:
             self.renew(document)
         return document
 
+    def open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> OpenDocument:
+        """Take up a notebook; one that was open already is replaced."""
+        item = params.notebook_document
+        self.close(item.uri)
+        document = OpenDocument(item.uri, path_of(item.uri), "python", item.version, [], next(self._generations))
+        document.cells = cells_of(item.cells, params.cell_text_documents)
+        self._open[item.uri] = document
+        self._of_cells.update((cell.uri, document) for cell in document.cells)
+        return document
+
+    def change_notebook(
+        self, params: types.DidChangeNotebookDocumentParams, encoding: Encoding
+    ) -> tuple[OpenDocument, frozenset[str]] | None:
+        """Apply the client's changes; also the URIs of cells that are gone. None for a notebook that is not open."""
+        document = self._open.get(params.notebook_document.uri)
+        if document is None or document.cells is None:
+            return None
+        document.version = params.notebook_document.version
+        before = {cell.uri for cell in document.cells}
+        if params.change.cells is not None:
+            document.cells = changed_cells(document.cells, params.change.cells, encoding)
+        now = {cell.uri: document for cell in document.cells}
+        for uri in before - now.keys():
+            self._of_cells.pop(uri, None)
+        self._of_cells.update(now)
+        self.renew(document)
+        return document, frozenset(before - now.keys())
+
     def close(self, uri: str) -> OpenDocument | None:
         """Forget a document; those who wait for its analysis go away empty-handed."""
         document = self._open.pop(uri, None)
         if document is not None:
             self._texts.pop(document.path, None)
+            for cell in document.cells or ():
+                self._of_cells.pop(cell.uri, None)
             _wake(document)
         return document
 
@@ -198,7 +264,7 @@ class Documents:
 
     async def analysed(self, uri: str) -> OpenDocument | None:
         """The document once the check of its newest text has ended; None where it is not open, or not Python."""
-        while (document := self._open.get(uri)) is not None and document.is_python:
+        while (document := self.get(uri)) is not None and document.is_python:
             if document.answered:
                 return document
             # Each waiter has a future of its own: a cancelled request cancels what it awaits.

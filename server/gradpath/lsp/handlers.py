@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from gradpath.lsp.convert import from_position, from_range
 from gradpath.lsp.session import Server
 
 CODE_ACTION_KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, "source.fixAll.gradpath")
@@ -29,6 +28,10 @@ def register(server: Server) -> None:
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
         server.did_save(params)
 
+    @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
+    def did_save_notebook(params: types.DidSaveNotebookDocumentParams) -> None:
+        server.did_save_notebook(params)
+
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(params: types.DidChangeWatchedFilesParams) -> None:
         server.did_change_files(params)
@@ -50,13 +53,16 @@ def register(server: Server) -> None:
             return []
         from gradpath.features.code_actions import actions_at
 
-        place = from_range(params.range, document.lines, server.client.encoding)
+        place = document.place_in(params.text_document.uri, params.range, server.client.encoding)
+        if place is None:
+            return []
         outgoing = server.outgoing(document)
-        return [
+        actions = (
             outgoing.action(action)
             for action in actions_at(analysis, place)
             if _is_wanted(action.kind.value, params.context.only)
-        ]
+        )
+        return [action for action in actions if action is not None]
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
@@ -66,7 +72,9 @@ def register(server: Server) -> None:
             return None
         from gradpath.features.hover import hover_at
 
-        found = hover_at(analysis, from_position(params.position, document.lines, server.client.encoding))
+        here = types.Range(params.position, params.position)
+        place = document.place_in(params.text_document.uri, here, server.client.encoding)
+        found = None if place is None else hover_at(analysis, place.start)
         return None if found is None else server.outgoing(document).hover(found)
 
 
@@ -83,7 +91,9 @@ def _register_pull(server: Server) -> None:
         related = server.related(document)
         if params.previous_result_id == result:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result, related_documents=related)
-        items = server.diagnostics(document)
+        by_cell = document.cells is not None
+        uri = params.text_document.uri
+        items = server.diagnostics_by_cell(document).get(uri, []) if by_cell else server.diagnostics(document)
         return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result, related_documents=related)
 
 

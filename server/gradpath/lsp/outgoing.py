@@ -12,6 +12,7 @@ from gradpath.diagnostic import Diagnostic, Edit, Level, Range
 from gradpath.lsp.client import Client
 from gradpath.lsp.convert import to_range
 from gradpath.lsp.documents import Documents, OpenDocument
+from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.text import split_lines
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
@@ -39,20 +40,26 @@ class Outgoing:
         self._document = document
         self._documents = documents
         self._client = client
-        self._lines: dict[str, Sequence[str]] = {document.path: document.lines}
+        self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
+        self._notebooks = documents.notebooks()
 
     def diagnostic(self, diagnostic: Diagnostic) -> types.Diagnostic:
         """A diagnostic: its message is the headline and the line of help, its story the related information."""
+        if self._notebooks:
+            from gradpath.source.cells import in_cells
+
+            diagnostic = in_cells(diagnostic, self._notebooks)
         page = page_of(diagnostic.rule)
         related = [
             types.DiagnosticRelatedInformation(
-                types.Location(self._uri(label.path), self.range(label.path, label.range)), label.message
+                types.Location(self._uri(label.path, label.cell), self.range(label.path, label.range, label.cell)),
+                label.message,
             )
             for label in diagnostic.labels
         ]
         fades = self._client.unnecessary_tag and diagnostic.rule in _FADED
         return types.Diagnostic(
-            range=self.range(diagnostic.path, diagnostic.range),
+            range=self.range(diagnostic.path, diagnostic.range, diagnostic.cell),
             message=f"{diagnostic.message}\nhelp: {diagnostic.help}" if diagnostic.help else diagnostic.message,
             severity=_SEVERITIES[diagnostic.level],
             code=diagnostic.rule,
@@ -62,68 +69,94 @@ class Outgoing:
             tags=[types.DiagnosticTag.Unnecessary] if fades else None,
         )
 
-    def action(self, action: Action) -> types.CodeAction:
-        """A code action with its edits."""
+    def action(self, action: Action) -> types.CodeAction | None:
+        """A code action with its edits; None where they cannot be made in the cells of a notebook."""
+        edits: Sequence[Edit] | None = action.edits
+        if self._notebooks:
+            from gradpath.source.cells import edits_in_cells
+
+            edits = edits_in_cells(action.edits, self._notebooks)
+        if edits is None:
+            return None
         return types.CodeAction(
-            title=action.title,
+            title=self._told(action.title),
             kind=action.kind.value,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             is_preferred=True if action.preferred else None,
-            edit=self.workspace_edit(action.edits),
+            edit=self.workspace_edit(edits),
         )
 
     def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:
         """Edits by file: for a client that can, tied to the version of each open document."""
-        by_path: dict[str, list[types.TextEdit]] = {}
+        by_place: dict[tuple[str, int | None], list[types.TextEdit]] = {}
         for edit in edits:
-            text_edit = types.TextEdit(self.range(edit.path, edit.range), edit.new_text)
-            by_path.setdefault(edit.path, []).append(text_edit)
+            text_edit = types.TextEdit(self.range(edit.path, edit.range, edit.cell), edit.new_text)
+            by_place.setdefault((edit.path, edit.cell), []).append(text_edit)
         if not self._client.document_changes:
-            return types.WorkspaceEdit(changes={self._uri(path): edits for path, edits in by_path.items()})
+            return types.WorkspaceEdit(changes={self._uri(*place): edits for place, edits in by_place.items()})
         return types.WorkspaceEdit(
             document_changes=[
                 types.TextDocumentEdit(
-                    types.OptionalVersionedTextDocumentIdentifier(self._uri(path), self._version(path)), list(edits)
+                    types.OptionalVersionedTextDocumentIdentifier(self._uri(*place), self._version(*place)), list(edits)
                 )
-                for path, edits in by_path.items()
+                for place, edits in by_place.items()
             ]
         )
 
     def hover(self, hover: Hover) -> types.Hover:
         """A hover in Markdown, or in plain text for a client that has no Markdown."""
-        from gradpath.features.hover import as_markdown, as_text
+        from gradpath.features.hover import as_markdown, as_text, retold
 
+        place, cell = hover.range, None
+        notebook = self._notebooks.get(self._document.path)
+        if notebook is not None:
+            from gradpath.source.cells import lines_in_cells
+
+            here, place = notebook.in_cell(hover.range)
+            cell = here.number
+            hover = retold(hover, lambda text: lines_in_cells(text, notebook, here))
         if self._client.markdown:
             contents = types.MarkupContent(types.MarkupKind.Markdown, as_markdown(hover))
         else:
             contents = types.MarkupContent(types.MarkupKind.PlainText, as_text(hover))
-        return types.Hover(contents, self.range(self._document.path, hover.range))
+        return types.Hover(contents, self.range(self._document.path, place, cell))
 
-    def range(self, path: str, range: Range) -> types.Range:
-        """A range of a file in the client's units."""
-        lines = self._lines_of(path)
+    def _told(self, text: str) -> str:
+        """A text about the document for its reader, who counts the lines of a notebook by cells."""
+        notebook = self._notebooks.get(self._document.path)
+        if notebook is None:
+            return text
+        from gradpath.source.cells import lines_in_cells
+
+        return lines_in_cells(text, notebook)
+
+    def range(self, path: str, range: Range, cell: int | None = None) -> types.Range:
+        """A range of a file, or of a cell in it, in the client's units."""
+        lines = self._lines_of(path, cell)
         return to_range(
             range, lambda number: lines[number - 1] if 0 < number <= len(lines) else "", self._client.encoding
         )
 
-    def _open(self, path: str) -> OpenDocument | None:
-        if path == self._document.path:
-            return self._document
-        return self._documents.at_path(path_of(uri_of(path)))
+    def _open(self, path: str, cell: int | None) -> OpenDocument | OpenCell | None:
+        document = self._documents.at_path(path_of(uri_of(path))) if path != self._document.path else self._document
+        if document is None or cell is None or document.cells is None:
+            return document
+        return document.cells[cell - 1] if cell <= len(document.cells) else None
 
-    def _uri(self, path: str) -> str:
-        document = self._open(path)
+    def _uri(self, path: str, cell: int | None = None) -> str:
+        document = self._open(path, cell)
         return uri_of(path) if document is None else document.uri
 
-    def _version(self, path: str) -> int | None:
-        document = self._open(path)
+    def _version(self, path: str, cell: int | None) -> int | None:
+        document = self._open(path, cell)
         return None if document is None else document.version
 
-    def _lines_of(self, path: str) -> Sequence[str]:
-        if path not in self._lines:
-            document = self._open(path)
-            self._lines[path] = _lines_on_disk(path) if document is None else document.lines
-        return self._lines[path]
+    def _lines_of(self, path: str, cell: int | None) -> Sequence[str]:
+        place = path, cell
+        if place not in self._lines:
+            document = self._open(path, cell)
+            self._lines[place] = _lines_on_disk(path) if document is None else document.lines
+        return self._lines[place]
 
 
 def _lines_on_disk(path: str) -> Sequence[str]:

@@ -96,6 +96,21 @@ class Protocol(LanguageServerProtocol):
         """Forget a document."""
         self._server.did_close(params)
 
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """Take up a notebook."""
+        self._server.did_open_notebook(params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """Change a notebook."""
+        self._server.did_change_notebook(params)
+
+    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
+    def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """Forget a notebook."""
+        self._server.did_close_notebook(params)
+
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *_: object) -> None:  # type: ignore[override]  # A generator is pygls' own way, not a duty.
         """Stop all work; what is still asked is answered as cancelled."""

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -24,6 +24,7 @@ from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.lsp.frames import Frames
 from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
+from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.settings import Configurations, section_of
@@ -44,6 +45,12 @@ WATCHED = ("**/*.py", "**/pyproject.toml", "**/gradpath.toml")
 """Files whose change on disk can change what is found in an open document."""
 
 
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [types.NotebookDocumentFilterWithNotebook(notebook=kind) for kind in ("jupyter-notebook", "interactive")], save=True
+)
+"""All cells of such notebooks, so that those with code can be numbered as their reader numbers them."""
+
+
 class Server(LanguageServer):
     """The state of a session. Only `_work` runs on the worker's thread, all else on that of the event loop.
 
@@ -53,7 +60,13 @@ class Server(LanguageServer):
     protocol: Protocol
 
     def __init__(self, *, trusted: bool = True) -> None:
-        super().__init__("gradpath", __version__, protocol_cls=Protocol, converter_factory=default_converter)
+        super().__init__(
+            "gradpath",
+            __version__,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            notebook_document_sync=NOTEBOOKS,
+        )
         self.trusted = trusted
         self.client = Client()
         self.documents = Documents()
@@ -156,6 +169,37 @@ class Server(LanguageServer):
             self.schedule(document)
             self._recheck_dependents(document.path)
 
+    def did_open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """Take up a notebook and check it."""
+        self.schedule(self.documents.open_notebook(params))
+
+    def did_change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """Change a notebook and check it anew; what was published for cells that are gone is cleared."""
+        changed = self.documents.change_notebook(params, self.client.encoding)
+        if changed is not None:
+            document, gone = changed
+            self._clear(gone)
+            self.schedule(document)
+
+    def did_close_notebook(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """Forget a notebook and clear what was published for its cells."""
+        uri = params.notebook_document.uri
+        self._worker.drop(uri)
+        document = self.documents.close(uri)
+        if document is not None:
+            self._clear(cell.uri for cell in document.cells or () if cell.told is not None)
+            if not self.client.pulls_diagnostics:
+                self._tell_elsewhere(document)
+
+    def _clear(self, uris: Iterable[str]) -> None:
+        for uri in uris if not self.client.pulls_diagnostics else ():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    def did_save_notebook(self, params: types.DidSaveNotebookDocumentParams) -> None:
+        """Check everything anew, as after every save."""
+        self.configurations.forget()
+        self.recheck(first=self.documents.get(params.notebook_document.uri))
+
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
         """Check everything anew, the saved document first: others may depend on it, or it on a changed file."""
         self.configurations.forget()
@@ -213,7 +257,8 @@ class Server(LanguageServer):
         """Check a document; whatever is being done for an earlier state of it is dropped."""
         if not document.is_python:
             return
-        job = Job(document.uri, document.path, document.text(), document.generation, document.last)
+        cells = document.checked_cells()
+        job = Job(document.uri, document.path, document.text(), document.generation, document.last, cells=cells)
         self._worker.start()
         self._worker.drop(document.uri + _CALLERS)
         self._worker.submit(job, urgent=urgent)
@@ -240,14 +285,12 @@ class Server(LanguageServer):
 
     def _check(self, job: Job, cancelled: Cancelled) -> bool:
         import gradpath.check as facade
-        from gradpath.source.document import Document
 
         analysis: Analysis | None = None
         try:
             config = self.configurations.of(job.path)
-            document = Document(job.path, job.text)
             project = self._project_of(job)
-            analysis = facade.check(document, config, last=job.last, cancelled=cancelled, project=project)
+            analysis = facade.check(job.document(), config, last=job.last, cancelled=cancelled, project=project)
         except Exception:
             logger.exception("The check of %s has failed", job.path)
         if cancelled():
@@ -300,7 +343,7 @@ class Server(LanguageServer):
             self._tell_elsewhere(document)
         elif self.client.refreshes_diagnostics:
             self.workspace_diagnostic_refresh(None)
-        if analysis is not None:
+        if analysis is not None and job.cells is None:
             self._worker.submit(replace(job, uri=job.uri + _CALLERS, known=analysis), urgent=False)
 
     def _learn(self, job: Job, callers: tuple[Analysis, ...]) -> None:
@@ -315,9 +358,33 @@ class Server(LanguageServer):
             self.workspace_diagnostic_refresh(None)
 
     def _publish(self, document: OpenDocument) -> None:
+        if document.cells is not None:
+            self._publish_cells(document, document.cells)
+            return
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(document.uri, self.diagnostics(document), document.version)
         )
+
+    def _publish_cells(self, document: OpenDocument, cells: Sequence[OpenCell]) -> None:
+        """Publish for each cell of a notebook of which there is something new to tell."""
+        by_cell = self.diagnostics_by_cell(document)
+        for cell in cells:
+            found = by_cell.get(cell.uri, [])
+            if cell.told != (cell.version, found):
+                cell.told = cell.version, found
+                params = types.PublishDiagnosticsParams(cell.uri, found, cell.version)
+                self.text_document_publish_diagnostics(params)
+
+    def diagnostics_by_cell(self, document: OpenDocument) -> dict[str, list[types.Diagnostic]]:
+        """What is known of an open notebook, by the URI of its cells."""
+        notebook, cells = document.notebook, document.cells
+        by_cell: dict[str, list[types.Diagnostic]] = {}
+        if notebook is not None and cells is not None:
+            outgoing = self.outgoing(document)
+            for each in self.documents.found_at(document.path)[0]:
+                number = notebook.in_cell(each.range)[0].number
+                by_cell.setdefault(cells[number - 1].uri, []).append(outgoing.diagnostic(each))
+        return by_cell
 
     def _tell_elsewhere(self, document: OpenDocument) -> None:
         """Publish anew for the other files that a document's check has found faults in, now or the last time."""

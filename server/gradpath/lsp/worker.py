@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
+    from gradpath.source.cells import Cell
+    from gradpath.source.document import Document
     from gradpath.source.parse import Parsed
 
 Cancelled = Callable[[], bool]
@@ -30,6 +32,15 @@ class Job:
     """An earlier parse of the document that had no problems."""
     known: Analysis | None = None
     """The analysis of the text, where only what its callers know of it is left to find out."""
+    cells: tuple[Cell, ...] | None = None
+    """The cells of a notebook, which stand instead of the text."""
+
+    def document(self) -> Document:
+        """What to check."""
+        from gradpath.source.cells import CellsDocument
+        from gradpath.source.document import Document
+
+        return Document(self.path, self.text) if self.cells is None else CellsDocument(self.path, self.cells)
 
 
 class Worker:

@@ -19,7 +19,7 @@ from gradpath.source.edits import apply_edits, difference
 from gradpath.source.magics import UNKNOWN, python_of
 from gradpath.source.positions import line_starts
 
-_LINE_OF = re.compile(r"`[^`]*`|\bline (\d+)\b")
+_LINE_OF = re.compile(r"`[^`]*`|(?<!\.py, )\bline (\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,14 @@ class CellsDocument(Document):
         index = self.index_at(place.start.line)
         return self.cells[index], Range(self._local(index, place.start), self._local(index, place.end))
 
-    def in_whole(self, index: int, position: Position) -> Position:
-        """Where a position in `cells[index]` lies in the whole text."""
-        return Position(position.line + self.first_lines[index] - 1, position.column)
+    def in_whole(self, number: int, place: Range) -> Range | None:
+        """Where a place in the cell of that number lies in the whole text; None where that is no cell of it."""
+        for cell, first_line in zip(self.cells, self.first_lines, strict=True):
+            if cell.number == number:
+                start, end = place.start, place.end
+                above = first_line - 1
+                return Range(Position(start.line + above, start.column), Position(end.line + above, end.column))
+        return None
 
     def _local(self, index: int, position: Position) -> Position:
         source = self.sources[index]
@@ -173,7 +178,7 @@ def in_cells(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> 
     )
 
 
-def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell) -> str:
+def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None) -> str:
     """A sentence for a reader of `cell`, in which lines of the whole are told as lines of cells."""
 
     def told(found: re.Match[str]) -> str:
@@ -197,17 +202,23 @@ def _label(label: Label, notebooks: Mapping[str, CellsDocument], told: Callable[
 
 def _fix(fix: Fix, notebooks: Mapping[str, CellsDocument], told: Callable[[str], str]) -> Fix | None:
     """A fix in terms of cells; None where one of its edits cannot be made in any cell."""
-    edits: list[Edit] = []
-    for edit in fix.edits:
+    edits = edits_in_cells(fix.edits, notebooks)
+    return None if edits is None else replace(fix, title=told(fix.title), edits=edits)
+
+
+def edits_in_cells(edits: Sequence[Edit], notebooks: Mapping[str, CellsDocument]) -> tuple[Edit, ...] | None:
+    """Edits in terms of cells; None where one of them cannot be made in any cell."""
+    made: list[Edit] = []
+    for edit in edits:
         notebook = notebooks.get(edit.path)
         if notebook is None:
-            edits.append(edit)
+            made.append(edit)
             continue
         found = notebook.edit_in_cell(edit)
         if found is None:
             return None
-        edits.append(replace(found[1], cell=found[0].number))
-    return replace(fix, title=told(fix.title), edits=tuple(edits))
+        made.append(replace(found[1], cell=found[0].number))
+    return tuple(made)
 
 
 def _order(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> str:

@@ -140,7 +140,7 @@ def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
 def words(decision: Decision, source: Source) -> str:
     """`when x is None`: the condition as the program writes it."""
     text = source.short(decision.site, decision.node, 60)
-    return f"when `{text}`" if decision.outcome else f"when not `{text}`"
+    return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
 
 
 def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:

@@ -12,6 +12,7 @@ from gradpath.interpreter.containers import Iteration, List, iterate, sample
 from gradpath.interpreter.expressions import Slice, add
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, update
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -86,6 +87,11 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "obj", None)
     if isinstance(value, (str, bytes, tuple, range)):
         return len(value)
+    if isinstance(value, List) and not value.open and value.is_longer(machine):
+        key = ("longer", id(value), len(value.items))
+        return machine.remembered.setdefault(key, AtLeast(len(value.items)))
+    if isinstance(value, Instance) and value.cls.find("__len__") is not UNDEFINED:
+        return machine.special(value, "__len__", Arguments())
     if isinstance(value, Object):
         size = value.length(machine)
         if size is not None:

@@ -30,13 +30,14 @@ class Container(Object):
 
 
 class List(Container):
-    """A list (or deque)."""
+    """A list (or deque); `filled` are the loops in which the first item was appended to it."""
 
-    __slots__ = ("items",)
+    __slots__ = ("filled", "items")
 
     def __init__(self, items: list[Value], *, open: bool = False) -> None:
         self.items = items
         self.open = open
+        self.filled: tuple[tuple[int, int], ...] | None = None
 
     def type_name(self) -> str:
         return "list"
@@ -49,6 +50,10 @@ class List(Container):
 
     def length(self, machine: Machine) -> int | None:
         return None if self.open else len(self.items)
+
+    def is_longer(self, machine: Machine) -> bool:
+        """Whether it stands for longer ones: earlier iterations of a loop filled it, and this one stands for many."""
+        return self.filled is not None and machine.grows(self.filled)
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return iter(self.items)
@@ -126,6 +131,8 @@ def extend(machine: Machine, target: List, value: Value) -> None:
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
     value = arguments.get(0, "object", None)
+    if target.filled is None:
+        target.filled = machine.loops()
     target.items.append(value)
     machine.note_stored(target, None, value)
     return None
@@ -158,6 +165,7 @@ def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
 def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
     target.items.clear()
     target.open = False
+    target.filled = None
     return None
 
 
@@ -310,6 +318,8 @@ def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:
 
 def contains(machine: Machine, items: Sequence[Value], wanted: Value, open: bool) -> Value:
     """`wanted in items`, where that is settled by constants or identity."""
+    if not items and not open:
+        return False
     mine = identity(wanted)
     if any(identity(item) == mine for item in items):
         return True

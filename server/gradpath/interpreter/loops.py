@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 from gradpath.interpreter.containers import Container, Iteration, iterate
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast
-from gradpath.interpreter.values import Value
+from gradpath.interpreter.values import Instance, Value
 
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
@@ -31,21 +30,30 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     limit = _limit(iterable, endless)
-    before = _numbers(machine)
+    before, counters = _numbers(machine), _counters(machine)
     loop = machine.enter_loop(node, settled=not endless)
     depth = len(machine.frame.loops)
     done = 0
     cut = isinstance(iterable, range) and len(iterable) > limit
     cut = cut or (isinstance(iterable, Iteration) and iterable.counted is not None and iterable.counted > limit)
+    late = tested = 0
     signal: Signal = None
     try:
-        for item in islice(host, limit):
+        while True:
+            if done == limit and done == late and _counter_tests(machine) > tested:
+                limit += 1  # What a late iteration does hangs on its counter: one more may do it once more.
+            item = next(host, _END) if done < limit else _END
+            if item is _END:
+                break
             done += 1
             loop.iteration = done
             machine.node = node.target
             if done == limit and (endless or cut):
                 item = later(item)
-                _advance_numbers(machine, before)
+                if late == 0:
+                    late, tested = done, _counter_tests(machine)
+                    machine.late_loops.add(loop.number)
+                    _advance(counters)
             assign(machine, node.target, item)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
@@ -60,7 +68,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
 
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     """Execute a `while`. An undecided condition holds for a few iterations and then fails."""
-    before = _numbers(machine)
+    before, counters = _numbers(machine), _counters(machine)
     loop = machine.enter_loop(node, settled=True)
     depth = len(machine.frame.loops)
     limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
@@ -75,7 +83,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
                 break
             loop.iteration += 1
             if loop.iteration == limit and settled is None:
-                _advance_numbers(machine, before)
+                machine.late_loops.add(loop.number)
+                _advance(counters)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break
@@ -120,13 +129,24 @@ def later(item: Value) -> Value:
     return item
 
 
-def _advance_numbers(machine: Machine, before: dict[str, Value]) -> None:
-    """Counters that the iterations so far have raised stand for their later values too."""
+def _counters(machine: Machine) -> list[tuple[dict[str, Value], dict[str, int]]]:
+    """The whole numbers among the variables, and in the attributes of the objects that these hold: where, and what."""
     variables = machine.frame.scope.variables
-    for name, value in list(variables.items()):
-        earlier = before.get(name)
-        if type(value) is int and type(earlier) is int and value > earlier:
-            variables[name] = AtLeast(value)
+    objects = {id(value): value for value in variables.values() if isinstance(value, Instance)}
+    for value in list(objects.values()):
+        objects.update({id(part): part for part in value.attributes.values() if isinstance(part, Instance)})
+    holders = [variables, *(each.attributes for each in objects.values())]
+    found = [(holder, {n: value for n, value in holder.items() if type(value) is int}) for holder in holders]
+    return [(holder, numbers) for holder, numbers in found if numbers]
+
+
+def _advance(counters: list[tuple[dict[str, Value], dict[str, int]]]) -> None:
+    """Counters that the iterations so far have raised stand for their later values too."""
+    for holder, numbers in counters:
+        for name, earlier in numbers.items():
+            value = holder.get(name)
+            if type(value) is int and value > earlier:
+                holder[name] = AtLeast(value)
 
 
 def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
@@ -135,3 +155,13 @@ def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
     for name, value in list(variables.items()):
         if type(value) in (int, float, AtLeast) and (name not in before or before[name] != value):
             variables[name] = machine.unknown("number that a loop changed")
+
+
+_COUNTER_TESTS = ("arithmetic of a counter", "comparison of a counter")
+
+_END = object()
+
+
+def _counter_tests(machine: Machine) -> int:
+    """How often the program has asked for more of a late counter than is known."""
+    return sum(machine.trace.unknowns.get(cause, 0) for cause in _COUNTER_TESTS)

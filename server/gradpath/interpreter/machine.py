@@ -106,6 +106,7 @@ class Machine:
         self.unknowns: dict[object, Unknown] = {}
         self.unknown_count = 0
         self.loop_count = 0
+        self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
         self.inner: dict[ast.AST, Function | None] = {}
         self.modules: dict[str, Value] = {}
@@ -125,11 +126,21 @@ class Machine:
 
     def site(self) -> Site:
         """Where the program is."""
+        return Site(self.frame.path, self.node, self.frame.caller, self.loops())
+
+    def loops(self) -> tuple[tuple[int, int], ...]:
+        """The loops around, as a `Site` has them."""
         frame = self.frame
-        loops = frame.outer_loops
-        if frame.loops:
-            loops = (*loops, *((loop.number, loop.iteration) for loop in frame.loops))
-        return Site(frame.path, self.node, frame.caller, loops)
+        if not frame.loops:
+            return frame.outer_loops
+        return (*frame.outer_loops, *((loop.number, loop.iteration) for loop in frame.loops))
+
+    def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
+        """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`."""
+        if not self.late_loops:
+            return False
+        begun = dict(since)
+        return any(number in self.late_loops and begun.get(number, now) < now for number, now in self.loops())
 
     def emit(self, event: Event) -> None:
         self.trace.events.append(event)
@@ -208,19 +219,30 @@ class Machine:
 
     # Branches
 
-    def decide(self, value: Value, node: ast.AST | None = None, *, likely: bool = True, idle: bool = False) -> bool:
-        """The truth of `value`; where the source does not settle it, the path decides."""
+    def decide(
+        self,
+        value: Value,
+        node: ast.AST | None = None,
+        *,
+        likely: bool = True,
+        idle: bool = False,
+        negated: bool = False,
+    ) -> bool:
+        """The truth of `value`; where the source does not settle it, the path decides.
+
+        `negated` says that `node`, the condition as the program writes it, is true where `value` is false.
+        """
         settled = self.truth(value)
         if settled is not None:
             return settled
         if (
             isinstance(value, Unknown) and value.negates is not None
         ):  # Decided through what it negates, so that both agree.
-            return not self.decide(value.negates, node, likely=not likely, idle=idle)
+            return not self.decide(value.negates, node, likely=not likely, idle=idle, negated=not negated)
         key = _decision_key(value)
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
             likely = bool(value.hint)
-        return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle)
+        return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle, negated)
 
     def truth(self, value: Value) -> bool | None:
         """The truth of `value`, or None where it is not settled."""

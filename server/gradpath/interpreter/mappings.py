@@ -66,6 +66,8 @@ class Dict(Container):
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
             raise machine.error("KeyError", str(key))
+        if len(self.entries) == 1 and not self.open:  # Any other key would raise.
+            return next(value for _, value in self.entries.values())
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
         self.store(key, made)
         return made
@@ -81,6 +83,8 @@ class Dict(Container):
         mine = identity(item)
         if mine in self.entries:
             return True
+        if not self.entries and not self.open:
+            return False
         keys = [key for key, _ in self.entries.values()]
         if not self.open and isinstance(item, CONSTANTS) and all(isinstance(key, CONSTANTS) for key in keys):
             return item in keys

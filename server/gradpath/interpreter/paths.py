@@ -23,14 +23,16 @@ class Path:
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
 
-    def decide(self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool) -> bool:
+    def decide(
+        self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool, negated: bool = False
+    ) -> bool:
         """The outcome for `key`: as before on this path, else as the prefix says, else the likelier."""
         known = self.outcomes.get(key)
         if known is not None:
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else likely
-        self.taken.append(Decision(key, node, outcome, site(), idle))
+        self.taken.append(Decision(key, node, outcome, site(), idle, negated))
         self.outcomes[key] = outcome
         return outcome
 

@@ -42,7 +42,8 @@ class Site:
 class Decision:
     """A branch that the source does not settle, and how it went on this path.
 
-    `idle` says that the other way is not worth running: it raises at once, or only prints.
+    `idle` says that the other way is not worth running: it raises at once, or only prints; `negated` that the condition
+    `node` is the negation of what was decided.
     """
 
     key: object
@@ -50,6 +51,7 @@ class Decision:
     outcome: bool
     site: Site
     idle: bool = False
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@
 | the result of calling something named like a loss (`criterion(out, y)`) on such a tensor | the same, on that tensor's graph | a criterion that cuts the graph could not be trained with |
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
-| the items of a loader | fresh tensors that require no grad | that is what data sets give |
+| the items of a loader, and what methods of tensors make of them | fresh tensors that require no grad | that is what data sets give |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
@@ -216,6 +216,9 @@ def _dotted(unknown: Unknown) -> str:
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
+    if unknown.owner is not None and unknown.owner.presumption == "plain" and find_op(f"torch.Tensor.{unknown.name}"):
+        sources = graph_sources(machine, tuple(arguments.all()))
+        return "" if any(tensor.requires_grad for tensor in sources) else "plain"
     match role_of(unknown):
         case "model":
             return "graph" if machine.autograd.grad_enabled else "cut"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.rules.graphs import reach
+from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import statement_of
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
@@ -28,6 +29,8 @@ def growing(trace: Trace) -> Iterator[Growing]:
     executed = {node for event in trace.events if isinstance(event, BackwardRan) for node in event.executed}
     sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
+    if any(rewrappings(trace)):
+        return  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
     places = {each.site.node for each in sums}
     for each in _lists(trace, executed):
         below = reach([each.tensor.node]) if each.tensor.node is not None else {}
@@ -44,11 +47,31 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     for node, events in sums.items():
         if len(events) < 2 or any(event.node in executed for event in events) or not _is_addition(trace, node):
             continue
+        if executed and not _spans_backward(trace, events):
+            continue
         for event in events:
             added = _added(event)
             if added is not None and event.node.certain and _is_loss(trace, added, executed):
                 yield Growing(event.site, added)
                 break
+
+
+def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
+    """Whether a backward runs between an addition and the one it hangs on: else the total is gone with the step."""
+    ran: dict[Node, int] = {}
+    count = 0
+    places = {event.node for event in events}
+    for event in trace.events:
+        if isinstance(event, BackwardRan):
+            count += 1
+        elif isinstance(event, Built) and event.node in places:
+            ran[event.node] = count
+    for event in events:
+        for edge in event.node.edges:
+            before = _led_back(edge, event.site, 3)
+            if before is not None and ran.get(before, 0) < ran[event.node]:
+                return True
+    return False
 
 
 def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
@@ -96,7 +119,7 @@ def _spelled(node: ast.AST) -> str:
 
 def _added(event: Built) -> Tensor | None:
     """What an addition adds to the total of an earlier iteration; None where it has no such total."""
-    before = [edge for edge in event.node.edges if _leads_back(edge, event.site, 3)]
+    before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
     rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
     if not before or not rest:
         return None
@@ -104,13 +127,13 @@ def _added(event: Built) -> Tensor | None:
     return next((tensor for tensor in inputs if tensor.node in rest), None)
 
 
-def _leads_back(node: Node, site: Site, depth: int) -> bool:
-    """Whether a node is the same addition in an earlier iteration, or a multiple of it."""
+def _led_back(node: Node, site: Site, depth: int) -> Node | None:
+    """The same addition in an earlier iteration, where a node is that or a multiple of it."""
     if isinstance(node.site, Site) and node.site.node is site.node:
-        return iterations_between(node.site.loops, site.loops) is not None
+        return node if iterations_between(node.site.loops, site.loops) is not None else None
     if depth == 0 or node.name not in _SCALINGS:
-        return False
-    return any(_leads_back(edge, site, depth - 1) for edge in node.edges)
+        return None
+    return next((found for edge in node.edges if (found := _led_back(edge, site, depth - 1)) is not None), None)
 
 
 def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:

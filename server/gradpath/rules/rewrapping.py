@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Trace
+from gradpath.rules.graphs import nodes_of, reach
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrapping:
-    """A backward whose root is itself the only leaf; `site` is where the root was made a leaf that requires grad."""
+    """A backward that reaches one leaf alone, the `loss` or the tensor of its parts, which was made one at `site`."""
 
     ran: BackwardRan
     loss: Tensor
@@ -21,14 +22,31 @@ class Rewrapping:
 def rewrappings(trace: Trace) -> Iterator[Rewrapping]:
     """The backwards that give a gradient to their own loss alone, though it came from values with a graph."""
     for event in trace.events:
-        if not isinstance(event, BackwardRan) or event.executed or len(event.call.roots) != 1:
+        if not isinstance(event, BackwardRan) or len(event.call.roots) != 1:
             continue
-        root = event.call.roots[0]
+        root = _made_loss(event)
+        if root is None:
+            continue
         if not root.flag or root.node is not None or root.is_parameter or not root.certain or not _had_graph(root):
             continue
         site = _wrapped_at(trace, root)
         if site is not None:
             yield Rewrapping(event, root, site)
+
+
+_LINEAR = frozenset(f"torch.{name}" for name in ("sum", "mean", "neg", "add", "sub", "mul", "div", "rsub"))
+"""What a loss goes through on its way from its parts to the backward."""
+
+
+def _made_loss(event: BackwardRan) -> Tensor | None:
+    """The loss, or the tensor of its parts: the only leaf behind a root that merely adds them up."""
+    if not event.executed:
+        return event.call.roots[0]
+    below = reach(nodes_of(event.call.roots))
+    leaves = [node.accumulates for node in below if node.accumulates is not None]
+    linear = all(node.name.replace("torch.Tensor.", "torch.") in _LINEAR for node in below if node.accumulates is None)
+    rebuilt = len(leaves) == 1 and leaves[0].operation == "torch.tensor"
+    return leaves[0] if linear and rebuilt else None
 
 
 def _had_graph(root: Tensor) -> bool:

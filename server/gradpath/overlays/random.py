@@ -1,0 +1,51 @@
+"""`random`: which items are chosen is not known, and does not matter where none of them has a graph."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.containers import Container, List, any_of, sequence
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Instance, Unknown, Value
+from gradpath.overlays.namespace import Fields, Names
+from gradpath.overlays.tensor_value import TensorValue
+
+
+def _sample(machine: Machine, arguments: Arguments) -> Value:
+    """`random.sample(population, k)`: as many items, of which the first stand for all."""
+    source = arguments.get(0, "population", None)
+    items = sequence(machine, source) if not isinstance(source, Unknown) else None
+    count = arguments.get(1, "k", 1)
+    if not items or any(_has_graph(item, 3) for item in items):
+        return machine.unknown("random choice", None, (source,))
+    if not isinstance(count, int):
+        return List(items[:2], open=True)
+    return List([items[index % len(items)] for index in range(min(count, 4096))])
+
+
+def _choice(machine: Machine, arguments: Arguments) -> Value:
+    source = arguments.get(0, "seq", None)
+    items = sequence(machine, source) if not isinstance(source, Unknown) else None
+    return any_of(machine, items, "random choice") if items else machine.unknown("random choice", None, (source,))
+
+
+def _has_graph(value: Value, depth: int) -> bool:
+    """Whether a value holds a tensor with a graph, or may."""
+    match value:
+        case TensorValue():
+            return value.tensor.requires_grad or not value.tensor.certain
+        case Unknown():
+            return value.presumption != "plain"
+        case tuple() | Container() | Fields() | Instance():
+            parts = value if isinstance(value, tuple) else value.parts()
+            return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
+        case _:
+            return False
+
+
+NAMES: Names = {
+    "random.sample": _sample,
+    "random.choices": lambda machine, arguments: _sample(
+        machine, Arguments([arguments.get(0, "population", None), arguments.keywords.get("k", 1)])
+    ),
+    "random.choice": _choice,
+    "random.shuffle": lambda machine, arguments: None,
+}

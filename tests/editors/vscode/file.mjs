@@ -16,8 +16,7 @@ await visit(async (workbench) => {
   await workbench.shot("fixes");
   await workbench.press("Enter");
   await workbench.see(".monaco-editor .squiggly-error", { state: "detached" });
-  await workbench.press("Control+s");
-  await workbench.see(".tab.active:not(.dirty)");
+  await workbench.save();
   await workbench.shot("fixed");
   return { squiggle, problems, fixes };
 });

@@ -16,8 +16,8 @@ await visit(async (workbench) => {
   let shown;
   while ((shown = await drawn()) === undefined) await workbench.page.waitForTimeout(100);
   await workbench.shot("graph");
-  const width = await shown.frame.$eval("svg", (svg) => svg.getBoundingClientRect().width);
+
   await shown.frame.click('svg g[data-line="10"]');
   await workbench.see('.monaco-editor .line-numbers.active-line-number:has-text("10")');
-  return { boxes: shown.texts, width };
+  return { boxes: shown.texts };
 });

@@ -50,6 +50,13 @@ export class Workbench {
     await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
   }
 
+  /** Saves what was changed, which must show as changed before. */
+  async save() {
+    await this.see(".tab.active.dirty");
+    await this.press("Control+s");
+    await this.see(".tab.active:not(.dirty)");
+  }
+
   async goTo(line, column) {
     await this.press("Control+g");
     await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
@@ -71,7 +78,6 @@ export class Workbench {
     await this.run("Problems: Focus on Problems View");
     await this.see(".markers-panel .monaco-list-row");
     await this.press("Control+ArrowDown", "Home", "ArrowRight", "ArrowDown", "ArrowRight");
-    await this.see(".markers-panel .monaco-list-row .related-info-resource, .markers-panel .monaco-list-row .related-info-line-count, .markers-panel .monaco-list-row");
     return this.page.$$eval(".markers-panel .monaco-list-row", (rows) => rows.map((row) => row.textContent));
   }
 

@@ -1,0 +1,168 @@
+"""VS Code, as people use it: the packaged extension alone, in a real workbench, with no other extension installed.
+
+Needs the folder that `setup.sh` fills, named by `GRADPATH_EDITORS`, and `client-vscode/gradpath.vsix`, which
+`npm run package` makes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+CLIENT = HERE.parents[2] / "client-vscode"
+EDITORS = Path(os.environ.get("GRADPATH_EDITORS", ""))
+VSIX = CLIENT / "gradpath.vsix"
+PATIENCE = 180
+"""Seconds for a whole visit."""
+
+pytestmark = [
+    pytest.mark.skipif(
+        not os.environ.get("GRADPATH_EDITORS"), reason="GRADPATH_EDITORS does not name VS Code's folder"
+    ),
+    pytest.mark.skipif(not VSIX.is_file(), reason="the extension is not packaged"),
+    pytest.mark.xdist_group("vscode"),
+]
+
+SETTINGS = {
+    "chat.disableAIFeatures": True,
+    "extensions.autoCheckUpdates": False,
+    "extensions.autoUpdate": False,
+    "extensions.ignoreRecommendations": True,
+    "files.autoSave": "off",
+    "git.enabled": False,
+    "security.workspace.trust.enabled": False,
+    "telemetry.telemetryLevel": "off",
+    "update.mode": "none",
+    "workbench.enableExperiments": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.startupEditor": "none",
+}
+NOWHERE = "http://127.0.0.1:9/none"
+GALLERY = {"serviceUrl": NOWHERE, "itemUrl": NOWHERE, "resourceUrlTemplate": NOWHERE}
+ENVIRONMENT = {
+    **os.environ,
+    "PATH": f"{EDITORS / 'bin'}{os.pathsep}{os.environ['PATH']}",
+    "EDITORS": str(EDITORS),
+    "EXTENSIONS_GALLERY": json.dumps(GALLERY),
+}
+
+CARRIED = """\
+import torch
+from torch import nn
+
+cell = nn.GRUCell(4, 8)
+head = nn.Linear(8, 1)
+loader = [(torch.rand(2, 4), torch.rand(2, 1)) for _ in range(5)]
+
+state = torch.zeros(2, 8)
+for inputs, targets in loader:
+    state = cell(inputs, state)
+    loss = ((head(state) - targets) ** 2).mean()
+
+    loss.backward()
+"""
+
+
+@dataclass(frozen=True)
+class VSCode:
+    """A running VS Code: where it listens, the folder that it shows, and where screenshots go."""
+
+    address: str
+    workspace: Path
+    shots: Path
+
+    def visit(self, script: str) -> Any:
+        """What a script of this folder saw."""
+        command = ["node", str(HERE / script), self.address, str(self.workspace), str(self.shots)]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f"{done.stderr}\n(screenshots: {self.shots})"
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a code-server that has the extension and nothing else, and its folder."""
+    folder = tmp_path_factory.mktemp("vscode")
+    (folder / "user" / "User").mkdir(parents=True)
+    (folder / "user" / "User" / "settings.json").write_text(json.dumps(SETTINGS))
+    program = str(EDITORS / "vscode" / "node_modules" / ".bin" / "code-server")
+    places = ["--user-data-dir", "user", "--extensions-dir", "extensions", "--config", "config.yaml"]
+    subprocess.run(
+        [program, *places, "--install-extension", str(VSIX)],
+        cwd=folder,
+        env=ENVIRONMENT,
+        check=True,
+        capture_output=True,
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
+    with (folder / "log").open("wb") as log:
+        command = [program, *places, *quiet, "--disable-workspace-trust", "--bind-addr", f"127.0.0.1:{port}"]
+        server = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log)
+    try:
+        wait_for(f"http://127.0.0.1:{port}/healthz")
+        yield f"http://127.0.0.1:{port}", folder
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(address: str) -> None:
+    """Return once the address answers."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            assert time.monotonic() < end, f"{address} does not answer"
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def vscode(installed: tuple[str, Path], tmp_path: Path) -> VSCode:
+    address, _ = installed
+    workspace, shots = tmp_path / "workspace", Path(os.environ.get("GRADPATH_SHOTS", tmp_path / "shots"))
+    workspace.mkdir()
+    shots.mkdir(exist_ok=True)
+    return VSCode(address, workspace, shots)
+
+
+def run(file: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script under PyTorch."""
+    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
+
+
+def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
+    file = vscode.workspace / "train.py"
+    file.write_text(CARRIED)
+    assert "backward through the graph a second time" in run(file).stderr
+    seen = vscode.visit("file.mjs")
+    assert "`state` carries the graph of the previous iteration" in seen["problems"][1]
+    assert any("frees its graph" in row for row in seen["problems"])
+    assert seen["fixes"][0] == "Detach `state` before line 10"
+    assert file.read_text() == CARRIED.replace("    state = cell", "    state = state.detach()\n    state = cell")
+    mended = run(file)
+    assert mended.returncode == 0, mended.stderr
+
+
+def test_the_panel_shows_the_graph_of_the_loss_and_a_click_leads_to_its_line(vscode: VSCode) -> None:
+    (vscode.workspace / "train.py").write_text(CARRIED)
+    seen = vscode.visit("graph.mjs")
+    assert seen["boxes"][0].startswith("loss")
+    (freed,) = [box for box in seen["boxes"] if "freed by the backward on line 13" in box]
+    assert "an earlier iteration" in freed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gradpath.autograd.ops import find_op
@@ -12,6 +13,8 @@ from gradpath.overlays.operations import run_operation
 from gradpath.overlays.tensor_value import Device, DType, TensorValue, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
+
+_DEVICE = re.compile(r"device|gpu|rank|cuda", re.IGNORECASE)
 
 _KINDS = {
     "float": "float32",
@@ -27,10 +30,13 @@ _KINDS = {
 }
 
 
-def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool) -> Value:
+def converted(
+    machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool, *, any_dtype: bool = False
+) -> Value:
     """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
 
-    `moved` says that it may go to another device, of which the source does not tell whether it is another.
+    `moved` says that it may go to another device, of which the source does not tell whether it is another; `any_dtype`
+    that it may get another dtype, of which nothing is known.
     """
     tensor = value.tensor
     if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
@@ -38,6 +44,7 @@ def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None
             return value
         return _cut(machine, tensor, name, dtype)
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
+    same = None if any_dtype else same
     if same and not moved:
         return value
     if same is not False and tensor.requires_grad and not machine.autograd.grad_enabled:
@@ -48,7 +55,7 @@ def converted(machine: Machine, value: TensorValue, name: str, dtype: str | None
     assert op is not None
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
     if isinstance(made, TensorValue):
-        made.tensor.dtype = dtype or tensor.dtype
+        made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
         if made.tensor.node is not None and same is not False:
             made.tensor.certain = not made.tensor.aliasing_unsure
@@ -67,13 +74,14 @@ def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
 
 def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     dtype: str | None = None
-    moved = False
+    moved = any_dtype = False
     for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
         match each:
             case DType():
                 dtype = each.name
             case TensorValue():
                 dtype = each.tensor.dtype
+                any_dtype = dtype is None
                 moved = moved or each.tensor.device != value.tensor.device
             case str():
                 moved = moved or each != value.tensor.device
@@ -81,11 +89,12 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
                 moved = moved or each.kind is None or each.kind != value.tensor.device
             case Unknown():
                 moved = True
+                any_dtype = value.tensor.dtype == "bool" and not _DEVICE.search(each.name or each.label)
     if arguments.keywords.get("copy") is True:
         op = find_op("torch.clone")
         assert op is not None
         return run_operation(machine, "torch.Tensor.to", op, {"input": value})
-    return converted(machine, value, "to", dtype, moved)
+    return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype)
 
 
 def _kind(name: str) -> Method:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from gradpath.interpreter import classes
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.expressions import binary, get_item
 from gradpath.interpreter.machine import Machine
@@ -61,7 +62,7 @@ def _unpack(machine: Machine, targets: Sequence[ast.expr], value: Value) -> None
 def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     if isinstance(owner, Object):
-        owner.set_attribute(machine, name, value)
+        classes.set_attribute(machine, owner, name, value)
         noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value)
         if noted is not None:
             machine.note_binding(name, noted)

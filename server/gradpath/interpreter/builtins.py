@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from gradpath.interpreter.classes import make_super
+from gradpath.interpreter import classes
 from gradpath.interpreter.containers import Iteration, List, iterate, sample
 from gradpath.interpreter.expressions import Slice, add
 from gradpath.interpreter.machine import Machine
@@ -274,7 +274,7 @@ def _hasattr(machine: Machine, arguments: Arguments) -> Value:
 def _setattr(machine: Machine, arguments: Arguments) -> Value:
     value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
     if isinstance(value, Object) and isinstance(name, str):
-        value.set_attribute(machine, name, arguments.get(2, "value", None))
+        classes.set_attribute(machine, value, name, arguments.get(2, "value", None))
     return None
 
 
@@ -418,7 +418,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "round": _number("round"),
     "callable": _callable,
     "print": _nothing,
-    "super": make_super,
+    "super": classes.make_super,
     "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),
     "slice": lambda machine, arguments: Slice(),
 }
@@ -445,7 +445,8 @@ def _shared() -> dict[str, Value]:
     names: dict[str, Value] = {name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()}
     for name, (convert, holds) in _TYPES.items():
         names[name] = TypeClass(name, convert, holds)
-    names["object"] = Class("object")
+    names["object"] = plain = Class("object")
+    plain.members["__setattr__"] = classes.STORE_ATTRIBUTE
     for kind in ("staticmethod", "classmethod"):
         names[kind] = NativeFunction(kind, partial(_descriptor, kind))
     names["property"] = NativeFunction("property", _property)

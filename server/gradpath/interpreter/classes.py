@@ -8,6 +8,7 @@ from collections.abc import Callable
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.mappings import Namespace
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -175,13 +176,42 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if name == "__class__":
         return instance.cls
     if name == "__dict__":
-        return machine.unknown("__dict__", ("dict", id(instance)), (instance,))
+        return Namespace(instance.attributes, open=instance.cls.open)
     getter = instance.cls.find("__getattr__")
     if isinstance(getter, Function):
         return machine.call(getter, Arguments([instance, name]))
     if instance.cls.open:
         return machine.unknown("attribute of an unknown base", ("attr", id(instance), name), (instance,))
     return machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+
+
+def set_attribute(machine: Machine, owner: Object, name: str, value: Value) -> None:
+    """`owner.name = value`, which a class of the program may handle itself."""
+    setter = _setter(owner.cls) if isinstance(owner, Instance) else None
+    if setter is None:
+        owner.set_attribute(machine, name, value)
+    else:
+        machine.call(setter, Arguments([owner, name, value]))
+
+
+def _setter(cls: Class) -> Function | None:
+    """The `__setattr__` of a class of the program."""
+    for each in cls.mro:
+        found = each.members.get("__setattr__")
+        if found is not None:
+            return found if isinstance(found, Function) else None
+    return None
+
+
+def _store_attribute(machine: Machine, arguments: Arguments) -> Value:
+    owner, name = arguments.get(0, "self", None), arguments.get(1, "name", None)
+    if isinstance(owner, Instance) and isinstance(name, str):
+        owner.set_attribute(machine, name, arguments.get(2, "value", None))
+    return None
+
+
+STORE_ATTRIBUTE = NativeFunction("__setattr__", _store_attribute)
+"""`object.__setattr__`."""
 
 
 def _is_own(cls: Class, name: str) -> bool:
@@ -230,7 +260,9 @@ class Super(Object):
             native = self.receiver.native_attribute(machine, name)
             if native is not UNDEFINED:
                 return native
-        if name in ("__init__", "__setattr__", "__init_subclass__", "__post_init__"):
+        if name == "__setattr__" and isinstance(self.receiver, Instance):
+            return BoundMethod(STORE_ATTRIBUTE, self.receiver)
+        if name in ("__init__", "__init_subclass__", "__post_init__"):
             return NativeFunction(name, lambda m, a: None)
         return machine.unknown(f"super().{name}", None, (self.receiver,))
 

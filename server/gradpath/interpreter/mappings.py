@@ -106,6 +106,26 @@ class Dict(Container):
         return NativeFunction(f"dict.{name}", lambda m, a: method(m, self, a))
 
 
+class Namespace(Dict):
+    """The `__dict__` of an instance: what is stored there is an attribute."""
+
+    __slots__ = ("attributes",)
+
+    def __init__(self, attributes: dict[str, Value], *, open: bool) -> None:
+        self.attributes = attributes
+        super().__init__({identity(name): (name, value) for name, value in attributes.items()}, open=open)
+
+    def store(self, key: Value, value: Value) -> None:
+        super().store(key, value)
+        if isinstance(key, str):
+            self.attributes[key] = value
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        super().delete_item(machine, key)
+        if isinstance(key, str):
+            self.attributes.pop(key, None)
+
+
 def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     key = arguments.get(0, "key", None)
     found = target.look_up(key)
@@ -142,7 +162,8 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     """`dict.update` with a dict, pairs, or keywords; something unknown leaves the dict open."""
     for value in arguments.positional:
         if isinstance(value, Dict):
-            target.entries.update(value.entries)
+            for key, entry in value.entries.values():
+                target.store(key, entry)
             target.open = target.open or value.open
             continue
         pairs = sequence(machine, value)

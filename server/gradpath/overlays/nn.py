@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.classes import STORE_ATTRIBUTE
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -135,6 +136,8 @@ class ModuleClass(Class):
     def native_member(self, name: str) -> Value:
         if name == "__init__":
             return NativeFunction("Module.__init__", lambda m, a: None)
+        if name == "__setattr__":
+            return STORE_ATTRIBUTE
         method = _METHODS.get(name)
         if method is None or self.name != "Module":
             return UNDEFINED

@@ -96,25 +96,38 @@ def _expects(block: ast.AST) -> bool:
     return isinstance(block, ast.Try)
 
 
+def _subject(call: ast.Call, method: ast.Attribute) -> ast.expr:
+    """The tensor that seems to be changed: before the dot, or the first argument of `torch.clamp(x, 0)`."""
+    receiver = method.value
+    name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
+    is_function = name in ("torch", "F", "functional") and call.args and not isinstance(call.args[0], ast.Starred)
+    return call.args[0] if is_function else receiver
+
+
 def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Report:
-    name = source.short(event.site, method.value, 30)
+    subject = _subject(call, method)
+    name = source.short(event.site, subject, 30)
+    called = source.short(event.site, method, 30)
     text = source.short(event.site, limit=40)
     return Report(
         RULE.id,
         event.site,
         f"`{text}` gives a new tensor, which is thrown away: `{name}` stays as it was",
         (Step(event.site, "its result is thrown away"),),
-        help=f"assign it: `{name} = {name}.{method.attr}(…)`" if call.args else f"assign it: `{name} = {text}`",
+        help=f"assign it: `{name} = {called}(…)`" if call.args else f"assign it: `{name} = {text}`",
         fixes=tuple(_fixes(trace, source, event, call, method)),
     )
 
 
 def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Iterator[Fix]:
     statement = statement_of(trace, call)
-    if statement is None:
+    subject = _subject(call, method)
+    if statement is None or not isinstance(subject, (ast.Name, ast.Attribute)):
         return
+    if event.tensor is not None and any(each.is_parameter for each in event.tensor.maker):
+        return  # A module takes no tensor in the place of a parameter.
     document = source.document(event.site)
-    variable = edits.flat(document, method.value)
+    variable = edits.flat(document, subject)
     start = document.range_of(statement).start
     edit = Edit(document.path, Range(start, start), f"{variable} = ")
     yield Fix(f"Assign the result to `{variable}`", Safety.UNSAFE, (edit,))

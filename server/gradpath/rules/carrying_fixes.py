@@ -223,7 +223,7 @@ def _into_the_loop(case: Case) -> Iterator[Fix]:
         return
     if not is_built_by(case.trace, case.first, statement):
         return
-    moved = into_block(case.trace, _document(case), statement, case.loop, case.loop.body)
+    moved = into_block(case.trace, _document(case), [statement], case.loop, case.loop.body)
     if moved is not None:
         title = f"Move line {statement.lineno} into the loop"
         yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)

@@ -242,7 +242,7 @@ def _into_function(case: Case) -> Iterator[Fix]:
             return
     if not is_built_by(case.trace, case.shared, statement):
         return
-    moved = into_block(case.trace, case.source.document(made), statement, function, function.body)
+    moved = into_block(case.trace, case.source.document(made), [statement], function, function.body)
     if moved is not None:
         title = f"Move line {statement.lineno} into `{function.name}`"
         yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)

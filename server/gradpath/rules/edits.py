@@ -169,6 +169,29 @@ def insert_after(document: Document, statement: ast.stmt, *lines: str) -> Edit |
     return Edit(document.path, Range(end, end), text)
 
 
+def insert_below(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
+    """New lines of code behind a statement with blocks of its own, in the indentation of its first line."""
+    place = document.range_of(statement)
+    indent = document.line(place.start.line)[: place.start.column - 1]
+    if indent.strip():
+        return None
+    end = Position(place.end.line, len(document.line(place.end.line)) + 1)
+    text = "".join(f"{newline(document)}{indent}{line}" for line in lines)
+    return Edit(document.path, Range(end, end), text)
+
+
+def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
+    """The lines of a statement that stands alone, a comment behind it included, without its own indentation.
+
+    None where a string over several lines is inside, whose text another indentation would change.
+    """
+    if not stands_alone(document, statement) or _has_long_text(statement):
+        return None
+    indent = document.line(statement.lineno)[: document.range_of(statement).start.column - 1]
+    last = statement.end_lineno or statement.lineno
+    return [document.line(number).removeprefix(indent) for number in range(statement.lineno, last + 1)]
+
+
 def wrap(document: Document, statement: ast.stmt, header: str) -> Edit | None:
     """A statement that stands alone moves into a block of its own under `header`."""
     if not stands_alone(document, statement) or _has_long_text(statement):

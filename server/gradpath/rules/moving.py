@@ -1,8 +1,9 @@
-"""Moving a statement to where it belongs, as edits; None where the move would change what names mean."""
+"""Moving statements to where they belong, as edits; None where the move would change what names mean."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit
@@ -14,30 +15,43 @@ from gradpath.source.document import Document
 
 
 def into_block(
-    trace: Trace, document: Document, statement: ast.stmt, owner: ast.stmt, body: list[ast.stmt]
+    trace: Trace, document: Document, statements: Sequence[ast.stmt], owner: ast.stmt, body: list[ast.stmt]
 ) -> tuple[Edit, ...] | None:
-    """Move a statement to the start of `body`, the block of `owner`, which comes after it in the same block.
+    """Move statements to the start of `body`, the block of `owner`, which comes after them in the same block.
 
-    Not where `body` binds a name that the statement reads, nor for a statement over several lines.
+    Not where `body` binds a name that they read, nor where something that stays between reads what they bind.
     """
-    block = block_of(trace, statement)
-    if block is None or not any(each is owner for each in block):
+    block = block_of(trace, statements[0])
+    if block is None or not any(each is owner for each in block) or body[0].lineno == owner.lineno:
         return None
-    if statement.end_lineno != statement.lineno or body[0].lineno == owner.lineno:
+    places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
+    end = next(i for i, each in enumerate(block) if each is owner)
+    if any(place is None or place >= end for place in places):
         return None
-    if names_in(statement) & stored_names(owner):
+    bound = {name for each in statements for name in stored_names(each)}
+    read = {name for each in statements for name in names_in(each)} - bound
+    start = min(place for place in places if place is not None)
+    between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
+    if read & stored_names(owner) or any(
+        names_in(each) & bound or stored_names(each) & (bound | read) for each in between
+    ):
         return None
-    gone = edits.delete_statement(document, statement)
-    new = edits.insert_before(document, first_line(body), document.slice(document.range_of(statement)))
-    return None if gone is None or new is None else (gone, new)
+    gone = [edits.delete_statement(document, each) for each in statements]
+    texts = [edits.lines_to_move(document, each) for each in statements]
+    if any(each is None for each in (*gone, *texts)):
+        return None
+    lines = [line for text in texts for line in text or ()]
+    new = edits.insert_before(document, first_line(body), *lines)
+    return None if new is None else (*(each for each in gone if each is not None), new)
 
 
-def is_built_by(trace: Trace, node: Node, statement: ast.stmt) -> bool:
-    """Whether one statement built all that a second backward would miss."""
+def is_built_by(trace: Trace, node: Node, *statements: ast.stmt) -> bool:
+    """Whether these statements built all that a second backward would miss."""
     for each in reach([node]):
         if each.accumulates is not None or not each.holds or not isinstance(each.site, Site):
             continue
-        if not any(any(part is statement for part in ancestry(trace, frame.node)) for frame in each.site.frames()):
+        parts = [part for frame in each.site.frames() for part in ancestry(trace, frame.node)]
+        if not any(part is statement for part in parts for statement in statements):
             return False
     return True
 
@@ -56,36 +70,40 @@ def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt
 
     Not where something in between binds a name that the statement reads, or reads one that it binds.
     """
-    block = block_of(trace, statement)
-    if block is None or not any(each is last for each in block) or len(block) < 2:
+    between = _between(trace, statement, last)
+    if between is None or _meddles(statement, between[1:]):
         return None
-    start = next(index for index, each in enumerate(block) if each is statement)
-    end = next(index for index, each in enumerate(block) if each is last)
-    if end <= start or statement.end_lineno != statement.lineno:
-        return None
-    between = block[start + 1 : end + 1]
-    if any(names_in(statement) & stored_names(each) or stored_names(statement) & names_in(each) for each in between):
-        return None
-    gone = edits.delete_statement(document, statement)
-    new = edits.insert_after(document, last, document.slice(document.range_of(statement)))
+    gone, text = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
+    new = None if text is None else edits.insert_after(document, last, *text)
     return None if gone is None or new is None else (gone, new)
 
 
 def ahead(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
     """Move a statement before `first`, which comes before it in the same block, where names keep their meaning."""
-    block = block_of(trace, statement)
-    if block is None or not any(each is first for each in block) or len(block) < 2:
+    between = _between(trace, first, statement)
+    if between is None or _meddles(statement, between[:-1]):
         return None
-    start = next(index for index, each in enumerate(block) if each is first)
-    end = next(index for index, each in enumerate(block) if each is statement)
-    if end <= start or statement.end_lineno != statement.lineno:
-        return None
-    between = block[start:end]
-    if any(names_in(statement) & stored_names(each) or stored_names(statement) & names_in(each) for each in between):
-        return None
-    gone = edits.delete_statement(document, statement)
-    new = edits.insert_before(document, first, document.slice(document.range_of(statement)))
+    gone, text = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
+    new = None if text is None else edits.insert_before(document, first, *text)
     return None if gone is None or new is None else (gone, new)
+
+
+def _between(trace: Trace, first: ast.stmt, last: ast.stmt) -> list[ast.stmt] | None:
+    """The statements of a block from `first` to `last`, both included; None where they do not stand so in one."""
+    block = block_of(trace, first)
+    if block is None or len(block) < 2:
+        return None
+    start = next((index for index, each in enumerate(block) if each is first), None)
+    end = next((index for index, each in enumerate(block) if each is last), None)
+    return None if start is None or end is None or end <= start else block[start : end + 1]
+
+
+def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
+    """Whether a statement cannot pass others because of the names that they bind and read."""
+    return any(
+        names_in(statement) & stored_names(each) or stored_names(statement) & (names_in(each) | stored_names(each))
+        for each in others
+    )
 
 
 def removed(trace: Trace, document: Document, statement: ast.stmt) -> Edit | None:

@@ -1,0 +1,196 @@
+"""Ways to give a second backward a graph of its own, or to do without it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Site, Stepped
+from gradpath.rules import edits
+from gradpath.rules.graphs import nodes_of, reach
+from gradpath.rules.moving import into_block, removed
+from gradpath.rules.rebuilding import builders, read_elsewhere, written_again
+from gradpath.rules.second_calls import Case, taken_alone
+from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
+from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
+
+
+def fixes_for(case: Case) -> Iterator[Fix]:
+    """The fixes of a case, best first."""
+    yield from _detached(case)
+    yield from _without_repeat(case)
+    if case.same_place:
+        yield from _into_function(case)
+        return
+    summed = _summed(case) or _added(case)
+    if summed is not None:
+        yield summed
+    yield from _kept(case)
+    yield from _computed_again(case)
+
+
+def _detached(case: Case) -> Iterator[Fix]:
+    """`D(fake.detach())` where the first loss trains nothing behind `fake`."""
+    taken = taken_alone(case)
+    if taken is not None:
+        value = case.source.text(taken[0], taken[1])
+        title = f"Detach `{value}` on line {taken[0].line}"
+        detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
+        kept = clears(case.trace, case.shared, case.earlier)
+        yield Fix(title, Safety.SAFE, detached, preferred=True, if_certain=not kept)
+
+
+def _without_repeat(case: Case) -> Iterator[Fix]:
+    """An exact repeat goes."""
+    if not case.same_root or case.same_place or stepped_since(case.trace, case.earlier):
+        return
+    statement = statement_of(case.trace, case.again.node)
+    if isinstance(statement, ast.Expr):
+        edit = removed(case.trace, case.source.document(case.again), statement)
+        if edit is not None:
+            yield Fix("Delete the second call", Safety.SAFE, (edit,), preferred=True)
+
+
+def _kept(case: Case) -> Iterator[Fix]:
+    """`retain_graph=True` on the first call; preferred only where nothing speaks against it."""
+    call = None if _is_stale(case) else call_of(case.trace, case.before.node)
+    if call is None:
+        return
+    edit = edits.add_keyword(case.source.document(case.before), call, "retain_graph", "True")
+    if edit is None:
+        return
+    title = f"Keep the graph: `retain_graph=True` on line {case.before.line}"
+    steps = stepped_since(case.trace, case.earlier)
+    doubles = case.same_root and not _only_asks(call)
+    if doubles:
+        title += ", which counts the gradients twice"
+    elif steps:
+        title += f", although line {steps[0].site.line} steps in between"
+    yield Fix(title, Safety.SAFE, (edit,), preferred=not doubles and not steps)
+
+
+def _only_asks(call: ast.Call) -> bool:
+    """Whether a call gives gradients back instead of adding them up: `torch.autograd.grad`."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
+
+
+def _computed_again(case: Case) -> Iterator[Fix]:
+    """What the first call has freed is computed again before the second."""
+    if case.call is None or not same_activation(case.before, case.again):
+        return
+    statements = builders(case.trace, nodes_of(case.call.roots), case.is_spent, case.again.caller)
+    first, last = (statement_of(case.trace, each.node) for each in (case.before, case.again))
+    steps = stepped_since(case.trace, case.earlier)
+    stepped = statement_of(case.trace, lifted(steps[-1].site, case.again).node) if steps else None
+    after = stepped if stepped is not None and first is not None and stepped.lineno > first.lineno else first
+    if statements is None or after is None or last is None:
+        return
+    again = written_again(case.trace, case.source.document(case.again), statements, after, last)
+    if again is not None:
+        edit, target = again
+        lines = [each.lineno for each in statements if each.lineno < after.lineno]
+        what = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
+        title = f"Compute {what} again before line {target.lineno}"
+        yield Fix(title, Safety.UNSAFE, (edit,), rewrite=True)
+
+
+def _into_function(case: Case) -> Iterator[Fix]:
+    """The statements that build the graph move into the closure that is called again and again."""
+    function = function_of(case.trace, case.again.node)
+    site = case.shared.site
+    if function is None or not isinstance(site, Site) or occasion(case.trace, case.again, case.before):
+        return
+    made = lifted(site, case.again)
+    roots = nodes_of(case.call.roots) if case.call is not None else [case.shared]
+    statements = builders(case.trace, roots, case.is_spent, made.caller)
+    if statements is None or made.caller is case.again.caller or read_elsewhere(case.trace, statements, function):
+        return
+    moved = into_block(case.trace, case.source.document(made), statements, function, function.body)
+    if moved is not None:
+        first, last = statements[0].lineno, statements[-1].lineno
+        what = f"line {first}" if first == last else f"lines {first} to {last}"
+        title = f"Move {what} into `{function.name}`"
+        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+
+
+def _is_stale(case: Case) -> bool:
+    """Whether a step in between wrote something that the graph of the second call has saved."""
+    updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
+    unknown = any(not step.updated for step in stepped_since(case.trace, case.earlier))
+    later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
+    return unknown or any(saved.storage in updated for node in later for saved in node.saved)
+
+
+def _summed(case: Case) -> Fix | None:
+    """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
+    if case.same_root or case.same_place or not same_activation(case.before, case.again):
+        return None
+    first, second = _plain(case, case.before), _plain(case, case.again)
+    if first is None or second is None:
+        return None
+    one, two = statement_of(case.trace, case.before.node), statement_of(case.trace, case.again.node)
+    if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
+        return None
+    block = block_of(case.trace, one)
+    if block is None or not any(each is two for each in block):
+        return None
+    read = names_in(first)
+    for event in since(case.trace, case.earlier):
+        if isinstance(event, (Stepped, Cleared)) or (isinstance(event, Bound) and event.name in read):
+            return None
+    document = case.source.document(case.again)
+    left, right = edits.flat(document, first), edits.flat(document, second)
+    if isinstance(second, ast.BinOp):
+        right = f"({right})"
+    if left == right or not isinstance(first, (*edits.ATOMS, ast.BinOp)):
+        return None
+    gone = removed(case.trace, document, one)
+    if gone is None:
+        return None
+    text = f"({left} + {right}).backward()"
+    return Fix(f"Add the losses: `{text}`", Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+
+
+def _added(case: Case) -> Fix | None:
+    """An earlier `extra.backward()`, deeper in the same function, becomes `loss = loss + extra`."""
+    if case.same_root or case.same_place or not same_activation(case.before, case.again):
+        return None
+    first, second = _plain(case, case.before), _plain(case, case.again)
+    one, two = statement_of(case.trace, case.before.node), statement_of(case.trace, case.again.node)
+    if first is None or not isinstance(second, ast.Name) or not isinstance(one, ast.Expr) or one is two:
+        return None
+    block = None if two is None else block_of(case.trace, two)
+    outer = next((each for each in block or () if any(part is one for part in ast.walk(each))), None)
+    if block is None or outer is None or outer is one:
+        return None
+    if not isinstance(outer, ast.If) or second.id not in _bound_before(case, second.id):
+        return None
+    for event in since(case.trace, case.earlier):
+        if isinstance(event, (Stepped, Cleared)) or (isinstance(event, Bound) and event.name == second.id):
+            return None
+    document = case.source.document(case.again)
+    extra = edits.flat(document, first)
+    text = f"{second.id} = {second.id} + {extra}"
+    if not isinstance(first, edits.ATOMS) and not isinstance(first, ast.BinOp):
+        return None
+    edit = edits.replace(document, one, text)
+    return Fix(f"Add it to the loss: `{text}`", Safety.SAFE, (edit,), preferred=True)
+
+
+def _bound_before(case: Case, name: str) -> set[str]:
+    """`name` where the function binds it before the first call runs."""
+    for event in case.trace.events:
+        if isinstance(event, BackwardRan) and event.call is case.earlier:
+            return set()
+        if isinstance(event, Bound) and event.name == name and event.site.caller is case.again.caller:
+            return {name}
+    return set()
+
+
+def _plain(case: Case, site: Site) -> ast.expr | None:
+    """The loss of a `loss.backward()` without arguments."""
+    call = call_of(case.trace, site.node)
+    if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+        return None
+    return call.func.value if call.func.attr == "backward" else None

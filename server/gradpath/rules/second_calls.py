@@ -1,0 +1,73 @@
+"""A second run of the engine through nodes that an earlier one freed: the two calls and where their graphs meet."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from gradpath.autograd.tensor import BackwardCall, Node
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules.graphs import entrances, nodes_of
+from gradpath.rules.report import Source
+from gradpath.rules.stories import lifted, name_of, trains_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A second call: the two calls and the node where their graphs meet."""
+
+    trace: Trace
+    source: Source
+    failure: Failed
+    call: BackwardCall | None
+    earlier: BackwardCall
+    before: Site
+    shared: Node
+
+    @property
+    def again(self) -> Site:
+        """The call that raises."""
+        return self.failure.site
+
+    @property
+    def raising(self) -> Site:
+        """The call of the engine that raises; `again` lies in the `backward` of a custom Function now and then."""
+        return self.again if isinstance(self.again.node, ast.Call) else lifted(self.again, self.before)
+
+    @property
+    def same_root(self) -> bool:
+        """Whether both calls start from the same tensors."""
+        return self.call is not None and self.call.roots == self.earlier.roots
+
+    @property
+    def same_place(self) -> bool:
+        """Whether it is one call of the program that runs twice."""
+        return self.before.node is self.again.node
+
+    def is_spent(self, node: Node) -> bool:
+        """Whether an earlier call has freed what the node saved."""
+        return node.holds and node.freed_by is not None and node.freed_by is not self.call
+
+
+def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
+    """The call by which the first loss alone takes the shared value, and the argument that is the value.
+
+    None unless the value belongs to parameters that the steps in between leave alone, as the generator's do in a GAN.
+    """
+    if case.same_root or not case.shared.outputs:
+        return None
+    if not trains_nothing(case.trace, case.shared, case.earlier):
+        return None
+    later = nodes_of(case.call.roots) if case.call is not None else []
+    for node, edge in entrances(nodes_of(case.earlier.roots), later):
+        if edge is not case.shared or not isinstance(node.site, Site):
+            continue
+        site = lifted(node.site, case.again)
+        name = name_of(case.trace, case.source, case.shared.outputs[0], case.again)
+        reads = [
+            each
+            for each in ast.walk(site.node)
+            if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(site, each) == name
+        ]
+        return (site, reads[0]) if len(reads) == 1 else None
+    return None

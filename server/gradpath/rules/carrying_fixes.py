@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Held
+from gradpath.interpreter.trace import Bound, Cleared, Held, Stepped, Stored
 from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
-from gradpath.rules.moving import into_block, is_built_by
+from gradpath.rules.moving import into_block
+from gradpath.rules.rebuilding import builders
 from gradpath.rules.stories import clears, same_activation, trains_nothing
-from gradpath.rules.syntax import call_of, statement_of
+from gradpath.rules.syntax import ancestry, call_of, statement_of
 from gradpath.source.document import Document
 
 
@@ -21,8 +22,16 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from _one_call(case)
     elif case.from_outside:
         taken = taken_alone(case)
-        yield from _untrained(case, taken) if taken is not None else _into_the_loop(case)
+        if taken is not None:
+            yield from _untrained(case, taken)
+            return
+        if not _is_touched(case):
+            yield from _added_up(case)
+        yield from _into_the_loop(case)
+        if not _is_touched(case):
+            yield from _retained(case)
     elif case.container is not None:
+        yield from _stored_alone(case)
         yield from _emptied(case)
     elif case.carried and case.carried[0].cached:
         yield from _kept_detached(case)
@@ -215,22 +224,85 @@ def _untrained(case: Case, argument: ast.expr) -> Iterator[Fix]:
     yield Fix(f"Detach `{name}` on line {use.line}", Safety.SAFE, edit, preferred=True, if_certain=not kept)
 
 
+def _is_touched(case: Case) -> bool:
+    """Whether the loop steps or clears gradients, so that its backwards cannot be put off."""
+    return any(
+        isinstance(event, (Stepped, Cleared)) and any(number == case.number for number, _ in event.site.loops)
+        for event in case.trace.events
+    )
+
+
+def _added_up(case: Case) -> Iterator[Fix]:
+    """`loss.backward()` in the loop becomes `total_loss = total_loss + loss`, and one backward follows the loop."""
+    statement = statement_of(case.trace, case.again.node)
+    call = call_of(case.trace, case.again.node)
+    loop = case.loop
+    if not same_activation(case.again, case.before) or call is None or call.args or call.keywords:
+        return
+    if not isinstance(statement, ast.Expr) or not any(each is statement for each in loop.body) or loop.orelse:
+        return
+    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, (*edits.ATOMS, ast.BinOp)):
+        return
+    if any(isinstance(each, (ast.Return, ast.Yield, ast.YieldFrom)) for each in ast.walk(loop)):
+        return
+    document = _document(case)
+    name = next(each for each in ("total_loss", "summed_loss", "loss_of_all") if each not in document.text)
+    start = edits.insert_before(document, loop, f"{name} = 0")
+    text = f"{name} = {name} + {edits.flat(document, call.func.value)}"
+    end = edits.insert_below(document, loop, f"{name}.backward()")
+    if start is not None and end is not None and edits.stands_alone(document, statement):
+        title = f"Add the losses up, and call backward once behind the loop on line {loop.lineno}"
+        changes = (start, edits.replace(document, statement, text), end)
+        yield Fix(title, Safety.SAFE, changes, preferred=True, rewrite=True)
+
+
+def _retained(case: Case) -> Iterator[Fix]:
+    call = call_of(case.trace, case.again.node)
+    edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
+    if edit is not None:
+        title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, for memory until the loop ends"
+        yield Fix(title, Safety.SAFE, (edit,))
+
+
 def _into_the_loop(case: Case) -> Iterator[Fix]:
-    """The statement before the loop that builds the graph moves to the start of the loop's body."""
+    """The statements before the loop that build the graph move to the start of the loop's body."""
     made = case.made
-    statement = statement_of(case.trace, made.node) if made is not None and same_activation(made, case.again) else None
-    if not isinstance(statement, ast.Assign) or case.name not in _targets(case, statement):
+    if made is None or not same_activation(made, case.again):
         return
-    if not is_built_by(case.trace, case.first, statement):
+    found = builders(case.trace, [case.first], lambda node: node.holds and node.freed_by is not None, made.caller)
+    if found is None:
         return
-    moved = into_block(case.trace, _document(case), [statement], case.loop, case.loop.body)
+    statements = list(dict.fromkeys(_beside(case, each, found) for each in found))
+    moved = into_block(case.trace, _document(case), statements, case.loop, case.loop.body)
     if moved is not None:
-        title = f"Move line {statement.lineno} into the loop"
-        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+        first, last = found[0].lineno, found[-1].lineno
+        what = f"line {first}" if first == last else f"lines {first} to {last}"
+        yield Fix(f"Move {what} into the loop", Safety.SAFE, moved, preferred=True, rewrite=True)
 
 
-def _targets(case: Case, statement: ast.Assign) -> list[str]:
-    return [edits.flat(_document(case), target) for target in statement.targets]
+def _beside(case: Case, statement: ast.stmt, found: list[ast.stmt]) -> ast.stmt:
+    """The statement, or the `if` around it that holds nothing else."""
+    around = ancestry(case.trace, statement)
+    outer = around[-2] if len(around) > 1 else None
+    alone = isinstance(outer, ast.If) and not outer.orelse and all(each in found for each in outer.body)
+    return outer if isinstance(outer, ast.If) and alone else statement
+
+
+def _stored_alone(case: Case) -> Iterator[Fix]:
+    """`memory.append(x)` becomes `memory.append(x.detach())`, where only later iterations read the memory."""
+    carried = case.carried[0]
+    if carried.cached:
+        return
+    for event in case.trace.events:
+        if not isinstance(event, Stored) or event.tensor is None or event.tensor.node is not carried.node:
+            continue
+        call = event.site.node
+        if isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+            document = case.source.document(event.site)
+            edit = edits.append(document, call.args[0], ".detach()")
+            title = f"Keep the value alone: `{edits.flat(document, call.args[0])}.detach()` on line {event.site.line}"
+            yield Fix(title, Safety.SAFE, edit, preferred=True, if_certain=True)
+        return
 
 
 def _kept_detached(case: Case) -> Iterator[Fix]:

@@ -19,16 +19,23 @@ LONGEST = 6
 
 
 def builders(
-    trace: Trace, starts: Iterable[Node], is_spent: Callable[[Node], bool], caller: Site | None
+    trace: Trace,
+    starts: Iterable[Node],
+    is_spent: Callable[[Node], bool],
+    caller: Site | None,
+    inner: Site | None = None,
 ) -> list[ast.stmt] | None:
     """The assignments of one function call that build what leads from `starts` to spent nodes, in their order.
 
-    `caller` is the call that runs the function, None for the module. None where something else builds a part of it.
+    `caller` is the call that runs the function, None for the module; what the call `inner` in it builds does not count.
+    None where something else builds a part of it.
     """
     found: dict[ast.stmt, None] = {}
     for node in leading(starts, is_spent):
         if not isinstance(node.site, Site):
             return None
+        if inner is not None and any(frame.caller is inner for frame in node.site.frames()):
+            continue
         frame = next((each for each in node.site.frames() if each.caller is caller), None)
         statement = None if frame is None else statement_of(trace, frame.node)
         if not isinstance(statement, ast.Assign) or not all(_is_name(each) for each in statement.targets):

@@ -103,7 +103,7 @@ def _into_function(case: Case) -> Iterator[Fix]:
         return
     made = lifted(site, case.again)
     roots = nodes_of(case.call.roots) if case.call is not None else [case.shared]
-    statements = builders(case.trace, roots, case.is_spent, made.caller)
+    statements = builders(case.trace, roots, case.is_spent, made.caller, case.again.caller)
     if statements is None or made.caller is case.again.caller or read_elsewhere(case.trace, statements, function):
         return
     moved = into_block(case.trace, case.source.document(made), statements, function, function.body)

@@ -25,10 +25,9 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if taken is not None:
             yield from _untrained(case, taken)
             return
-        if not _is_touched(case):
-            yield from _added_up(case)
         yield from _into_the_loop(case)
         if not _is_touched(case):
+            yield from _added_up(case)
             yield from _retained(case)
     elif case.container is not None:
         yield from _stored_alone(case)

@@ -12,6 +12,10 @@ _TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward"
 """Attributes whose presence makes a function worth entering."""
 
 
+_CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
+"""Methods whose result a framework back-propagates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A function to be entered, with the name of the class around it."""
@@ -29,7 +33,7 @@ def functions(tree: ast.Module) -> Iterator[Entry]:
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
                 if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    is_telling(each) or (each.name == "forward" and _writes(each))
+                    is_telling(each) or each.name in _CALLED_BY_FRAMEWORKS or (each.name == "forward" and _writes(each))
                 ):
                     yield Entry(each, statement.name)
 

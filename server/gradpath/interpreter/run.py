@@ -73,7 +73,7 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
             return
         arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
         arguments.open = True
-        result = machine.call(target, arguments)
+        result = machine.library.enter(machine, target, receiver, arguments)
         if isinstance(result, Object):
             host = result.iterate(machine) if target.is_generator else None
             for _, _ in zip(range(4), host or (), strict=False):

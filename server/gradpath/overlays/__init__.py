@@ -6,6 +6,7 @@ import ast
 import importlib
 import pkgutil
 from functools import cache
+from types import ModuleType
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
@@ -23,12 +24,22 @@ from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 
 @cache
+def _overlays() -> list[ModuleType]:
+    """The modules of this package."""
+    return [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+
+
+@cache
 def _names() -> dict[str, object]:
     """What all overlays register."""
-    found: dict[str, object] = {}
-    for module in pkgutil.iter_modules(__path__):
-        found.update(getattr(importlib.import_module(f"{__name__}.{module.name}"), "NAMES", {}))
-    return found
+    return {name: meaning for overlay in _overlays() for name, meaning in getattr(overlay, "NAMES", {}).items()}
+
+
+@cache
+def _followed() -> frozenset[str]:
+    """The libraries whose other names are looked for in their files, as those of any package."""
+    marked = (overlay for overlay in _overlays() if getattr(overlay, "FOLLOWED", False))
+    return frozenset(name.partition(".")[0] for overlay in marked for name in overlay.NAMES)
 
 
 @cache
@@ -43,8 +54,9 @@ def _prefixes() -> frozenset[str]:
 
 @cache
 def _is_overlaid(name: str) -> bool:
-    """Whether a dotted name belongs to a library that overlays speak of."""
-    return name in _names() or name.partition(".")[0] in _prefixes()
+    """Whether a dotted name is not looked for in files: overlays say what it means, or speak for its whole library."""
+    top = name.partition(".")[0]
+    return name in _names() or name in _prefixes() or (top in _prefixes() and top not in _followed())
 
 
 class Overlays:
@@ -118,6 +130,15 @@ class Overlays:
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presumptions.unknown_item(machine, unknown, index)
+
+    def enter(self, machine: Machine, function: Function, receiver: Value, arguments: Arguments) -> Value:
+        """Call a function that nobody calls; a method of a framework's class runs as that framework runs it."""
+        for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
+            runner = getattr(base, "enter", None)
+            if runner is not None:
+                result: Value = runner(machine, function, receiver, arguments)
+                return result
+        return machine.call(function, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
         return machine.unknown("recursion", None, tuple(arguments.all()))

@@ -30,7 +30,7 @@ class GradScaler(Object):
     def attribute(self, machine: Machine, name: str) -> Value:
         match name:
             case "scale":
-                return NativeFunction("scale", lambda m, a: _scale(m, a.get(0, "outputs", None)))
+                return NativeFunction("scale", lambda m, a: scaled(m, a.get(0, "outputs", None)))
             case "step":
                 return NativeFunction("step", _step)
             case "update" | "unscale_" | "load_state_dict":
@@ -41,10 +41,11 @@ class GradScaler(Object):
                 return super().attribute(machine, name)
 
 
-def _scale(machine: Machine, value: Value) -> Value:
+def scaled(machine: Machine, value: Value) -> Value:
+    """A loss, or each of several, times a number."""
     if isinstance(value, (tuple, List)):
         parts = value if isinstance(value, tuple) else tuple(value.items)
-        return tuple(_scale(machine, part) for part in parts)
+        return tuple(scaled(machine, part) for part in parts)
     if not isinstance(value, (TensorValue, Unknown)):
         return value
     op = find_op("torch.mul")

@@ -258,7 +258,7 @@ def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
     return [] if endless else [item.tensor for item in host if isinstance(item, TensorValue)]
 
 
-def _clip(machine: Machine, arguments: Arguments) -> Value:
+def clip(machine: Machine, arguments: Arguments) -> Value:
     """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
     parameters = arguments.get(0, "parameters", None)
     tensors = gradients_of(machine, parameters)
@@ -285,9 +285,9 @@ NAMES: Names = {
     "torch.optim.Optimizer": _OPTIMIZER,
     "torch.optim.optimizer.Optimizer": _OPTIMIZER,
     **{f"torch.optim.{name}": cls for name, cls in _BUILT_IN.items()},
-    "torch.nn.utils.clip_grad_norm_": _clip,
-    "torch.nn.utils.clip_grad_value_": _clip,
-    "torch.nn.utils.clip_grad.clip_grad_norm_": _clip,
+    "torch.nn.utils.clip_grad_norm_": clip,
+    "torch.nn.utils.clip_grad_value_": clip,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": clip,
     "torch.nn.utils.parameters_to_vector": _parameters_to_vector,
     "torch.nn.utils.vector_to_parameters": _nothing,
 }

@@ -132,6 +132,8 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     key = ("attr", unknown.number, name)
     if key in machine.remembered:
         return machine.remembered[key]
+    if name == "module" and role_of(unknown) == "model":
+        return unknown  # What DataParallel and its kin wrap.
     if isinstance(unknown.tensor, TensorValue) and name not in _METHODS:
         return unknown.tensor.attribute(machine, name)
     made = machine.unknown("attribute of unknown", key, (unknown,))
@@ -183,7 +185,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         if owner.presumption in ("graph", "cut", "row") and unknown.name in _CUTTING:
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
-    if any(_has_state(value) for value in arguments.all()):
+    leaves_alone = owner is not None and _is_engine(owner) and unknown.name in _HARMLESS
+    if not leaves_alone and any(_has_state(value) for value in arguments.all()):
         weights.clear(machine)
         machine.emit(Lent(_dotted(unknown), machine.site()))
     callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
@@ -199,6 +202,30 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
 @cache
 def _is_method_of_tensors(name: str) -> bool:
     return find_op(f"torch.Tensor.{name}") is not None
+
+
+def _is_engine(value: Unknown) -> bool:
+    return ENGINE.match(value.name or value.label) is not None
+
+
+_HARMLESS = frozenset(
+    {
+        "accumulate",
+        "autocast",
+        "clip_grad_norm_",
+        "clip_grad_value_",
+        "clip_gradients",
+        "log",
+        "no_backward_sync",
+        "no_sync",
+        "save",
+        "save_model",
+        "save_state",
+        "unscale_",
+        "unscale_gradients",
+    }
+)
+"""Methods of engines and scalers that leave gradients where they are, whatever they are handed."""
 
 
 def _has_state(value: Value) -> bool:
@@ -240,7 +267,7 @@ Method = Callable[[Machine, Unknown, Arguments], Value]
 
 def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
-    loss = arguments.get(0, "loss") if ENGINE.match(receiver.name or receiver.label) else UNDEFINED
+    loss = arguments.get(0, "loss") if _is_engine(receiver) else UNDEFINED
     if isinstance(loss, TensorValue):
         return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
     if isinstance(loss, Unknown):
@@ -294,9 +321,26 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None
     optimizer = arguments.get(0, "optimizer", None)
-    if ENGINE.match(receiver.name or receiver.label) and isinstance(optimizer, Object):
+    if _is_engine(receiver) and isinstance(optimizer, Object):
         return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
+    if _is_deepspeed(receiver):
+        updated = weights.write(machine, weights.of(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
+        return _zero_grad(machine, receiver, arguments)
     return NotImplemented
+
+
+def _is_deepspeed(value: Unknown) -> bool:
+    """Whether a name is that of an engine in DeepSpeed's manner, whose `step()` clears the gradients too."""
+    return (value.name or value.label).lower().endswith("engine")
+
+
+def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`accelerator.prepare(model, optimizer)`: what was given."""
+    values = arguments.all()
+    if not _is_engine(receiver) or not values:
+        return NotImplemented
+    return values[0] if len(values) == 1 else tuple(values)
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
@@ -329,4 +373,6 @@ _METHODS: dict[str, Method] = {
     "step": _step,
     "zero_grad": _zero_grad,
     "requires_grad_": _requires_grad,
+    "prepare": _prepare,
+    "unwrap_model": _prepare,
 }

@@ -144,9 +144,12 @@ def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
     """The weights that `owner.zero_grad()` clears; None where that may be any."""
     if role_of(owner) == "optimizer":
         return owned(machine, owner) or None
-    if role_of(owner) == "model":
-        return [tensor for model, tensor in _known(machine).all() if owner.number in _line(model)] or None
-    return None
+    return of(machine, owner) or None
+
+
+def of(machine: Machine, model: Unknown) -> list[Tensor]:
+    """The weights of a model and its parts."""
+    return [tensor for each, tensor in _known(machine).all() if model.number in _line(each)]
 
 
 def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -14,6 +14,9 @@ from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
 from gradpath.rules.syntax import Compound, statement_of
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
+"""What is run again and again: loops, and functions that a framework calls for each batch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Carried:
@@ -52,7 +55,7 @@ class Case:
     earlier: BackwardCall
     before: Site
     again: Site
-    loop: ast.For | ast.AsyncFor | ast.While
+    loop: ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef
     number: int
     carried: tuple[Carried, ...]
 
@@ -122,7 +125,7 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
         return None
     number = iterations_between(earlier.site.loops, failure.site.loops)
     loop = trace.loops[number] if number is not None else None
-    if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+    if number is None or not isinstance(loop, _LOOPS):
         return None
     roots = error.call.roots if error.call is not None else ()
     if roots and not surely_leads(nodes_of(roots), node):
@@ -144,7 +147,7 @@ def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradErro
         return None
     number = iterations_between(needed.site.loops, failure.site.loops)
     loop = trace.loops[number] if number is not None else None
-    if number is None or not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)):
+    if number is None or not isinstance(loop, _LOOPS):
         return None
     last = _iteration(failure.site, number) - 1
     carried = _crossing(trace, source, call.roots, needed, failure.site, number, last)

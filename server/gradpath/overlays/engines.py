@@ -1,0 +1,128 @@
+"""What frameworks do on a program's behalf: hand things back prepared, run a backward, call a step again and again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.scope import Frame
+from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Unknown, Value
+
+FEW = 3
+"""How often a step is called that a framework calls for each batch."""
+
+_PASSED_ON = ("retain_graph", "create_graph", "inputs", "gradient")
+
+
+class Block(Context):
+    """A context manager that changes nothing for the graph: `autocast`, `accumulate`, `no_sync`."""
+
+    __slots__ = ()
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return arguments.get(0, "func", None)
+
+
+class Helper(Object):
+    """An object of a framework with methods that are known; its other attributes are unknown."""
+
+    __slots__ = ("kind", "methods")
+
+    def __init__(self, kind: str, methods: Mapping[str, Native]) -> None:
+        self.kind = kind
+        self.methods = methods
+
+    def type_name(self) -> str:
+        return self.kind
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        method = self.methods.get(name)
+        if method is not None:
+            return NativeFunction(f"{self.kind}.{name}", method)
+        made = super().attribute(machine, name)
+        if isinstance(made, Unknown):
+            made.name = name
+        return made
+
+
+def block(machine: Machine, arguments: Arguments) -> Value:
+    """A call that gives a `Block`."""
+    return Block()
+
+
+def nothing(machine: Machine, arguments: Arguments) -> Value:
+    """A call that does nothing and gives None."""
+    return None
+
+
+def prepared(machine: Machine, arguments: Arguments) -> Value:
+    """`prepare(model, optimizer, ...)`: what was given, one thing alone or several as a tuple."""
+    values = arguments.all()
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def first(machine: Machine, arguments: Arguments) -> Value:
+    """The first argument, as `unwrap_model(model)` gives it."""
+    values = arguments.all()
+    return values[0] if values else None
+
+
+def gathered(machine: Machine, arguments: Arguments) -> Value:
+    """What comes back from other processes: nothing is known of its graph."""
+    return machine.unknown("gathered from other processes", None, tuple(arguments.all()))
+
+
+def back_propagate(machine: Machine, loss: Value, arguments: Arguments) -> Value:
+    """`engine.backward(loss, ...)`: the arguments of `Tensor.backward` are passed on."""
+    keywords = {name: value for name, value in arguments.keywords.items() if name in _PASSED_ON}
+    machine.call(machine.attribute(loss, "backward"), Arguments([], keywords))
+    return None
+
+
+def backward(machine: Machine, arguments: Arguments) -> Value:
+    """`engine.backward(loss, ...)` as a method; a list of losses is their sum."""
+    loss = arguments.get(0, "loss", arguments.keywords.get("tensor"))
+    for each in loss.items if isinstance(loss, List) else (loss,):
+        back_propagate(machine, each, arguments)
+    return None
+
+
+def repeat(machine: Machine, body: ast.AST, items: Iterable[Value], step: Callable[[Value], None]) -> None:
+    """Let `step` take the first items one by one, as iterations of a loop that `body` is the body of."""
+    depth = len(machine.frame.loops)
+    loop = machine.enter_loop(body, settled=False)
+    try:
+        for item in islice(items, FEW):
+            loop.iteration += 1
+            step(item)
+    finally:
+        del machine.frame.loops[depth:]
+
+
+def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> None:
+    """Run what a framework does with the result of a function as if it stood where the function returns it."""
+    before, node = machine.frame, machine.node
+    frame = Frame(function.path or before.path, before.scope, before.function, before.caller)
+    frame.parent, frame.depth, frame.outer_loops, frame.loops = before.parent, before.depth, before.outer_loops, []
+    frame.loops = before.loops
+    machine.frame, machine.node = frame, place_of_result(function)
+    try:
+        run()
+    except AutogradError as error:
+        raise machine.translated(error) from None
+    finally:
+        machine.frame, machine.node = before, node
+
+
+def place_of_result(function: Function) -> ast.AST:
+    """The expression of the last `return` that gives a value, else the function."""
+    found: ast.AST = function.node
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Return) and node.value is not None:
+            found = node.value
+    return found

@@ -238,7 +238,9 @@ def _added_up(case: Case) -> Iterator[Fix]:
     loop = case.loop
     if not same_activation(case.again, case.before) or call is None or call.args or call.keywords:
         return
-    if not isinstance(statement, ast.Expr) or not any(each is statement for each in loop.body) or loop.orelse:
+    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or loop.orelse:
+        return
+    if not isinstance(statement, ast.Expr) or not any(each is statement for each in loop.body):
         return
     if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, (*edits.ATOMS, ast.BinOp)):
         return

@@ -6,10 +6,13 @@ import ast
 from collections.abc import Callable, Iterator
 
 from gradpath.interpreter.containers import Iteration, List, iterate, sample
-from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.machine import Exhausted, Machine
 from gradpath.interpreter.mappings import Dict, Set
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import Value
+
+_BARREN = 8
+"""Items in a row of an endless iterable that a generator expression may pass over before it is taken to be empty."""
 
 
 def list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
@@ -65,13 +68,19 @@ def generator_expression(machine: Machine, node: ast.GeneratorExp) -> Value:
     """The value of `(... for ...)`: only its first iterable is evaluated now."""
     host, endless = iterate(machine, machine.evaluate(node.generators[0].iter))
     scope = Scope(machine.frame.scope)
-    return Iteration(_lazily(machine, node, host, scope), endless=endless)
+    return Iteration(_lazily(machine, node, host, scope, endless), endless=endless)
 
 
-def _lazily(machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], scope: Scope) -> Iterator[Value]:
+def _lazily(
+    machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], scope: Scope, endless: bool
+) -> Iterator[Value]:
     first, rest = node.generators[0], node.generators[1:]
     ready: list[Value] = []
+    barren = 0
     for item in host:
+        machine.steps -= 1
+        if machine.steps <= 0:
+            raise Exhausted
         before, machine.frame.scope = machine.frame.scope, scope
         try:
             machine.assign(first.target, item)
@@ -82,5 +91,8 @@ def _lazily(machine: Machine, node: ast.GeneratorExp, host: Iterator[Value], sco
                     ready.append(machine.evaluate(node.elt))
         finally:
             machine.frame.scope = before
+        barren = 0 if ready else barren + 1
+        if endless and barren > _BARREN:
+            return  # Nothing in the endless supply may ever pass the tests.
         yield from ready
         ready.clear()

@@ -21,6 +21,7 @@ from gradpath.names.files import Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
+from gradpath.quiet import only_defines
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.cells import bodies
@@ -195,9 +196,11 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
 
     cells = bodies(document, tree)
     backwards = BACKWARDS.search(document.text) is not None
-    diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
-    left = TOTAL_EFFORT - sum(trace.steps for trace in traces)
-    yield diagnostics, traces[0]
+    left = TOTAL_EFFORT
+    if backwards or not only_defines(files):
+        diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
+        left -= sum(trace.steps for trace in traces)
+        yield diagnostics, traces[0]
     for entry in entries.functions(tree):
         if entry.function in called:
             continue
@@ -207,7 +210,6 @@ def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list
         def function(prefix: tuple[bool, ...], entry: entries.Entry = entry) -> Trace:
             machine = machine_for(prefix, entry.function)
             run_definitions(machine, tree)
-            del machine.trace.events[:]
             run_function(machine, entry.function, entry.owner)
             run_inner(machine, entries.is_telling)
             return machine.trace

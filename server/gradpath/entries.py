@@ -60,6 +60,10 @@ def _writes(function: Definition) -> bool:
     """Whether the body writes in place anywhere: `+=`, `x[i] = v`, `relu_()`, `inplace=True`."""
     for node in ast.walk(function):
         match node:
+            case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
+                continue  # Sequences grow that way; a tensor refuses.
+            case ast.Subscript(slice=ast.Constant(value=str())):
+                continue  # An entry of a dict.
             case ast.AugAssign() | ast.Subscript(ctx=ast.Store()):
                 return True
             case ast.Attribute() if node.attr.endswith("_") and not node.attr.startswith("_"):

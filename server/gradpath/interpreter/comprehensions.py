@@ -14,6 +14,9 @@ from gradpath.interpreter.values import Value
 _BARREN = 8
 """Items in a row of an endless iterable that a generator expression may pass over before it is taken to be empty."""
 
+_MOST = 256
+"""Items that a comprehension goes through; of a longer table the rest is not known."""
+
 
 def list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
     """The value of `[... for ...]`; open where the number of the items is not known."""
@@ -52,7 +55,7 @@ def _comprehend(machine: Machine, generators: list[ast.comprehension], produce: 
 
 def _generate(machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None]) -> bool:
     first, rest = generators[0], generators[1:]
-    items, open = sample(machine, machine.evaluate(first.iter))
+    items, open = sample(machine, machine.evaluate(first.iter), _MOST)
     for item in items:
         machine.steps -= 1
         machine.assign(first.target, item)

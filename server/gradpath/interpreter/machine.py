@@ -99,6 +99,7 @@ class Machine:
         self.path = path
         self.trace = trace
         self.autograd = Autograd(self)
+        self.file = file
         self.globals = Scope()
         self.frame = Frame(file, self.globals)
         self.node: ast.AST = trace.entry

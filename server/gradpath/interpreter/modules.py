@@ -186,7 +186,7 @@ def outline_of(tree: ast.Module) -> Outline:
     known = _outlines.get(tree)
     if known is None:
         statements = list(_statements(tree.body))
-        bound = Counter(name for statement in statements for name in _bound_by(statement))
+        bound = Counter(name for statement in statements for name in bound_by(statement))
         rebound = frozenset(name for name, count in bound.items() if count > 1)
         now: list[ast.stmt] = []
         late: dict[str, ast.stmt] = {}
@@ -225,7 +225,7 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def _bound_by(statement: ast.stmt) -> Iterator[str]:
+def bound_by(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement of the top level binds, those inside of `if`, `try` and `with` included.
 
     `import a.b` only adds to what `import a` binds, and does not count.
@@ -244,10 +244,10 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
         case ast.If() | ast.Try() | ast.With():
             for child in ast.iter_child_nodes(statement):
                 if isinstance(child, ast.stmt):
-                    yield from _bound_by(child)
+                    yield from bound_by(child)
                 elif isinstance(child, ast.ExceptHandler):
                     for inner in child.body:
-                        yield from _bound_by(inner)
+                        yield from bound_by(inner)
 
 
 def _waits_for(statement: ast.stmt, rebound: frozenset[str]) -> str:

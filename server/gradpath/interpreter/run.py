@@ -12,7 +12,9 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.containers import Container
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
+from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import Path
+from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, Class, Function, Instance, Object, Value
 
@@ -47,20 +49,56 @@ def run_module(machine: Machine, bodies: Sequence[list[ast.stmt]]) -> None:
 def run_definitions(machine: Machine, tree: ast.Module) -> None:
     """Execute what a module defines, loops and calls of its own functions left out, so that a function can be entered.
 
-    A statement that raises is skipped: it is the module body's own fault, reported where that is run.
+    A statement that raises is skipped: it is the module body's own fault, reported where that is run. What only
+    defines a name waits until somebody asks for that name.
     """
     machine.builtins["__name__"] = "module"
     own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    late = {id(statement): name for name, statement in outline_of(tree).late.items() if _may_wait(statement)}
     for statement in tree.body:
         match statement:
             case ast.For() | ast.While() | ast.AsyncFor():
                 continue
             case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
                 continue
+        waiting = late.get(id(statement))
+        if waiting is not None:
+            machine.trace.visits.setdefault(statement, 0)
+            machine.globals.variables[waiting] = Deferred(partial(_define, machine, statement, waiting))
+            continue
         try:
             _drain(machine, [statement])
         except (Raised, AutogradError):
             del machine.frame.loops[:]
+    del machine.trace.events[:]
+
+
+def _may_wait(statement: ast.stmt) -> bool:
+    """Whether a definition may be executed late; one with a `backward` tells others that it is there."""
+    match statement:
+        case ast.ClassDef(body=body):
+            return not any(isinstance(each, ast.FunctionDef) and each.name == "backward" for each in body)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return bool(statement.decorator_list)
+        case _:
+            return False
+
+
+def _define(machine: Machine, statement: ast.stmt, name: str) -> Value:
+    """Execute a definition whose turn has come, as if it had been executed in its place."""
+    before = machine.frame, machine.node, machine.trace.events
+    frame = Frame(machine.file, machine.globals)
+    frame.depth = machine.frame.depth
+    machine.frame, machine.trace.events = frame, []
+    del machine.globals.variables[name]
+    try:
+        with machine.autograd.mode(grad=True, inference=False):
+            _drain(machine, [statement])
+    except (Raised, AutogradError):
+        return UNDEFINED
+    finally:
+        machine.frame, machine.node, machine.trace.events = before
+    return machine.globals.variables.get(name, UNDEFINED)
 
 
 def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None) -> None:
@@ -99,8 +137,8 @@ def _find(
     machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None
 ) -> tuple[Function | None, Value]:
     if owner is None:
-        return _function(machine.globals.variables.get(function.name), function), UNDEFINED
-    cls = machine.globals.variables.get(owner)
+        return _function(machine.globals.own(function.name), function), UNDEFINED
+    cls = machine.globals.own(owner)
     if not isinstance(cls, Class):
         return None, UNDEFINED
     member = cls.members.get(function.name)

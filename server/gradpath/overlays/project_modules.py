@@ -10,7 +10,7 @@ from gradpath.interpreter.modules import Allowance, Module
 from gradpath.interpreter.values import UNDEFINED, Arguments, Value
 from gradpath.names.files import Files
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.relevance import is_chore, speaks_of_tensors
+from gradpath.overlays.relevance import is_chore
 
 _EMPTY = ast.Module([], [])
 
@@ -44,7 +44,7 @@ class ProjectModules:
 
         def is_opaque(statement: ast.stmt) -> bool:
             parsed = self._files.parsed(path)
-            return parsed is not None and not speaks_of_tensors(parsed.document.text) and is_chore(statement)
+            return parsed is not None and is_chore(statement, parsed.document.text)
 
         # Where another module imports the checked one, it sees the names that are there by then, as in Python.
         checked = path == self._files.path_of(self._files.checked.document.path)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
+from enum import Enum
 from weakref import WeakKeyDictionary
 
 _TENSORS = re.compile(r"torch|lightning|accelerate|\.backward\(")
 _TELLING = frozenset(
     {
-        "append",
         "backward",
-        "data",
         "detach",
         "detach_",
-        "extend",
         "grad",
         "item",
         "parameters",
@@ -28,9 +26,13 @@ _TELLING = frozenset(
         "zero_grad",
     }
 )
+_KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
-_known: WeakKeyDictionary[ast.stmt, bool] = WeakKeyDictionary()
+_FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
+_LIBRARIES = frozenset({"F", "accelerate", "lightning", "nn", "np", "numpy", "optim", "pl", "torch"})
+
+_known: WeakKeyDictionary[ast.stmt, _Kind] = WeakKeyDictionary()
 
 
 def speaks_of_tensors(text: str) -> bool:
@@ -38,27 +40,47 @@ def speaks_of_tensors(text: str) -> bool:
     return _TENSORS.search(text) is not None
 
 
-def is_chore(statement: ast.stmt) -> bool:
-    """Whether a statement of a module that does not speak of tensors defines a function that is not worth following.
+def is_chore(statement: ast.stmt, module: str) -> bool:
+    """Whether a statement of a module (its text) defines a function that is not worth following.
 
-    That is one which loops or calls itself, and in which nothing looks like the life of a tensor or an optimizer.
+    That is one which loops or calls itself, and in which nothing looks like the life of a tensor or an optimizer. In a
+    module that speaks of tensors it must also handle files or modules, and mention no library of tensors.
     """
     if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     known = _known.get(statement)
     if known is None:
-        known = _known[statement] = _is_chore(statement)
-    return known
+        known = _known[statement] = _kind(statement)
+    return known is _Kind.OF_FILES or (known is _Kind.BLIND and not speaks_of_tensors(module))
 
 
-def _is_chore(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    repeats = False
+class _Kind(Enum):
+    """What a function does: something with tensors perhaps, nothing with tensors by its looks, or a chore on files."""
+
+    OPEN = "open"
+    BLIND = "blind"
+    OF_FILES = "of files"
+
+
+def _kind(function: ast.FunctionDef | ast.AsyncFunctionDef) -> _Kind:
+    repeats = files = tensors = keeps = False
     for node in ast.walk(function):
         match node:
             case ast.Attribute(attr=name) if name in _TELLING:
-                return False
+                return _Kind.OPEN
+            case ast.Attribute(attr=name) if name in _KEEPING:
+                keeps = True
             case ast.Call(func=ast.Name(id=name)) if name == function.name:
                 repeats = True
+            case ast.Name(id=name):
+                files = files or name in _FILES
+                tensors = tensors or name in _LIBRARIES
+            case ast.Import() | ast.ImportFrom():
+                tensors = True
             case _:
                 repeats = repeats or isinstance(node, _LOOPS)
-    return repeats
+    if not repeats:
+        return _Kind.OPEN
+    if files and not tensors:
+        return _Kind.OF_FILES
+    return _Kind.OPEN if keeps else _Kind.BLIND

@@ -1,0 +1,76 @@
+"""Documents whose module body is not run: nothing that a rule could speak of may stand there."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gradpath.names.files import Files
+from gradpath.quiet import only_defines
+from gradpath.rules import RULES
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+from tests.documents.pages import Block, documents, read_document
+
+ROOT = Path(__file__).parents[1]
+
+
+def is_quiet(folder: Path, text: str, **others: str) -> bool:
+    for name, other in others.items():
+        (folder / f"{name}.py").write_text(other)
+    (folder / "gradpath.toml").touch()
+    return only_defines(Files(parse(Document(str(folder / "program.py"), text))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\nfrom torch import nn\n\nclass Net(nn.Module):\n    def forward(self, x):\n        x += 1\n",
+        "import logging\nimport torch\n\nlogger = logging.getLogger(__name__)\n__all__ = ['f']\n__all__ += ['g']\n",
+        "import torch\n\ntry:\n    import apex\nexcept OSError:\n    apex = 0\n\n@torch.jit.script\ndef f(x): ...\n",
+    ],
+)
+def test_a_library_only_defines(tmp_path: Path, text: str) -> None:
+    assert is_quiet(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\n\nw = torch.ones(3, requires_grad=True)\nw += 1\n",
+        "import torch\n\ndef main():\n    w = torch.ones(3, requires_grad=True)\n    w += 1\n\nmain()\n",
+        "import torch\n\ndef double(x):\n    x *= 2\n\ntable = double(torch.ones(3, requires_grad=True))\n",
+        "import torch\n\nfor _ in range(3):\n    pass\n",
+        "import torch\nfrom torch import *\n",
+    ],
+)
+def test_a_program_does_more(tmp_path: Path, text: str) -> None:
+    assert not is_quiet(tmp_path, text)
+
+
+def test_a_call_into_another_file_counts_as_what_stands_there(tmp_path: Path) -> None:
+    text = "import torch\nfrom other import make\n\nvalue = make(3)\n"
+    assert is_quiet(tmp_path, text, other="def make(n):\n    return [n] * 2\n")
+    (tmp_path / "again").mkdir()
+    assert not is_quiet(tmp_path / "again", text, other="import torch\n\ndef make(n):\n    return torch.ones(n)\n")
+
+
+@pytest.mark.parametrize("page", [each for each in documents(ROOT) if each.suffix == ".md"], ids=lambda page: page.stem)
+def test_no_program_with_a_report_at_its_top_level_is_quiet(page: Path) -> None:
+    """What the cases of a rule report is found in functions, or their top level is run."""
+    for block in read_document(page, ROOT):
+        if isinstance(block, Block) and any(report.rule in RULES for report in block.reports):
+            for source in block.sources:
+                parsed = parse(Document(source.name, source.text))
+                if only_defines(Files(parsed)):
+                    lines = {line for each in parsed.tree.body for line in inside(each)}
+                    reported = {each.place.line for each in block.reports} & set(source.lines)
+                    assert {source.lines.index(line) + 1 for line in reported} <= lines
+
+
+def inside(statement: ast.stmt) -> range:
+    """The lines of a definition."""
+    body = getattr(statement, "body", None)
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1) if body else range(0)

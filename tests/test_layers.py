@@ -48,7 +48,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
     "websockets": {"lsp"},
-    "pathspec": {"cli", "config"},
+    "pathspec": {"cli", "config", "names"},
     "tomli": {"cli", "config", "names"},
 }
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gradpath.check import check
-from gradpath.cli.files import SUFFIXES
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.diagnostic import Diagnostic, Level
+from gradpath.names.walk import SUFFIXES
 from gradpath.render.full import render_full
 from gradpath.source.document import Document, UnreadableSource, read_document
 

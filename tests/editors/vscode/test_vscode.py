@@ -1,7 +1,7 @@
 """VS Code, as people use it: the packaged extension alone, in a real workbench, with no other extension installed.
 
-Needs the folder that `tests/editors/setup.sh` fills, named by `GRADPATH_EDITORS`, and `client-vscode/gradpath.vsix`, which
-`npm run package` makes.
+Needs the folder that `tests/editors/setup.sh` fills, named by `GRADPATH_EDITORS`, and `client-vscode/gradpath.vsix`,
+which `npm run package` makes.
 """
 
 from __future__ import annotations

@@ -45,16 +45,22 @@ def judge(
 
 
 def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
-    """Whether a silent fault is found on every path that runs to its end and reaches the place.
+    """Whether a silent fault is found on every path that runs to its end and reaches the places that it is about.
 
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent.
     """
-    statement = statement_of(found.trace, found.report.at)
+    statements = _statements(found)
     for trace in traces:
         whole = not trace.truncated and not trace.failures()
-        if whole and id(trace) not in paths and statement is not None and trace.visits.get(statement, 0):
+        if whole and id(trace) not in paths and all(trace.visits.get(each, 0) for each in statements):
             return False
     return True
+
+
+def _statements(found: Found) -> list[ast.stmt]:
+    """The statements at which the story of a fault happens."""
+    sites = [found.report.at, *(step.site for step in found.report.steps)]
+    return [each for each in (statement_of(found.trace, site) for site in sites) if each is not None]
 
 
 def _stands(found: Found, rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source) -> bool:
@@ -62,13 +68,14 @@ def _stands(found: Found, rerun: Callable[[Trace, tuple[bool, ...]], Trace], sou
 
     A path turns one decision at a time, and a branch in a loop is decided anew in each iteration.
     """
-    statement = statement_of(found.trace, found.report.at)
+    statements = _statements(found)
     nodes = dict.fromkeys(decision.node for decision in found.trace.decisions)
     for node in list(nodes)[:TURNS]:
         other = _turned_throughout(found.trace, node, rerun)
         if other is None or other.truncated or other.failures():
             continue
-        if statement is not None and other.visits.get(statement, 0) and not _finds(found, other, source):
+        reached = all(other.visits.get(each, 0) for each in statements)
+        if reached and not _finds(found, other, source):
             return False
     return True
 

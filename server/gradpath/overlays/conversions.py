@@ -116,6 +116,19 @@ def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> V
     return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
 
 
+def _to_sparse(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """Another layout, which takes a second backward ill: it has saved where the numbers stand."""
+    if not value.tensor.requires_grad or not machine.autograd.grad_enabled:
+        made = machine.autograd.tensor(dtype=value.tensor.dtype)
+        made.shape = value.tensor.shape
+        return wrap(made)
+    made = machine.autograd.presumed([value.tensor], holds=True, name="torch.Tensor.to_sparse")
+    assert made.node is not None
+    made.node.certain = made.certain = True
+    made.dtype, made.shape = value.tensor.dtype, value.tensor.shape
+    return wrap(made)
+
+
 METHODS: dict[str, Method] = {
     "to": _to,
     "type": _type,
@@ -124,6 +137,8 @@ METHODS: dict[str, Method] = {
     "cuda": lambda machine, value, arguments: converted(machine, value, "cuda", None, True),
     "pin_memory": lambda machine, value, arguments: converted(machine, value, "pin_memory", None, True),
     "contiguous": _contiguous,
+    **dict.fromkeys(("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_coo"), _to_sparse),
+    "coalesce": lambda machine, value, arguments: value,
     **{name: _kind(name) for name in _KINDS},
 }
 """The conversions by method name."""

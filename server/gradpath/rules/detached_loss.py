@@ -25,6 +25,32 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
             continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
         yield _report(trace, source, failure, error, root)
+    for failure, error in failures(trace, FaultKind.INPUT_NO_GRAD):
+        wanted = error.tensor
+        if wanted is None or rebinding_of(trace, source, wanted) is not None:
+            continue
+        cause = cuts.cause_of(trace, wanted)
+        made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None
+        if cause.how != "plain" or made_here:  # What a loader gives may have been made to require one elsewhere.
+            yield _of_input(trace, source, failure, wanted, cause)
+
+
+def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cause: cuts.Cause) -> Report:
+    """`autograd.grad` with regard to a tensor that requires no gradient."""
+    name = _limited(name_of(trace, source, wanted, failure.site))
+    why = "" if cause.how == "plain" else f": {cuts.verdict(trace, source, cause, failure.site)}"
+    steps = cuts.steps(trace, source, cause) if cause.site is not None else ()
+    return Report(
+        RULE.id,
+        failure.site,
+        f"nothing can be differentiated with regard to `{name}`, which requires no gradient{why}",
+        (*steps, Step(failure.site, "asks for its gradient")),
+        raised_at=failure.site,
+        pytorch="RuntimeError: One of the differentiated Tensors does not require grad",
+        help=f"make it require one before it is used: `{name}.requires_grad_()`"
+        if name.isidentifier()
+        else "make it require a gradient before it is used",
+    )
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
@@ -50,6 +76,10 @@ def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args:
         return source.short(failure.site, call.func.value, 30)
     name = name_of(trace, source, root, failure.site)
+    return _limited(name)
+
+
+def _limited(name: str) -> str:
     return name if len(name) <= 30 else name[:29] + "…"
 
 

@@ -119,6 +119,8 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
         if isinstance(origin, Site) and isinstance(origin.node, ast.Subscript):
             reads = [origin.node]
             site = next((frame for frame in site.frames() if origin.node in ast.walk(frame.node)), None)
+        elif isinstance(origin, Site) and _is_alias(found, origin):
+            site, reads = origin, [origin.node] if isinstance(origin.node, ast.expr) else []
         if site is None or len(reads) != 1:
             return None
         document = source.document(site)
@@ -126,6 +128,13 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
+
+
+def _is_alias(found: Overwriting, origin: Site) -> bool:
+    """Whether what was saved is a view or a `.detach()` of the written memory, made by a call of its own."""
+    if not isinstance(origin.node, ast.Call) or origin.node is found.site.node:
+        return False
+    return found.written is not found.saved.tensor and origin.node is not getattr(found.node.site, "node", None)
 
 
 def _gives_alone(trace: Trace, found: Overwriting) -> bool:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.out_of_place import counterparts, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said, short_operation
+from gradpath.rules.syntax import statement_of
 
 KINDS = (FaultKind.MULTIPLE_VIEWS, FaultKind.VIEW_NO_GRAD, FaultKind.VIEW_INFERENCE, FaultKind.CUSTOM_VIEW)
 
@@ -35,7 +38,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     steps.append(Step(site, "changes the memory of them all" if late else "writes into it"))
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
-    fixes = tuple(counterparts(trace, source, site, written))
+    fixes = (*_unrecorded(trace, source, site, error, view), *counterparts(trace, source, site, written))
     return Report(
         RULE.id,
         site,
@@ -47,6 +50,17 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,
     )
+
+
+def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, view: Tensor) -> Iterator[Fix]:
+    """A write into a view of a parameter goes under `torch.no_grad()`, where the view was made."""
+    statement = statement_of(trace, site.node)
+    document = source.document(site)
+    torch = torch_in(document)
+    if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
+        edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
+        if edit is not None:
+            yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
 
 
 def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:

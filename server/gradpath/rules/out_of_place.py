@@ -238,28 +238,40 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
     """Whether the memory that is written was known under another name before: a view, a second variable, a list."""
-    names: set[str] = set()
+    own = _base(site.node) or getattr(site.node, "target", None)
+    variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
+    names: dict[str, Tensor | None] = {}
     for event in trace.events:
         if isinstance(event, Mutated) and event.write.site is site:
             break
         if not isinstance(event, Bound):
             continue
-        if isinstance(event.value, Held):
-            if any(each.storage is written.storage for each in event.value.tensors):
-                return True
-        elif event.tensor is not None and event.tensor.storage is written.storage:
-            if _is_sibling(event.tensor, written):
-                continue
-            if event.tensor not in (written, written.base) or event.site.caller is not site.caller:
-                return True
-            names.add(event.name)
-    return len(names) > 1
+        values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
+        if not any(each is not None and each.storage is written.storage for each in values):
+            continue
+        if event.site.caller is not site.caller:
+            return True
+        names[event.name] = event.tensor
+    mine = names.pop(variable, None)
+    others = [name for name, tensor in names.items() if tensor is None or mine is None or not _is_sibling(tensor, mine)]
+    statement = statement_of(trace, site.node)
+    return statement is None or any(_is_read_again(trace, statement, _loaded(name)) for name in others)
+
+
+def _loaded(name: str) -> ast.expr:
+    """The expression that reads a variable; a dotted name is an attribute."""
+    expression: ast.expr = ast.parse(name, mode="eval").body
+    return expression
 
 
 def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
     """Whether both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
     both = tensor.creation is Creation.MULTIPLE and written.creation is Creation.MULTIPLE
-    return tensor is not written and both and tensor.origin is written.origin
+    one, other = tensor.origin, written.origin
+    if not isinstance(one, Site) or not isinstance(other, Site):
+        return False
+    same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
+    return tensor is not written and both and same
 
 
 def _is_read_again(trace: Trace, statement: ast.stmt, written: ast.expr | None) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
@@ -18,7 +18,7 @@ from gradpath.rules.moving import behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import call_of, statement_of
+from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -135,8 +135,73 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     if isinstance(update, ast.Expr):
         moved = behind(trace, document, update, last)
         if moved is not None:
-            title = f"Move line {update.lineno} behind the last backward"
-            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+            yield _moved(trace, source, found, update, last, moved)
+
+
+def _moved(
+    trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt, edit: tuple[Edit, ...]
+) -> Fix:
+    """The update behind the last backward, which may give its gradients to the parameters of its own optimizer alone.
+
+    Safe where nothing is computed with the parameters in between, and they get no more gradients than before.
+    """
+    title = f"Move line {update.lineno} behind the last backward"
+    step = step_of(trace, found)
+    waits = step is not None and not _is_computed_with(trace, step)
+    if not _reaches_stepped(trace, found):
+        return Fix(title, Safety.SAFE if waits else Safety.UNSAFE, edit, preferred=True, rewrite=True, if_certain=True)
+    call = call_of(trace, found.failure.site.node)
+    own = None if step is None else _own_parameters(trace, source, step, last, found.failure.site)
+    if own is not None and call is not None:
+        only = edits.add_keyword(source.document(found.failure.site), call, "inputs", f"list({own})")
+        if only is not None and not any(each.arg == "inputs" for each in call.keywords):
+            title += f", which then gives gradients to `{own}` alone"
+            safety = Safety.SAFE if waits else Safety.UNSAFE
+            return Fix(title, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
+    return Fix(title, Safety.UNSAFE, edit, rewrite=True)
+
+
+def _is_computed_with(trace: Trace, step: Stepped) -> bool:
+    """Whether something is computed with the new values before the program fails."""
+    storages = {id(tensor.storage) for tensor in step.updated}
+    after = False
+    for event in trace.events:
+        inputs = event.inputs.values() if after and isinstance(event, Built) else ()
+        if any(id(each.storage) in storages for tensors in inputs for each in tensors):
+            return True
+        after = after or event is step
+    return not step.updated
+
+
+def _own_parameters(trace: Trace, source: Source, step: Stepped, last: ast.stmt, near: Site) -> str | None:
+    """`G.parameters()` where `opt_g.step()` follows `last` and `opt_g` was made with it and clears no stepped ones."""
+    block = block_of(trace, last) or []
+    later = block[next((i for i, each in enumerate(block) if each is last), 0) + 1 :]
+    document = source.document(near)
+    names = [
+        edits.flat(document, each.value.func.value)
+        for each in later
+        if isinstance(each, ast.Expr)
+        and isinstance(each.value, ast.Call)
+        and isinstance(each.value.func, ast.Attribute)
+        and each.value.func.attr == "step"
+    ]
+    stepped = {id(tensor) for tensor in step.updated}
+    for name in names[:1]:
+        cleared = [
+            event
+            for event in trace.events
+            if isinstance(event, Cleared) and source.text(event.site).startswith(f"{name}.zero_grad(")
+        ]
+        if not cleared or not cleared[-1].tensors or stepped & {id(each) for each in cleared[-1].tensors}:
+            return None
+        for statement in trace.visits:
+            match statement:
+                case ast.Assign(targets=[target], value=ast.Call(args=[first, *_])) if ast.unparse(target) == name:
+                    own = name.startswith("self.") or function_of(trace, statement) is function_of(trace, last)
+                    text = ast.unparse(first)
+                    return text if own and len(text) <= 90 else None
+    return None
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

@@ -133,7 +133,7 @@ def check(
     found: list[Diagnostic] = []
     traces: list[Trace] = []
     try:
-        for diagnostics, trace in _entries(files, cancelled):
+        for diagnostics, trace in _entries(files, config, cancelled):
             found.extend(diagnostics)
             traces.append(trace)
             unknowns.update(trace.unknowns)
@@ -176,14 +176,14 @@ def _elsewhere(
     return kept, frozenset(used)
 
 
-def _entries(files: Files, cancelled: Callable[[], bool]) -> Iterable[tuple[list[Diagnostic], Trace]]:
+def _entries(files: Files, config: Config, cancelled: Callable[[], bool]) -> Iterable[tuple[list[Diagnostic], Trace]]:
     """Run the module body, then each function that no call reached; diagnostics and the likeliest trace of each."""
     document, tree = files.checked.document, files.checked.tree
     source = Source(files.documents)
     called: set[ast.AST] = set()
 
     def machine_for(prefix: tuple[bool, ...], entry: ast.AST) -> Machine:
-        machine = make_machine(Overlays(ProjectModules(files)), prefix, entry, document.path, STEPS)
+        machine = make_machine(Overlays(ProjectModules(files), config.assume), prefix, entry, document.path, STEPS)
         machine.stopped = cancelled
         machine.called = called
         return machine

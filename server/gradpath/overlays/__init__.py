@@ -16,6 +16,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Held
 from gradpath.interpreter.values import Arguments, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import presumptions
+from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
@@ -62,8 +63,9 @@ def _is_overlaid(name: str) -> bool:
 class Overlays:
     """The library of the interpreter (`interpreter.machine.Library`), with the modules of a project."""
 
-    def __init__(self, project: ProjectModules | None = None) -> None:
+    def __init__(self, project: ProjectModules | None = None, assume: Assumptions | None = None) -> None:
         self._project = project
+        self._assume = assume
         _names()  # Tensors learn what they do from one of the overlays, also in a document that imports no library.
 
     def module(self, machine: Machine, name: str) -> Value:
@@ -126,6 +128,10 @@ class Overlays:
         presumptions.set_unknown_attribute(machine, unknown, name, value)
 
     def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
+        if self._assume:
+            result = assumed_call(machine, self._assume, unknown, arguments)
+            if result is not NotImplemented:
+                return result
         return presumptions.unknown_call(machine, unknown, arguments)
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:

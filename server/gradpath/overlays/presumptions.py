@@ -188,7 +188,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     leaves_alone = owner is not None and _is_engine(owner) and unknown.name in _HARMLESS
     if not leaves_alone and any(_has_state(value) for value in arguments.all()):
         weights.clear(machine)
-        machine.emit(Lent(_dotted(unknown), machine.site()))
+        machine.emit(Lent(dotted_name(unknown), machine.site()))
     callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()))
     if isinstance(made, Unknown):
@@ -235,11 +235,11 @@ def _has_state(value: Value) -> bool:
     return isinstance(value, (Instance, List, Dict))
 
 
-def _dotted(unknown: Unknown) -> str:
+def dotted_name(unknown: Unknown) -> str:
     """What an unknown callee is called, with the library that it comes from where that is known."""
     if unknown.key is not None and unknown.key[0] == "name":
         return str(unknown.key[1])
-    return f"{_dotted(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name
+    return f"{dotted_name(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:

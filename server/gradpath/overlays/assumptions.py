@@ -1,0 +1,50 @@
+"""What the configuration asks to be assumed of calls whose code is not seen (`assume`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays import presumptions
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+Assumptions = Mapping[str, tuple[str, ...]]
+"""`differentiable`, `pure` and `backward`, each with the names of calls: whole dotted names, or their last parts."""
+
+
+def assumed_call(machine: Machine, assume: Assumptions, unknown: Unknown, arguments: Arguments) -> Value:
+    """What a call gives where something is assumed of it, else NotImplemented."""
+    name = presumptions.dotted_name(unknown)
+    for kind, calls in assume.items():
+        if any(name == call or name.endswith(f".{call}") for call in calls):
+            match kind:
+                case "backward":
+                    return _backward(machine, arguments)
+                case "differentiable":
+                    return _differentiable(machine, unknown, arguments)
+                case "pure":
+                    return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
+    return NotImplemented
+
+
+def _backward(machine: Machine, arguments: Arguments) -> Value:
+    """The call is `backward()` on the first of its arguments that has a graph."""
+    for value in arguments.all():
+        tensors = presumptions.graph_sources(machine, (value,)) if isinstance(value, (TensorValue, Unknown)) else []
+        if any(tensor.requires_grad for tensor in tensors):
+            kept = {name: value for name, value in arguments.keywords.items() if name == "retain_graph"}
+            return machine.call(machine.attribute(wrap(tensors[0]), "backward"), Arguments([], kept))
+    return None
+
+
+def _differentiable(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
+    """The result hangs on the graphs of the arguments."""
+    sources = presumptions.graph_sources(machine, tuple(arguments.all()))
+    if not machine.autograd.grad_enabled or not any(tensor.requires_grad for tensor in sources):
+        return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
+    made = machine.autograd.presumed(sources, name=unknown.name or "call")
+    made.certain = any(tensor.certain for tensor in sources if tensor.requires_grad)
+    if made.node is not None:
+        made.node.certain = made.certain
+    return wrap(made)

@@ -94,11 +94,22 @@ def test_a_process_that_hangs_or_dies_is_replaced(train: Path, tmp_path: Path) -
     mark = tmp_path / "mark"
     hang = f"import os\nif not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w'); input(); input()"
     die = f"import os\nif not os.path.exists({str(mark)!r}):\n    open({str(mark)!r}, 'w'); sys.exit()"
-    for before, deadline in ((hang, 1.0), (die, PATIENCE)):
+    for before, deadline in ((hang, 4.0), (die, PATIENCE)):
         mark.unlink(missing_ok=True)
         with finder(train, *echo(before=before), deadline=deadline) as (asked, told):
             assert asked.ask("lost", train, Environment(train.parent)) is None
             assert answered(asked, told, train, "kept") == Path("/kept")
+
+
+def test_the_deadline_holds_though_a_child_of_the_process_keeps_its_pipe_open(train: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    child = f"import subprocess, sys\nif not __import__('os').path.exists({str(mark)!r}):\n"
+    child += (
+        f"    open({str(mark)!r}, 'w'); subprocess.Popen([sys.executable, '-c', 'input(); input()']); input(); input()"
+    )
+    with finder(train, *echo(before=child), deadline=4.0) as (asked, told):
+        assert asked.ask("lost", train, Environment(train.parent)) is None
+        assert answered(asked, told, train, "kept") == Path("/kept")
 
 
 @pytest.mark.parametrize("line", ["", "no json", "[]", "{}", json.dumps({"path": 3})])

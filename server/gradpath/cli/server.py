@@ -18,6 +18,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--untrusted", action="store_true", help="start no interpreter that belongs to the workspace's environments"
     )
+    parser.add_argument("--log-file", metavar="FILE", help="write what is logged to a file as well")
+    # Clients built on vscode-languageclient name their process, which `initialize` does, too.
+    parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Imported here so that `gradpath server --help` answers at once.
     from gradpath.lsp.server import main
 
-    main(tcp=arguments.tcp, ws=arguments.ws, trusted=not arguments.untrusted)
+    main(tcp=arguments.tcp, ws=arguments.ws, trusted=not arguments.untrusted, log_file=arguments.log_file)
     return CLEAN
 
 

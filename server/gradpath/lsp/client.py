@@ -26,6 +26,10 @@ class Client:
     refreshes_diagnostics: bool = False
     """The client asks again for diagnostics when it is told to."""
     pulls_settings: bool = False
+    shows_progress: bool = False
+    """The client takes progress that the server begins."""
+    refreshes_hints: bool = False
+    """The client asks again for inlay hints when it is told to."""
     watches_settings: bool = False
     """The client accepts the registration of `workspace/didChangeConfiguration`."""
     watches_files: bool = False
@@ -49,6 +53,8 @@ def client_of(capabilities: types.ClientCapabilities) -> Client:
         pulls_diagnostics=pushed is None and pulled is not None,
         related_documents=pulled is not None and bool(pulled.related_document_support),
         refreshes_diagnostics=bool(get_capability(capabilities, "workspace.diagnostics.refresh_support", False)),
+        shows_progress=bool(get_capability(capabilities, "window.work_done_progress", False)),
+        refreshes_hints=bool(get_capability(capabilities, "workspace.inlay_hint.refresh_support", False)),
         pulls_settings=bool(get_capability(capabilities, "workspace.configuration", False)),
         watches_settings=bool(
             get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration", False)

@@ -40,6 +40,11 @@ def register_commands(server: Server) -> None:
         else:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The graph is drawn in {file}"))
 
+    @server.command("gradpath.server.checkWorkspace")
+    async def check_workspace() -> dict[str, int]:
+        """Check all files of the workspace and publish what is found; the numbers of `files` and `diagnostics`."""
+        return await server.files.publish()
+
     @server.command("gradpath.server.rules")
     def rules() -> list[dict[str, Any]]:
         """The rules with their summaries and the URIs of their pages."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
+from gradpath.diagnostic import Range
 from gradpath.lsp.session import Server
+from gradpath.lsp.workspace import result_id
 
 CODE_ACTION_KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, "source.fixAll.gradpath")
 
@@ -64,6 +66,8 @@ def register(server: Server) -> None:
         )
         return [action for action in actions if action is not None]
 
+    _register_marks(server)
+
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
         document = await server.documents.analysed(params.text_document.uri)
@@ -78,9 +82,48 @@ def register(server: Server) -> None:
         return None if found is None else server.outgoing(document).hover(found)
 
 
+def _register_marks(server: Server) -> None:
+    """Register what is shown beside the code: inlay hints, which are off unless asked for, and code lenses."""
+
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
+        uri = params.text_document.uri
+        document = await server.documents.analysed(uri)
+        if document is None or document.analysis is None:
+            return []
+        if not server.configurations.switch("inlayHints", document.path, default=False):
+            return []
+        from gradpath.features.marks import inlay_hints
+
+        place = document.place_in(uri, params.range, server.client.encoding)
+        outgoing = server.outgoing(document)
+        return [
+            types.InlayHint(outgoing.place(Range(hint.position, hint.position)).start, hint.text, padding_left=True)
+            for hint in (inlay_hints(document.analysis, place) if place is not None else ())
+        ]
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
+    async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
+        uri = params.text_document.uri
+        document = await server.documents.analysed(uri)
+        if document is None or document.analysis is None:
+            return []
+        if not server.configurations.switch("codeLens", document.path, default=True):
+            return []
+        from gradpath.features.marks import lenses
+
+        outgoing = server.outgoing(document)
+        return [
+            types.CodeLens(place, types.Command(lens.text, "gradpath.graph", arguments=[uri, place.start.line]))
+            for lens in lenses(document.analysis)
+            if outgoing.is_in(lens.range, uri)
+            for place in [outgoing.place(lens.range)]
+        ]
+
+
 def _register_pull(server: Server) -> None:
     """Register the request for diagnostics, for a client to which none are pushed."""
-    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=False, identifier="gradpath")
+    options = types.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=True, identifier="gradpath")
 
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
     async def diagnostic(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
@@ -95,6 +138,20 @@ def _register_pull(server: Server) -> None:
         uri = params.text_document.uri
         items = server.diagnostics_by_cell(document).get(uri, []) if by_cell else server.diagnostics(document)
         return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result, related_documents=related)
+
+    @server.feature(types.WORKSPACE_DIAGNOSTIC)
+    async def workspace_diagnostic(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
+        known = {previous.uri: previous.value for previous in params.previous_result_ids}
+        items: list[types.WorkspaceDocumentDiagnosticReport] = []
+        for uri, found in (await server.files.check(params.work_done_token)).items():
+            document = server.documents.get(uri)
+            version = None if document is None else document.version
+            result = result_id(found)
+            if known.get(uri) == result:
+                items.append(types.WorkspaceUnchangedDocumentDiagnosticReport(uri, result, version))
+            else:
+                items.append(types.WorkspaceFullDocumentDiagnosticReport(uri, found, version, result_id=result))
+        return types.WorkspaceDiagnosticReport(items)
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:

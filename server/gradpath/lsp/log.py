@@ -20,7 +20,7 @@ class ClientHandler(logging.Handler):
     """Sends each different record once. `send` may be called from any thread."""
 
     def __init__(self, send: Send) -> None:
-        super().__init__()
+        super().__init__(logging.INFO)
         self._send = send
         self._seen: set[tuple[str, str | None]] = set()
         self._sending = threading.local()
@@ -43,15 +43,23 @@ class ClientHandler(logging.Handler):
             self._sending.now = False
 
 
+def log_to_file(path: str) -> None:
+    """Write every log record to a file as well, behind what is there; raises OSError where that cannot be done."""
+    handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+
+
 def log_to_client(send: Send) -> None:
-    """Make the client the only place where log records, warnings and lost exceptions of this process go."""
+    """Make the client the place where log records, warnings and lost exceptions of this process go."""
     root = logging.getLogger()
-    root.handlers[:] = [ClientHandler(send)]
+    files = [handler for handler in root.handlers if isinstance(handler, logging.FileHandler)]
+    root.handlers[:] = [ClientHandler(send), *files]
     root.setLevel(logging.WARNING)
     # pygls tells at lower levels what an unruly client sends; that is no concern of its user.
     for name in ("pygls", "asyncio"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    logging.getLogger("gradpath").setLevel(logging.INFO)
+    logging.getLogger("gradpath").setLevel(logging.DEBUG if files else logging.INFO)
     warnings.simplefilter("ignore")
 
     def report(args: threading.ExceptHookArgs) -> None:

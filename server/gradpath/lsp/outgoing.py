@@ -17,6 +17,7 @@ from gradpath.lsp.text import split_lines
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
 if TYPE_CHECKING:
+    from gradpath.check import Analysis
     from gradpath.features.code_actions import Action
     from gradpath.features.hover import Hover
 
@@ -42,6 +43,24 @@ class Outgoing:
         self._client = client
         self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
         self._notebooks = documents.notebooks()
+
+    @classmethod
+    def of_analysis(
+        cls, analysis: Analysis, document: OpenDocument | None, documents: Documents, client: Client
+    ) -> Outgoing:
+        """The same for a file that may be open or not: its texts are those of the analysis then."""
+        path = analysis.document.path
+        if document is not None:
+            return cls(document, documents, client)
+        from gradpath.source.cells import CellsDocument
+
+        closed = OpenDocument(uri_of(path), path, "python", 0, split_lines(analysis.document.text), 0)
+        made = cls(closed, documents, client)
+        if isinstance(analysis.document, CellsDocument):
+            made._notebooks = {**made._notebooks, path: analysis.document}
+            for cell, source in zip(analysis.document.cells, analysis.document.sources, strict=True):
+                made._lines[path, cell.number] = split_lines(source.text)
+        return made
 
     def diagnostic(self, diagnostic: Diagnostic) -> types.Diagnostic:
         """A diagnostic: its message is the headline and the line of help, its story the related information."""
@@ -120,6 +139,20 @@ class Outgoing:
         else:
             contents = types.MarkupContent(types.MarkupKind.PlainText, as_text(hover))
         return types.Hover(contents, self.range(self._document.path, place, cell))
+
+    def place(self, place: Range) -> types.Range:
+        """A place of what was analysed as the client counts, in the cell where that is a notebook."""
+        notebook = self._notebooks.get(self._document.path)
+        if notebook is None:
+            return self.range(self._document.path, place)
+        cell, local = notebook.in_cell(place)
+        return self.range(self._document.path, local, cell.number)
+
+    def is_in(self, place: Range, uri: str) -> bool:
+        """Whether a place of what was analysed lies in the document, or the cell, of a URI."""
+        notebook = self._notebooks.get(self._document.path)
+        cell = None if notebook is None else notebook.in_cell(place)[0].number
+        return self._uri(self._document.path, cell) == uri
 
     def _told(self, text: str) -> str:
         """A text about the document for its reader, who counts the lines of a notebook by cells."""

@@ -9,23 +9,26 @@ import sys
 Address = tuple[str, int]
 
 
-def main(tcp: Address | None = None, ws: Address | None = None, *, trusted: bool = True) -> None:
+def main(
+    tcp: Address | None = None, ws: Address | None = None, *, trusted: bool = True, log_file: str | None = None
+) -> None:
     """Serve one client, on standard input and output unless an address (host, port) is given.
 
     In a workspace that is not `trusted` no interpreter of its environments is started.
     Returns after `shutdown`; raises SystemExit with status 1 where the client has gone without it, 2 where the server
-    cannot listen.
+    cannot listen. What is logged also goes to `log_file`, if there is one.
     """
-    if status := _serve(tcp, ws, trusted):
+    if status := _serve(tcp, ws, trusted, log_file):
         raise SystemExit(status)
 
 
-def _serve(tcp: Address | None, ws: Address | None, trusted: bool) -> int:
+def _serve(tcp: Address | None, ws: Address | None, trusted: bool, log_file: str | None) -> int:
     # The protocol's types are thousands of objects that stay for good: the collector need not look at them while they
     # are made. It begins its work once the analysis is loaded.
     gc.disable()
     from gradpath.lsp.commands import register_commands
     from gradpath.lsp.handlers import register
+    from gradpath.lsp.log import log_to_file
     from gradpath.lsp.session import Server
     from gradpath.lsp.transport import serve_stdio, serve_tcp, serve_ws
 
@@ -35,6 +38,8 @@ def _serve(tcp: Address | None, ws: Address | None, trusted: bool) -> int:
     register(server)
     register_commands(server)
     try:
+        if log_file is not None:
+            log_to_file(log_file)
         if tcp is not None:
             return asyncio.run(serve_tcp(server, *tcp))
         if ws is not None:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -30,6 +31,7 @@ from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.settings import Configurations, section_of
 from gradpath.lsp.uris import uri_of
 from gradpath.lsp.worker import Cancelled, Job, Worker
+from gradpath.lsp.workspace import Workspace
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
@@ -72,6 +74,7 @@ class Server(LanguageServer):
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)
         self._worker = Worker(self._work, _import_analysis)
+        self.files = Workspace(self)
         self._told: dict[str, frozenset[str]] = {}
         """For each open document the paths of other files that faults were last told in because of it."""
         self._finder: Finder | None = None
@@ -221,6 +224,8 @@ class Server(LanguageServer):
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
         """Check everything anew after a change on disk; an open document counts as the client has it."""
+        for change in params.changes:
+            self.files.forget(change.uri)
         if any(self.documents.get(change.uri) is None for change in params.changes):
             self.configurations.forget()
             self.recheck()
@@ -232,7 +237,12 @@ class Server(LanguageServer):
         if self.client.pulls_settings:
             self.ask_for_settings()
         elif self.configurations.set(section_of(settings), {}):
-            self.recheck()
+            self._settings_changed()
+
+    def _settings_changed(self) -> None:
+        self.recheck()
+        if self.client.refreshes_hints:
+            self.workspace_inlay_hint_refresh(None)
 
     def ask_for_settings(self) -> None:
         """Ask for the settings, as such and those of each workspace folder."""
@@ -247,7 +257,7 @@ class Server(LanguageServer):
                 return
             everywhere, *rest = [section_of(answer) for answer in future.result()] or [{}]
             if self.configurations.set(everywhere, dict(zip(folders, rest, strict=False))):
-                self.recheck()
+                self._settings_changed()
 
         self.workspace_configuration(types.ConfigurationParams(items)).add_done_callback(arrived)
 
@@ -275,6 +285,15 @@ class Server(LanguageServer):
             self.documents.renew(document)
             self.schedule(document, urgent=False)
 
+    def submit(self, job: Job) -> None:
+        """Check a file that is not open when there is nothing else to do."""
+        self._worker.start()
+        self._worker.submit(job, urgent=False)
+
+    def drop(self, uri: str) -> None:
+        """Forget a job."""
+        self._worker.drop(uri)
+
     def outgoing(self, document: OpenDocument) -> Outgoing:
         """What turns findings about a document into protocol values."""
         return Outgoing(document, self.documents, self.client)
@@ -285,18 +304,41 @@ class Server(LanguageServer):
 
     def _check(self, job: Job, cancelled: Cancelled) -> bool:
         import gradpath.check as facade
+        from gradpath.source.document import UnreadableSource
 
         analysis: Analysis | None = None
         try:
             config = self.configurations.of(job.path)
             project = self._project_of(job)
+            began = time.perf_counter()
             analysis = facade.check(job.document(), config, last=job.last, cancelled=cancelled, project=project)
+            self._trace_check(job, analysis, time.perf_counter() - began)
+        except UnreadableSource as error:
+            logger.info("%s cannot be checked: %s", job.path, error.reason)
         except Exception:
             logger.exception("The check of %s has failed", job.path)
         if cancelled():
             return False
-        self.from_thread(lambda: self._deliver(job, analysis))
+        report = job.report
+        self.from_thread(lambda: self._deliver(job, analysis) if report is None else report(analysis))
         return True
+
+    def _trace_check(self, job: Job, analysis: Analysis, seconds: float) -> None:
+        """Tell a client that traces what the server does how a check went; on the worker's thread."""
+        found = len(analysis.diagnostics)
+        message = f"{job.path}: checked in {1000 * seconds:.0f} ms, {found} report{'' if found == 1 else 's'}"
+        logger.debug("%s", message)
+        if any(trace.truncated for trace in analysis.traces):
+            logger.info("%s is too much to be followed to its end: something in it may be left out", job.path)
+        level = self.configurations.trace or self.protocol.trace
+        if level not in (types.TraceValue.Messages, types.TraceValue.Verbose):
+            return
+        verbose = None
+        if level == types.TraceValue.Verbose:
+            unknowns = sorted(analysis.unknowns.items(), key=lambda item: (-item[1], item[0]))
+            lines = [f"read {path}" for path in sorted(map(str, analysis.dependencies))]
+            verbose = "\n".join([*lines, *(f"not followed: {cause} ({number})" for cause, number in unknowns)])
+        self.from_thread(lambda: self.log_trace(types.LogTraceParams(message, verbose)))
 
     def _look_at_callers(self, job: Job, cancelled: Cancelled) -> bool:
         from gradpath.features.callers import seen_from_callers

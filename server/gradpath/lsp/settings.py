@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 
-OF_THE_CLIENT = frozenset({"importStrategy", "interpreter", "trace"})
-"""Settings under `gradpath` that say how the client is to behave, such as `gradpath.trace.server`."""
+OF_THE_EDITOR = frozenset({"codeLens", "importStrategy", "inlayHints", "interpreter", "trace"})
+"""Settings under `gradpath` that say how the client, or the server towards it, is to behave: no file has them."""
 
 
 def section_of(options: object) -> Settings:
@@ -92,6 +92,18 @@ class Configurations:
             self._complain(complaint)
         return merged(file, editor)
 
+    def switch(self, name: str, path: str, *, default: bool) -> bool:
+        """Whether a setting such as `gradpath.inlayHints` is on for the file `path`."""
+        with self._lock:
+            value = self._settings_of(str(Path(path).parent)).get(name)
+        return value if isinstance(value, bool) else default
+
+    @property
+    def trace(self) -> str | None:
+        """What `gradpath.trace` says, where it is a word; `gradpath.trace.server` is the client's own."""
+        value = self._everywhere.get("trace")
+        return value if isinstance(value, str) else None
+
     def _settings_of(self, folder: str) -> Settings:
         """The settings of the innermost workspace folder that holds `folder`."""
         holders = [root for root in self._by_folder if Path(folder).is_relative_to(root)]
@@ -103,5 +115,5 @@ def _for_analysis(settings: Settings) -> Settings:
     return {
         key: value
         for key, value in settings.items()
-        if value not in (None, "", [], {}, ()) and key not in OF_THE_CLIENT
+        if value not in (None, "", [], {}, ()) and key not in OF_THE_EDITOR
     }

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,12 +35,17 @@ class Job:
     """The analysis of the text, where only what its callers know of it is left to find out."""
     cells: tuple[Cell, ...] | None = None
     """The cells of a notebook, which stand instead of the text."""
+    report: Callable[[Analysis | None], None] | None = None
+    """Takes the outcome where the file is not open: it is then read from disk."""
 
     def document(self) -> Document:
-        """What to check."""
+        """What to check; raises `UnreadableSource`."""
         from gradpath.source.cells import CellsDocument
         from gradpath.source.document import Document
+        from gradpath.source.notebook import read_source
 
+        if self.report is not None:
+            return read_source(Path(self.path))
         return Document(self.path, self.text) if self.cells is None else CellsDocument(self.path, self.cells)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from gradpath.names.environment import Environment
 from gradpath.names.layout import find_root
+
+log = logging.getLogger(__name__)
 
 DEADLINE = 20.0
 """Seconds for one answer; the first of a large environment takes longest."""
@@ -42,6 +44,7 @@ class Finder:
         self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
         self._process: subprocess.Popen[str] | None = None
         self._failures = 0
+        self._stopped = False
         self._thread: threading.Thread | None = None
 
     def ask(self, module: str, importer: Path, environment: Environment) -> Path | None:
@@ -59,6 +62,7 @@ class Finder:
 
     def stop(self) -> None:
         """End the process and the thread."""
+        self._stopped = True
         self._questions.put(None)
         process = self._process
         if process is not None:
@@ -93,10 +97,14 @@ class Finder:
                     stderr=subprocess.DEVNULL,
                     encoding="utf-8",
                 )
+            if self._stopped:
+                raise OSError("the session is over")
             line = _exchange(self._process, json.dumps(request), self._deadline)
             path = json.loads(line)["path"]
         except (OSError, ValueError, KeyError, TypeError):
             self._failures += 1
+            if self._failures == FAILURES:
+                log.info("jedi does not answer: imports that only it can find stay unknown")
             process, self._process = self._process, None
             if process is not None:
                 _end(process)
@@ -105,23 +113,32 @@ class Finder:
 
 
 def _exchange(process: subprocess.Popen[str], request: str, deadline: float) -> str:
-    """Send a line and get one back; an empty one where the process has died, or was killed at the deadline."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    timer = threading.Timer(deadline, process.kill)
-    timer.start()
+    """Send a line and get one back; an empty one where the process has died, or has not answered by the deadline.
+
+    A thread of its own does it: to kill the process would not end a read, or a write, if a child of that process held
+    the other end of the pipe.
+    """
+    stdin, stdout = process.stdin, process.stdout
+    assert stdin is not None
+    assert stdout is not None
+    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def exchange() -> None:
+        try:
+            stdin.write(request + "\n")
+            stdin.flush()
+            answers.put(stdout.readline())
+        except (OSError, ValueError):
+            answers.put("")
+
+    threading.Thread(target=exchange, name="gradpath-finder-exchange", daemon=True).start()
     try:
-        process.stdin.write(request + "\n")
-        process.stdin.flush()
-        return process.stdout.readline()
-    finally:
-        timer.cancel()
+        return answers.get(timeout=deadline)
+    except queue.Empty:
+        return ""
 
 
 def _end(process: subprocess.Popen[str]) -> None:
+    """Kill a process; its pipes are left to the collector, because a thread may still hang in one of them."""
     process.kill()
     process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):  # What was still to be written to a dead process.
-                stream.close()

@@ -17,10 +17,11 @@ import torch
 from torch import Tensor
 
 from .call import Call, Run, Unobservable, can_have_edge, run, structure
+from .second import dependencies
 from .words import facts
 
 Relation: TypeAlias = frozenset[tuple[str, str]]
-"""Pairs (what is saved, for whose edge)."""
+"""Pairs (what is saved, for whose edge), or (for whom a gradient is, on whose edge it hangs)."""
 
 TWICE = "backward through the graph a second time"
 MODIFIED = ("modified by an inplace operation", "has been modified inplace")
@@ -39,7 +40,10 @@ class OutputSeen:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one call showed. `edges` are the parameters that can have an edge, `keys` all that could have been saved."""
+    """What one call showed. `edges` are the parameters that can have an edge, `keys` all that could have been saved.
+
+    Where `tells_views` is false, a view of a tensor that nobody else has counts as a fresh tensor in conditions.
+    """
 
     kinds: Mapping[str, object]
     edges: frozenset[str]
@@ -54,6 +58,9 @@ class Seen:
     unsure: Relation = frozenset()
     unsure_holds: frozenset[str] = frozenset()
     pairwise: frozenset[str] = frozenset()
+    second: Relation = frozenset()
+    unsure_second: Relation = frozenset()
+    tells_views: bool = True
 
 
 def observe(call: Call) -> Seen:
@@ -91,6 +98,7 @@ def observe(call: Call) -> Seen:
     unsure, unsure_holds = _check_or_rule(
         call, [edge for edge in edges if edge in alone], saves, holds, inplace, aliases
     )
+    second, unsure_second = dependencies(call, [edge for edge in edges if edge in alone])
     slots = {"*" if slot.startswith("*") else slot for slot in (*call.slots, *call.module, *call.buffers)}
     return Seen(
         kinds=call.kinds,
@@ -109,6 +117,8 @@ def observe(call: Call) -> Seen:
         unsure=frozenset(unsure),
         unsure_holds=frozenset(unsure_holds),
         pairwise=frozenset(name for name in call.lists if (name, name) in saves and _only_for_others(call, name)),
+        second=second,
+        unsure_second=unsure_second,
     )
 
 
@@ -259,7 +269,7 @@ def _alias(call: Call, made: Run, index: int) -> str:
             before = output._version
             _bump(tensor)
             return f"{'alias' if output._version != before else 'storage'}:{slot}"
-    return "fresh"
+    return "ownview" if output._is_view() else "fresh"
 
 
 def _of_many(call: Call, index: int) -> bool:

@@ -38,9 +38,13 @@ class Call:
 
 @dataclass
 class Run:
-    """A call that was made: its inputs by slot, its outputs, and what flows on from the outputs."""
+    """A call that was made: its inputs by slot, its outputs, and what flows on from the outputs.
+
+    `leaves` are the leaves that the inputs are clones of (a parameter is its own), None for an input without an edge.
+    """
 
     inputs: list[tuple[str, Tensor]]
+    leaves: list[Tensor | None]
     written: frozenset[str]
     value: object
     outputs: list[Tensor]
@@ -74,6 +78,7 @@ def run(call: Call, edges: Sequence[str], within: Mapping[str, frozenset[int]] |
     """Make the call; tensors of the parameters `edges` get an edge (of a list only the items in `within`)."""
     leaves, spec = tree_flatten((call.args, dict(call.kwargs)))
     inputs: list[tuple[str, Tensor]] = []
+    sources: list[Tensor | None] = []
     counts: dict[str, int] = {}
     slots = iter(call.slots)
     for position, value in enumerate(leaves):
@@ -82,16 +87,21 @@ def run(call: Call, edges: Sequence[str], within: Mapping[str, frozenset[int]] |
         slot = next(slots)
         item = counts[slot] = counts.get(slot, -1) + 1
         fresh = value.detach().clone()
+        source: Tensor | None = None
         if slot in edges and can_have_edge(fresh) and (within is None or slot not in within or item in within[slot]):
-            fresh = fresh.requires_grad_(True).clone()
+            source = fresh.requires_grad_(True)
+            fresh = source.clone()
         leaves[position] = fresh
         inputs.append((slot, fresh))
+        sources.append(source)
     for name, parameter in call.module.items():
         slot = "*" if name.startswith("*") else name
         parameter.requires_grad_(slot in edges and can_have_edge(parameter))
         parameter.grad = None
         inputs.append((slot, parameter))
+        sources.append(parameter if parameter.requires_grad else None)
     inputs += call.buffers.items()
+    sources += [None] * len(call.buffers)
     args, kwargs = tree_unflatten(leaves, spec)
     versions = [tensor._version for _, tensor in inputs]
     torch.manual_seed(0)
@@ -99,4 +109,4 @@ def run(call: Call, edges: Sequence[str], within: Mapping[str, frozenset[int]] |
     written = frozenset(
         slot for (slot, tensor), version in zip(inputs, versions, strict=True) if tensor._version != version
     )
-    return Run(inputs, written, value, structure(value)[1])
+    return Run(inputs, sources, written, value, structure(value)[1])

@@ -29,7 +29,9 @@ MANY = "*"
 TELLING = frozenset({0, 1, 2, float("inf"), float("-inf")})
 """The numbers that a condition may ask for: others would only repeat the samples."""
 
-NUMBERS = frozenset({"p", "dropout_p", "dropout", "n", "output_size", "beta", "exponent", "ord", "label_smoothing"})
+NUMBERS = frozenset(
+    {"p", "dropout_p", "dropout", "n", "output_size", "beta", "exponent", "ord", "label_smoothing", "proj_size"}
+)
 """The arguments whose value as a number may matter."""
 
 NEVER = frozenset({"dilation", "win_length", "correction", "generator", "out", "num_layers", "equation"})
@@ -45,10 +47,15 @@ DERIVED: Mapping[str, frozenset[str]] = {
     "torch.nn.functional.scaled_dot_product_attention": frozenset({"query", "key"}),
     "torch.nn.functional.linear": frozenset({"input"}),
     **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM")},
+    "torch.nn.MultiheadAttention": frozenset({"query"}),
+    **{f"torch{space}.{name}": frozenset() for space, name in ((".nn", "Bilinear"), ("", "bilinear"))},
+    "torch.nn.functional.bilinear": frozenset(),
     "torch.einsum": frozenset({"operands"}),
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }
-"""For operations that hang on it: the arguments whose rank, contiguity or length may be asked for."""
+"""For operations that hang on it: the arguments whose rank, contiguity or length may be asked for.
+
+For these alone a condition may be made only to tell fresh tensors from views of tensors that nobody else has."""
 
 
 LEAST_GAIN = 0.8
@@ -127,7 +134,10 @@ def entry_of(
 
     `usual` are the defaults of the arguments; `many` says that a tuple or list may have any number of tensors.
     """
-    samples = [replace(sample, returns=MANY) if many and _is_list(sample) else sample for sample in seen]
+    samples = [
+        replace(sample, returns=MANY if many and _is_list(sample) else sample.returns, tells_views=name in DERIVED)
+        for sample in seen
+    ]
     ground = _Ground(DERIVED.get(name, frozenset()), usual)
     leaves = list(_grow([samples], [], frozenset(), ground))
     tested = {argument for when, _, _ in leaves for argument in when}
@@ -145,6 +155,7 @@ def entry_of(
 
 _EMPTY: Mapping[str, Any] = {
     "saves": {},
+    "second": {},
     "holds": [],
     "maybe": {},
     "inplace": None,
@@ -290,7 +301,8 @@ def _votes(samples: Sequence[Seen]) -> dict[object, dict[object, int]]:
             for index, output in enumerate(sample.outputs):
                 vote(("grad", _place(sample, index), edge), edge in output.grad)
         for index, output in enumerate(sample.outputs):
-            vote(("alias", _place(sample, index)), output.alias)
+            own = output.alias == "ownview" and not sample.tells_views
+            vote(("alias", _place(sample, index)), "fresh" if own else output.alias)
         vote("inplace", sample.inplace)
         vote("returns", repr(sample.returns))
         if sample.edges or not sample.differentiable:
@@ -321,8 +333,12 @@ def _leaf(lineage: Lineage, never: frozenset[str]) -> dict[str, Any]:
     if structure != (0 if count == 1 else list(range(count))):
         leaf["returns"] = structure
     leaf |= {"saves": sure, "holds": holds}
-    if maybe or maybe_holds:
-        leaf["maybe"] = ({"saves": maybe} if maybe else {}) | ({"holds": maybe_holds} if maybe_holds else {})
+    second, maybe_second = _second(lineage, never)
+    if second:
+        leaf["second"] = second
+    unsure = {"saves": maybe, "holds": maybe_holds, "second": maybe_second}
+    if any(unsure.values()):
+        leaf["maybe"] = {key: value for key, value in unsure.items() if value}
     written = {sample.inplace for sample in samples}
     if len(written) == 1 and None not in written:
         leaf["inplace"] = written.pop()
@@ -368,6 +384,20 @@ def _relation(lineage: Lineage, never: frozenset[str]) -> tuple[dict[str, Any], 
             maybe.setdefault(key, []).append(edge)
         elif values == {True}:
             sure.setdefault(key, []).append(edge)
+    return sure, maybe
+
+
+def _second(lineage: Lineage, never: frozenset[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    sure: dict[str, list[str]] = {}
+    maybe: dict[str, list[str]] = {}
+    edges = _edges(lineage, never)
+    for edge, other in itertools.product(edges, edges):
+        able = _first_able(lineage, lambda sample: {edge, other} <= sample.edges)  # noqa: B023
+        values = {(edge, other) in sample.second for sample in able}
+        if any((edge, other) in sample.unsure_second for sample in able) or len(values) > 1:
+            maybe.setdefault(edge, []).append(other)
+        elif values == {True}:
+            sure.setdefault(edge, []).append(other)
     return sure, maybe
 
 

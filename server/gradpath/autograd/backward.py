@@ -9,72 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 
+from gradpath.autograd import gradients as gradients_of
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.graph import Autograd
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 
-_LINEAR = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
-"""Operations that may hold a number only: their gradient does not depend on what was saved."""
-
-
-_CURVED = frozenset(
-    [
-        "pow",
-        "pow_",
-        "square",
-        "mul",
-        "mul_",
-        "div",
-        "div_",
-        "exp",
-        "log",
-        "sqrt",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sigmoid",
-        "softmax",
-        "log_softmax",
-        "matmul",
-        "mm",
-        "bmm",
-        "mv",
-        "dot",
-        "linear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "norm",
-        "softplus",
-        "gelu",
-        "silu",
-        "mse_loss",
-        "cross_entropy",
-        "binary_cross_entropy_with_logits",
-        "reciprocal",
-        "rsqrt",
-        "std",
-        "var",
-        "logsumexp",
-        "Linear",
-        "Conv1d",
-        "Conv2d",
-        "Conv3d",
-        "Tanh",
-        "Sigmoid",
-        "Softplus",
-        "GELU",
-        "SiLU",
-        "MSELoss",
-        "CrossEntropyLoss",
-        "BCEWithLogitsLoss",
-        "BatchNorm1d",
-        "BatchNorm2d",
-        "LayerNorm",
-    ]
-)
-"""Operations whose gradient surely hangs on what they saved, so that its own graph holds something again."""
+Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
+"""The backward of a custom Function: what runs it, and the graph of the gradient that comes in."""
 
 
 def backward(
@@ -115,9 +57,7 @@ def gradients(
     for tensor, target in zip(inputs, targets, strict=True):
         if target in flows:
             result = _gradient(autograd, tensor, flows[target], create_graph)
-            result.expanded = tensor.shape != () and [node.name for node in call.givers.get(target, ())] == [
-                "torch.sum"
-            ]
+            gradients_of.place(result, tensor, target, call)
             results.append(result)
         elif allow_unused:
             results.append(None)
@@ -143,9 +83,14 @@ def _begin(
     for root in roots:
         if root.requires_grad and not seeded and root.one_element is False:
             raise AutogradError(FaultKind.NOT_SCALAR, tensor=root, call=call)
-        if not root.requires_grad:
+        if not root.requires_grad or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
     return call
+
+
+def _only_by_base(autograd: Autograd, root: Tensor) -> bool:
+    """Whether it requires grad as its base does, and has no graph: a view that was made under no_grad."""
+    return root.base is not None and not root.flag and autograd.grad_fn(root) is None
 
 
 def _target(autograd: Autograd, tensor: Tensor, refusal: FaultKind = FaultKind.INPUT_NO_GRAD) -> Node:
@@ -175,15 +120,16 @@ def _run(
             continue
         if needed is not None and not _below(node, needed):
             continue
-        onward = _execute(autograd, node, call, flows.get(node, ()))
+        graphs = _execute(autograd, node, call, flows.get(node, ()))
         executed.append(node)
         for output in node.outputs:
             if output.retains_grad and call.accumulates:
                 _accumulate(autograd, output, flows.get(node, ()), call.create_graph)
-        for edge in node.edges:
+        for index, edge in enumerate(node.edges):
             if needed is not None and edge not in needed:
                 continue
-            flows[edge] = tuple(dict.fromkeys(flows.get(edge, ()) + onward))
+            graph = graphs[index] if graphs else ()
+            flows[edge] = tuple(dict.fromkeys(flows.get(edge, ()) + graph))
             call.givers.setdefault(edge, []).append(node)
             waiting[edge] -= 1
             if waiting[edge] == 0:
@@ -262,21 +208,22 @@ def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node
     return counts
 
 
-def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Run one node; raises if what it saved is freed or changed. Gives the graph of the gradients that it passes on."""
-    run_custom: Callable[[BackwardCall], None] | None = node.custom if callable(node.custom) else None
-    if node.custom is FaultKind.NOT_IMPLEMENTED:
-        raise AutogradError(FaultKind.NOT_IMPLEMENTED, node=node, call=call)
-    if run_custom is not None:
-        run_custom(call)
-    elif node.freed_by is not None and node.holds and node.certain:
+def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
+    """Run one node; raises if what it saved is freed or changed. Gives the graphs of its gradients (second order)."""
+    run_custom: Custom | None = node.custom if callable(node.custom) else None
+    if isinstance(node.custom, FaultKind):
+        raise AutogradError(node.custom, node=node, call=call)
+    if run_custom is None and node.freed_by is not None and node.holds and node.certain:
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
-    if node.freed_by is None and run_custom is None:
-        check_saved(node, call)
-    onward = _second_order(autograd, node, incoming) if call.create_graph else ()
+    if run_custom is not None:
+        graphs = run_custom(call, incoming)
+    else:
+        if node.freed_by is None:
+            check_saved(node, call)
+        graphs = gradients_of.onward(autograd, node, incoming) if call.create_graph else ()
     if not call.retain and node.freed_by is None:
         node.freed_by = call
-    return onward
+    return graphs
 
 
 def check_saved(node: Node, call: BackwardCall) -> None:
@@ -287,31 +234,6 @@ def check_saved(node: Node, call: BackwardCall) -> None:
             raise AutogradError(FaultKind.MODIFIED, node=node, saved=saved, write=write, call=call)
         if saved.had_grad_fn and saved.tensor.node is None:
             raise AutogradError(FaultKind.SAVED_DETACHED, node=node, saved=saved, call=call)
-
-
-def _second_order(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The graph of the gradient that `node` computes: it hangs on the incoming one and on what was saved."""
-    edges = list(incoming)
-    for saved in node.saved:
-        edge = (
-            node
-            if saved.role.startswith("out")
-            else autograd.edge(saved.tensor)
-            if saved.tensor.requires_grad
-            else None
-        )
-        if edge is not None:
-            edges.append(edge)
-    hidden = node.holds and not node.saved and node.name not in _LINEAR
-    if hidden:
-        edges.extend(node.edges)
-    if not edges:
-        return ()
-    certain = not hidden and node.name.rpartition(".")[2] in _CURVED and any(edge.certain for edge in edges)
-    holds = node.holds and not hidden
-    graph = Node(f"gradient of {node.name}", tuple(dict.fromkeys(edges)), autograd.recorder.site(), holds=holds)
-    graph.certain = certain
-    return (graph,)
 
 
 def _gradient(autograd: Autograd, of: Tensor, graph: tuple[Node, ...], create_graph: bool) -> Tensor:

@@ -40,9 +40,10 @@ _OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", "t_", "unsqueeze_", "s
 
 @dataclass(slots=True)
 class Edges:
-    """The edges of an operation's inputs, and which parameters have one: surely (`certain`) or perhaps (`possible`)."""
+    """The edges of an operation's inputs, the parameter of each, and those that have one surely, or possibly."""
 
     nodes: list[Node]
+    names: list[str]
     certain: set[str]
     possible: set[str]
 
@@ -51,6 +52,13 @@ class Edges:
         if self.certain:
             return not self.certain.isdisjoint(parameters)
         return bool(self.possible) and self.possible <= parameters
+
+    def meet(self, name: str, behaviour: Behaviour, site: object) -> Node:
+        """A node on these edges."""
+        node = Node(name, tuple(self.nodes), site, holds=self.trigger(behaviour.holds), certain=bool(self.certain))
+        node.behaviour = behaviour
+        node.parameters = tuple(self.names)
+        return node
 
 
 class Autograd:
@@ -145,8 +153,11 @@ class Autograd:
         results: list[Tensor] = []
         for index, output in enumerate(behaviour.outputs):
             result = self._output(name, output, inputs, everything, node, site)
-            if node is not None and edges is not None and result.node is node:
-                node.outputs.append(result)
+            made = result
+            if output.alias == ("ownview",):
+                result = self._view_of_own(made, name)
+            if node is not None and edges is not None and made.node is node:
+                node.outputs.append(made)
                 if behaviour.saves:
                     self._save(node, f"out{index}", behaviour, edges, [result])
             results.append(result)
@@ -231,18 +242,19 @@ class Autograd:
                 if not any(parameter in output.grad or parameter in output.maybe_grad for output in behaviour.outputs):
                     break
                 if found is None:
-                    found = Edges([], set(), set())
+                    found = Edges([], [], set(), set())
                 edge = self.edge(tensor)
                 if edge is None:
                     continue
                 found.nodes.append(edge)
+                found.names.append(parameter)
                 found.possible.add(parameter)
                 if edge.certain:
                     found.certain.add(parameter)
         return found
 
     def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, edges: Edges, site: object) -> Node:
-        node = Node(name, tuple(edges.nodes), site, holds=edges.trigger(behaviour.holds), certain=bool(edges.certain))
+        node = edges.meet(name, behaviour, site)
         if not behaviour.differentiable:
             node.custom = FaultKind.NOT_IMPLEMENTED
         if behaviour.saves:
@@ -287,8 +299,13 @@ class Autograd:
 
     # Views and aliases
 
-    def view(self, source: Tensor, name: str, *, multiple: bool = False, expanded: bool = False) -> Tensor:
-        """A view of `source`; in inference mode, of an inference tensor, it is a plain alias."""
+    def view(
+        self, source: Tensor, name: str, *, multiple: bool = False, expanded: bool = False, told: bool = True
+    ) -> Tensor:
+        """A view of `source`; in inference mode, of an inference tensor, it is a plain alias.
+
+        The recorder hears of it where it is `told`.
+        """
         result = Tensor(storage=source.storage, inference=source.inference, dtype=source.dtype)
         result.origin = self.recorder.site()
         result.maker = (source,)
@@ -311,16 +328,24 @@ class Autograd:
             edges = () if edge is None else (edge,)
             result.node = Node(name, edges, result.origin, certain=edge.certain if edge is not None else True)
             result.node.outputs.append(result)
-            self.recorder.built(result.node, {"input": [source]})
+            if told:
+                self.recorder.built(result.node, {"input": [source]})
         result.seen_version = result.storage.version
+        return result
+
+    def _view_of_own(self, made: Tensor, name: str) -> Tensor:
+        """The view that an operation returns of what it made: the program never sees what it is a view of."""
+        result = self.view(made, name, told=False)
+        result.shape = made.shape
+        result.maker = made.maker
         return result
 
     def alias(self, source: Tensor, name: str, *, shares_version: bool) -> Tensor:
         """The same memory outside the graph: `detach()` (shares the version counter) or `.data` (does not)."""
         shares = shares_version or source.inference
         storage = source.storage if shares else Storage()
-        inference = source.inference and self.inference  # An alias made outside of the mode may be written.
-        result = Tensor(storage=storage, inference=inference, dtype=source.dtype, shape=source.shape)
+        result = Tensor(storage=storage, inference=source.inference, dtype=source.dtype, shape=source.shape)
+        result.versioned = not self.inference
         result.origin = self.recorder.site()
         result.expanded = source.expanded
         result.maker = (source,)
@@ -339,24 +364,19 @@ class Autograd:
         tensor = inputs[written][0]
         site = self.recorder.site()
         everything = [each for tensors in inputs.values() for each in tensors]
-        tracked = self.grad_enabled and any(each.requires_grad for each in everything)
+        tracked = self.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
         if tracked:
             self._check_inplace(tensor)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
         if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED):
             raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
-        if tensor.inference and not self.inference:
-            raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
-        others = [self.edge(each) for each in everything if each is not tensor and each.requires_grad] if node else []
         self.bump(tensor, name)
         if node is None or edges is None:
             return tensor
         if tensor.base is not None:
-            node.name = "CopySlices"
-            node.holds = True
-            node.edges = tuple(edge for edge in (base_edge, *others) if edge is not None)
+            _write_through(node, tensor.base, base_edge, written)
             tensor.base.node = node
             node.outputs.append(tensor.base)
             tensor.node = Node("as_strided", (node,), site, certain=node.certain)
@@ -374,7 +394,7 @@ class Autograd:
     def _written_node(
         self, name: str, behaviour: Behaviour, written: str, inputs: Inputs, edges: Edges, site: object
     ) -> Node:
-        node = Node(name, tuple(edges.nodes), site, holds=edges.trigger(behaviour.holds), certain=bool(edges.certain))
+        node = edges.meet(name, behaviour, site)
         for parameter, tensors in inputs.items():
             if parameter != written or inputs[written][0].requires_grad:
                 self._save(node, parameter, behaviour, edges, tensors)
@@ -382,6 +402,8 @@ class Autograd:
 
     def bump(self, tensor: Tensor, name: str) -> None:
         """Count a write to `tensor`, where it is settled whose memory it has."""
+        if tensor.inference and not self.inference and not tensor.versioned:
+            raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         if tensor.aliasing_unsure:
             return
         write = tensor.storage.write(name, self.recorder.site(), tensor)
@@ -437,3 +459,21 @@ class Autograd:
         tensor.flag = False
         if had:
             self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))
+
+
+def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: str) -> None:
+    """Make the node of a write one that writes a part of `base` (`CopySlices`).
+
+    Its backward copies into memory laid out like `base`, which fails where elements share memory.
+    """
+    own = [index for index, name in enumerate(node.parameters) if name != written]
+    edges = [node.edges[index] for index in own]
+    names = [node.parameters[index] for index in own]
+    if base_edge is not None:
+        edges.insert(0, base_edge)
+        names.insert(0, written)
+    node.name = "CopySlices"
+    node.holds = True
+    node.edges, node.parameters = tuple(edges), tuple(names)
+    if base.expanded:
+        node.custom = FaultKind.EXPANDED_INPLACE

@@ -81,8 +81,8 @@ class Output:
 
     `alias` holds the possible relations to an argument, the likeliest first: "same:x" (the same object), "view:x",
     "multiview:x" (one of several views, not writable in place), "alias:x" (shares memory and version counter),
-    "storage:x" (memory alone), "fresh". `grad` are the arguments of which one that requires grad makes the output
-    require grad; of `maybe_grad` this is not sure.
+    "storage:x" (memory alone), "ownview" (a view of a tensor that nobody else has), "fresh". `grad` are the arguments
+    of which one that requires grad makes the output require grad; of `maybe_grad` this is not sure.
     """
 
     alias: tuple[str, ...]
@@ -98,7 +98,8 @@ class Behaviour:
 
     `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one
     must have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time".
-    In both "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are
+    `second`: the arguments whose gradient hangs on arguments, and on which. In all "*" stands for all parameters of a
+    module. `pairwise`: the arguments that are lists and whose items are
     saved for one another only. `inplace`: the argument that is written; `maybe_inplace`: one that perhaps is.
     `differentiable` is False where backward raises "not implemented". `fields` names the parts of a named tuple.
     """
@@ -108,6 +109,8 @@ class Behaviour:
     holds: frozenset[str] = frozenset()
     maybe_saves: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
     maybe_holds: frozenset[str] = frozenset()
+    second: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
+    maybe_second: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
     inplace: str | None = None
     maybe_inplace: frozenset[str] = frozenset()
     differentiable: bool = True
@@ -336,6 +339,8 @@ def _decode(entry: Mapping[str, Any]) -> Behaviour:
         holds=frozenset(entry.get("holds", ())),
         maybe_saves=_relation(maybe.get("saves", {})),
         maybe_holds=frozenset(maybe.get("holds", ())),
+        second=_relation(entry.get("second", {})),
+        maybe_second=_relation(maybe.get("second", {})),
         inplace=entry.get("inplace"),
         differentiable=entry.get("derivative", True),
         returns=_structure(entry["returns"]) if "returns" in entry else _flat(len(outputs)),
@@ -370,12 +375,8 @@ def _structure(entry: Any) -> Structure:
 def _fold(possible: Sequence[Behaviour]) -> Behaviour:
     """One behaviour for several possible ones: sure is what all agree on. The last is the usual one."""
     first = possible[0]
-    saves = {(key, name) for key, names in first.saves.items() for name in names}
-    every = set()
-    for behaviour in possible:
-        sure = {(key, name) for key, names in behaviour.saves.items() for name in names}
-        saves &= sure
-        every |= sure | {(key, name) for key, names in behaviour.maybe_saves.items() for name in names}
+    saves, maybe_saves = _fold_relations([(behaviour.saves, behaviour.maybe_saves) for behaviour in possible])
+    second, maybe_second = _fold_relations([(behaviour.second, behaviour.maybe_second) for behaviour in possible])
     holds = frozenset.intersection(*(behaviour.holds for behaviour in possible))
     written = frozenset(behaviour.inplace for behaviour in possible)
     inplace = first.inplace if len(written) == 1 else None
@@ -384,9 +385,11 @@ def _fold(possible: Sequence[Behaviour]) -> Behaviour:
         outputs=tuple(
             _fold_outputs(group) for group in zip(*(behaviour.outputs for behaviour in possible), strict=False)
         ),
-        saves=_relation(_grouped(saves)),
+        saves=saves,
         holds=holds,
-        maybe_saves=_relation(_grouped(every - saves)),
+        maybe_saves=maybe_saves,
+        second=second,
+        maybe_second=maybe_second,
         maybe_holds=frozenset().union(*(behaviour.holds | behaviour.maybe_holds for behaviour in possible)) - holds,
         inplace=inplace,
         maybe_inplace=frozenset(name for name in written if name is not None and name != inplace).union(
@@ -410,6 +413,19 @@ def _fold_outputs(outputs: Sequence[Output]) -> Output:
         dtype=first.dtype if all(output.dtype == first.dtype for output in outputs) else None,
         maybe_grad=every - grad,
     )
+
+
+_Relation: TypeAlias = "Mapping[str, frozenset[str]]"
+
+
+def _fold_relations(possible: Sequence[tuple[_Relation, _Relation]]) -> tuple[_Relation, _Relation]:
+    """The pairs on which all agree, and the others."""
+    sure = [{(key, name) for key, names in each.items() for name in names} for each, _ in possible]
+    every = set().union(
+        *sure, *({(key, name) for key, names in each.items() for name in names} for _, each in possible)
+    )
+    common = set.intersection(*sure)
+    return _relation(_grouped(common)), _relation(_grouped(every - common))
 
 
 def _grouped(pairs: set[tuple[str, str]]) -> dict[str, list[str]]:

@@ -10,6 +10,10 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradpath.autograd.ops import Behaviour
 
 Shape = tuple["int | None", ...]
 """Sizes from the outermost dimension; None stands for a size that is not known, `MANY` for one that is above 1."""
@@ -92,10 +96,12 @@ class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
 
     `certain` is false for a node that only a presumption put there. `accumulates` is the leaf of an AccumulateGrad.
+    `behaviour` is what the op table says of the operation, `parameters` names for each edge the parameter it is of.
     """
 
     __slots__ = (
         "accumulates",
+        "behaviour",
         "certain",
         "custom",
         "edges",
@@ -104,6 +110,7 @@ class Node:
         "name",
         "number",
         "outputs",
+        "parameters",
         "saved",
         "site",
     )
@@ -129,6 +136,8 @@ class Node:
         self.number = next(_numbers)
         self.outputs: list[Tensor] = []
         self.custom: object | None = None
+        self.behaviour: Behaviour | None = None
+        self.parameters: tuple[str, ...] = ()
 
 
 class Tensor:
@@ -136,6 +145,7 @@ class Tensor:
 
     `shape` and `dtype` are None where they are not known. `certain` is false where only a presumption says that it
     requires grad. `aliasing_unsure` marks a tensor of which the source does not settle whose storage it has.
+    `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `origin` is where it was made, `label` the name that the user gave it last.
     """
 
@@ -164,6 +174,7 @@ class Tensor:
         "seen_version",
         "shape",
         "storage",
+        "versioned",
     )
 
     def __init__(
@@ -183,6 +194,7 @@ class Tensor:
         self.creation = Creation.DEFAULT
         self.seen_version = 0
         self.inference = inference
+        self.versioned = False
         self.accumulator: Node | None = None
         self.grad: Tensor | None = None
         self.expanded = False

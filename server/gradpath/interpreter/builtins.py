@@ -386,6 +386,10 @@ def _callable(machine: Machine, arguments: Arguments) -> Value:
         return True
     if not isinstance(value, Object):
         return False
+    if isinstance(value, Instance) and type(value).call is not Instance.call:
+        return True
+    if isinstance(value, Instance) and value.cls.find("__call__") is not UNDEFINED:
+        return True
     return machine.unknown("callable", ("callable", identity(value)), (value,))
 
 

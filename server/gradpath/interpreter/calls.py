@@ -104,12 +104,12 @@ def _result(signal: Signal) -> Value:
 def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
     assert not isinstance(function.node, ast.Lambda)
     iteration = Iteration(iter(()))
-    iteration.host = _suspendable(machine, function.node, frame, iteration)
+    iteration.host = _suspendable(machine, function.node, frame, iteration.returned)
     return iteration
 
 
 def _suspendable(
-    machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame, iteration: Iteration
+    machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame, returned: list[Value]
 ) -> Generator[Value, Value, None]:
     """Run a generator's body step by step; whoever asks for an item lends it the machine meanwhile."""
     steps = run_block(machine, node.body)
@@ -122,11 +122,20 @@ def _suspendable(
             item = steps.send(sent) if started else next(steps)
             started = True
         except StopIteration as stop:
-            iteration.returned = _result(stop.value)
+            returned.append(_result(stop.value))
             return
         finally:
             machine.frame, machine.node = before, caller
-        sent = yield item
+        try:
+            sent = yield item
+        except GeneratorExit:
+            before, caller = machine.frame, machine.node
+            machine.frame = frame
+            try:
+                steps.close()
+            finally:
+                machine.frame, machine.node = before, caller
+            raise
 
 
 def bind_arguments(machine: Machine, function: Function, arguments: Arguments, scope: Scope) -> None:

@@ -204,7 +204,8 @@ class Iteration(Object):
     """An iterator in progress.
 
     `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
-    behind it.
+    behind it; `returned` gets what the body of a generator returns. The host must not refer to this object: a generator
+    that nobody holds ends at once.
     """
 
     __slots__ = ("counted", "endless", "host", "returned")
@@ -213,7 +214,7 @@ class Iteration(Object):
         self.host = host
         self.endless = endless
         self.counted = counted
-        self.returned: Value = None
+        self.returned: list[Value] = []
 
     def type_name(self) -> str:
         return "generator"
@@ -232,8 +233,13 @@ class Iteration(Object):
         if name == "send" and isinstance(self.host, Generator):
             return NativeFunction("send", lambda m, a: self.advance(m, a.get(0, "value", None)))
         if name == "close":
-            return NativeFunction("close", lambda m, a: None)
+            return NativeFunction("close", lambda m, a: self.close())
         return super().attribute(machine, name)
+
+    def close(self) -> None:
+        """End a generator where it stands: its `with` blocks are left, its `finally` blocks run."""
+        if isinstance(self.host, Generator):
+            self.host.close()
 
     def advance(self, machine: Machine, sent: Value = None, default: Value = UNDEFINED) -> Value:
         """The next item; raises StopIteration in the interpreted program, or gives `default`."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Container, Iteration, iterate
 from gradpath.interpreter.expressions import evaluate
-from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Signal, Steps
+from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Instance, Value
 
@@ -61,9 +63,17 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     finally:
         del machine.frame.loops[depth - 1 :]
     cut_short = signal in (None, CONTINUE) and done == limit and (endless or next(host, None) is not None)
+    _drop(node.iter, iterable)
     if endless or cut_short:
         _forget_numbers(machine, before)
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+def _drop(written: ast.expr, iterable: Value) -> None:
+    """A generator that nobody else holds ends with its loop; what it raises then goes unnoticed, as in Python."""
+    if isinstance(written, ast.Call) and isinstance(iterable, Iteration):
+        with suppress(Raised, AutogradError):
+            iterable.close()
 
 
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:

@@ -65,7 +65,7 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
         host, _ = iterate(machine, value)
         for item in host:  # noqa: UP028 - what is sent goes to this generator, not to the iterator.
             yield item
-        machine.frame.sent[node] = value.returned if isinstance(value, Iteration) else None
+        machine.frame.sent[node] = value.returned[0] if isinstance(value, Iteration) and value.returned else None
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
@@ -15,6 +16,7 @@ from gradpath.interpreter.values import (
     Descriptor,
     Instance,
     NativeFunction,
+    Object,
     Value,
 )
 from gradpath.overlays.namespace import Names
@@ -134,14 +136,15 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     requiring = [tensor for tensor in inputs if tensor.requires_grad]
     if not machine.autograd.grad_enabled or not requiring:
         return result
-    edges = [machine.autograd.edge(tensor) for tensor in requiring]
-    node = Node(cls.name, tuple(edge for edge in edges if edge is not None), machine.site())
+    reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
+    node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())
     context.node = node
     for value in context.saved:
         if isinstance(value, TensorValue):
             saved = value.tensor
             node.saved.append(Saved(saved.storage, saved.storage.version, saved, "saved"))
-    node.custom = _Backward(machine, cls, context)
+    places = {value.tensor: place for place, value in enumerate(values) if isinstance(value, TensorValue)}
+    node.custom = _Backward(machine, cls, context, [places.get(tensor) for tensor, _ in reached])
     machine.autograd.recorder.built(node, {"input": inputs})
     return _attach(machine, result, node, context, inputs)
 
@@ -173,19 +176,65 @@ def _attach(machine: Machine, result: Value, node: Node, context: ContextObject,
 
 
 class _Backward:
-    """Runs a custom Function's own `backward`, which is where its errors are raised."""
+    """Runs a custom Function's own `backward`, which is where its errors are raised.
 
-    def __init__(self, machine: Machine, cls: Class, context: ContextObject) -> None:
+    `places` gives for each edge of the node the argument of `forward` that it is of, None where that is not settled.
+    """
+
+    def __init__(self, machine: Machine, cls: Class, context: ContextObject, places: list[int | None]) -> None:
         self.machine = machine
         self.cls = cls
         self.context = context
+        self.places = places
 
-    def __call__(self, call: BackwardCall) -> None:
+    def __call__(self, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
         machine = self.machine
         outputs = [] if self.context.node is None else self.context.node.outputs
-        gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in outputs]
+        gradients = [machine.autograd.tensor(shape=output.shape, dtype=output.dtype) for output in outputs]
+        if call.create_graph and incoming:
+            for gradient in gradients:
+                gradient.node = Node("incoming gradient", incoming, call.site)
+                gradient.certain = gradient.node.certain = any(node.certain for node in incoming)
         with machine.autograd.mode(grad=call.create_graph):
-            machine.call(self.cls.attribute(machine, "backward"), Arguments([self.context, *gradients]))
+            result = machine.call(
+                self.cls.attribute(machine, "backward"), Arguments([self.context, *map(wrap, gradients)])
+            )
+        return tuple(self._graph(result, place) for place in self.places) if call.create_graph else ()
+
+    def _graph(self, result: Value, place: int | None) -> tuple[Node, ...]:
+        """The graph of the gradient that `backward` returned for an argument; one of which little is known else."""
+        found = result[place] if isinstance(result, tuple) and place is not None and place < len(result) else result
+        if isinstance(found, TensorValue):
+            edge = self.machine.autograd.edge(found.tensor)
+            return () if edge is None else (edge,)
+        if found is None or self.context.node is None:
+            return ()
+        node = self.context.node
+        return (Node(f"gradient of {node.name}", node.edges, self.machine.site(), certain=False),)
+
+
+class _OnceDifferentiable(Object):
+    """A `backward` that runs without a graph; what it returns refuses to be differentiated."""
+
+    __slots__ = ("function",)
+
+    binds = True
+
+    def __init__(self, function: Value) -> None:
+        self.function = function
+
+    def type_name(self) -> str:
+        return "function"
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        with machine.autograd.mode(grad=False):
+            result = machine.call(self.function, arguments)
+        gradients = tensors_in(machine, tuple(arguments.positional[1:]))
+        if machine.autograd.grad_enabled and any(tensor.requires_grad for tensor in gradients):
+            for tensor in tensors_in(machine, result):
+                tensor.node = Node("once differentiable", (), machine.site())
+                tensor.node.custom = FaultKind.ONCE_DIFFERENTIABLE
+        return result
 
 
 class UncheckedSaving(Context):
@@ -260,7 +309,9 @@ NAMES: Names = {
     "torch.autograd.backward": backward,
     "torch.autograd.Function": CustomFunction("Function"),
     "torch.autograd.function.Function": CustomFunction("Function"),
-    "torch.autograd.function.once_differentiable": lambda machine, arguments: arguments.get(0, "fn", None),
+    "torch.autograd.function.once_differentiable": lambda machine, arguments: _OnceDifferentiable(
+        arguments.get(0, "fn", None)
+    ),
     "torch.autograd.graph.save_on_cpu": lambda machine, arguments: UncheckedSaving(),
     "torch.autograd.graph.saved_tensors_hooks": lambda machine, arguments: UncheckedSaving(),
     "torch.autograd.graph.allow_mutation_on_saved_tensors": lambda machine, arguments: UncheckedSaving(),

@@ -52,6 +52,30 @@ def _gradient(machine: Machine, arguments: Arguments) -> Value:
     return NativeFunction("grad", run)
 
 
+def _vmap(machine: Machine, arguments: Arguments) -> Value:
+    """`vmap(f)`: `f` runs once, on the whole tensors, which look to it as if they had no first dimension."""
+    function = arguments.get(0, "func", None)
+    if len(arguments.positional) > 1 or arguments.keywords.keys() - {"func", "randomness", "chunk_size"}:
+        return _transform("vmap").call(machine, arguments)
+
+    def run(machine: Machine, values: Arguments) -> Value:
+        inputs = {tensor: tensor.shape for tensor in tensors_in(machine, tuple(values.all()))}
+        for tensor, shape in inputs.items():
+            tensor.shape = shape[1:] if shape else None
+        try:
+            result = machine.call(function, values)
+        finally:
+            for tensor, shape in inputs.items():
+                tensor.shape = shape
+        size = next((shape[0] for shape in inputs.values() if shape), None)
+        for tensor in dict.fromkeys(tensors_in(machine, result)):
+            if tensor not in inputs and tensor.shape is not None:
+                tensor.shape = (size, *tensor.shape)
+        return result
+
+    return NativeFunction("vmap", run)
+
+
 def _transform(name: str) -> NativeFunction:
     return NativeFunction(
         name,
@@ -66,8 +90,9 @@ NAMES: Names = {
     "torch.nn.utils.stateless.functional_call": functional_call,
     **{
         f"torch.func.{name}": _transform(name)
-        for name in ("grad_and_value", "vmap", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+        for name in ("grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
     },
     "torch.func.grad": _gradient,
-    "torch.vmap": _transform("vmap"),
+    "torch.func.vmap": _vmap,
+    "torch.vmap": _vmap,
 }

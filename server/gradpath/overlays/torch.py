@@ -86,6 +86,8 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
     else:
         made = machine.autograd.tensor(dtype=None)
     made.flag = machine.decide(wanted)
+    if made.flag and made.inference and not machine.autograd.inference:
+        raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=made)
     made.is_parameter = True
     made.certain = True
     made.maker = (data.tensor,) if isinstance(data, TensorValue) else ()

@@ -1,0 +1,105 @@
+"""What a gradient itself is: the graph that it has with `create_graph`, and the memory that it comes in.
+
+On which inputs the gradient for an input hangs stands in `ops.json` (`second`). Follows `derivatives.yaml` for what
+hands a gradient on as a view, as observed in PyTorch 2.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gradpath.autograd.tensor import BackwardCall, Creation, Node, Tensor
+
+if TYPE_CHECKING:
+    from gradpath.autograd.graph import Autograd
+
+Graphs = tuple[tuple[Node, ...], ...]
+"""For each edge of a node the nodes on which the gradient that goes there hangs."""
+
+_HANDED_ON = frozenset({"add", "add_", "sub", "sub_", "clone", "contiguous", "as_strided"})
+"""Operations whose gradient is the incoming one itself (for `sub` that of the first operand)."""
+
+_VIEWED = frozenset(
+    {
+        "view",
+        "view_as",
+        "reshape",
+        "reshape_as",
+        "flatten",
+        "ravel",
+        "unflatten",
+        "unsqueeze",
+        "squeeze",
+        "cat",
+        "stack",
+    }
+    | {"t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "T", "mT"}
+)
+"""Operations whose gradient is a view of the incoming one."""
+
+
+def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs:
+    """The graphs of the gradients that `node` passes on, when the one that comes in has the graph `incoming`.
+
+    Where nothing is told of the operation, its gradients may hang on all its inputs.
+    """
+    behaviour = node.behaviour
+    if behaviour is None:
+        unsure = node.edges if node.holds else ()
+        return (_graph(autograd, node, incoming, unsure),) * len(node.edges)
+    made: dict[str, tuple[Node, ...]] = {}
+    for parameter in node.parameters:
+        if parameter not in made:
+            sure = _hung_on(node, behaviour.second.get(parameter, frozenset()))
+            unsure = _hung_on(node, behaviour.maybe_second.get(parameter, frozenset()))
+            made[parameter] = _graph(autograd, node, (*incoming, *sure), unsure)
+    return tuple(made[parameter] for parameter in node.parameters)
+
+
+def _hung_on(node: Node, parameters: frozenset[str]) -> tuple[Node, ...]:
+    """The edges of these parameters; what hangs on a result that was saved goes through the node itself."""
+    edges = [edge for edge, name in zip(node.edges, node.parameters, strict=True) if name in parameters]
+    if not edges or not any(saved.role.startswith("out") for saved in node.saved):
+        return tuple(edges)
+    saved = {each.role for each in node.saved}
+    named = [edge for edge, name in zip(node.edges, node.parameters, strict=True) if name in parameters & saved]
+    return (node, *named)
+
+
+def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterable[Node]) -> tuple[Node, ...]:
+    edges = tuple(dict.fromkeys((*sure, *unsure)))
+    if not edges:
+        return ()
+    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds)
+    graph.certain = not tuple(unsure) and any(edge.certain for edge in edges)
+    return (graph,)
+
+
+def place(result: Tensor, of: Tensor, target: Node, call: BackwardCall) -> None:
+    """Say of a gradient that `autograd.grad` returns whether it is a view, and whether its elements share memory.
+
+    A `.grad` is neither: it is copied, or taken out of the view.
+    """
+    view = expanded = False
+    shape = of.shape
+    while len(givers := call.givers.get(target, [])) == 1:
+        target = givers[0]
+        made = target.outputs[0].shape if target.outputs else None
+        short = target.name.rpartition(".")[2]
+        if short in ("sum", "expand") and shape != ():
+            view, expanded = True, short == "sum"
+            break
+        if short in _HANDED_ON:
+            if made is None or made != shape:
+                view = view or (made is not None and shape is not None)
+                break
+        elif short in _VIEWED:
+            view = True
+        else:
+            break
+        shape = made
+    result.expanded = expanded
+    if view and not call.create_graph and not result.inference:
+        result.base = Tensor(storage=result.storage, shape=of.shape, dtype=of.dtype, origin=result.origin)
+        result.creation = Creation.NO_GRAD

@@ -100,7 +100,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
                 break
     finally:
         del machine.frame.loops[depth - 1 :]
-    if loop.iteration >= limit or settled is None:
+    if (loop.iteration >= limit and signal is not BREAK) or settled is None:
         _forget_numbers(machine, before)
     return (yield from _leave(machine, node.orelse, signal, run_block))
 

@@ -21,11 +21,14 @@ def dependencies(call: Call, edges: Sequence[str]) -> tuple[frozenset[tuple[str,
     leaves = [leaf for _, leaf in sources]
     if not flow or not leaves:
         return frozenset(), frozenset()
-    gradients = torch.autograd.grad(
-        flow, leaves, [torch.ones_like(each) for each in flow], create_graph=True, allow_unused=True
-    )
     found: set[tuple[str, str]] = set()
     unsure: set[tuple[str, str]] = set()
+    try:
+        gradients = torch.autograd.grad(
+            flow, leaves, [torch.ones_like(each) for each in flow], create_graph=True, allow_unused=True
+        )
+    except (RuntimeError, NotImplementedError):
+        return frozenset(), frozenset((slot, other) for slot, _ in sources for other, _ in sources)
     for (slot, _), gradient in zip(sources, gradients, strict=True):
         if gradient is None or not gradient.requires_grad:
             continue

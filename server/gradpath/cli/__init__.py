@@ -36,6 +36,7 @@ class _Entry:
 _COMMANDS = {
     "check": _Entry("gradpath.cli.check", "find autograd mistakes in files and folders"),
     "rule": _Entry("gradpath.cli.rule", "show the page of a rule, or the table of all rules"),
+    "explain": _Entry("gradpath.cli.explain", "tell the story behind a traceback of an autograd error"),
     "graph": _Entry("gradpath.cli.graph", "draw the graph behind a loss"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
 }

@@ -66,7 +66,7 @@ class Output:
         elif self.format == "sarif":
             stream.write(render_sarif(report, __version__) + "\n")
         else:
-            stream.writelines(self._lines(report, _lookup(outcomes), style_for(stream)))
+            stream.writelines(self._lines(report, source_lookup(outcomes), style_for(stream)))
         self._close(report, stream)
         if report.problems:
             return status.UNUSABLE
@@ -122,7 +122,8 @@ def _understood(outcomes: Sequence[Checked]) -> Mapping[str, Understood]:
     return {outcome.path: outcome.understood for outcome in outcomes if outcome.understood is not None}
 
 
-def _lookup(outcomes: Sequence[Checked]) -> SourceLookup:
+def source_lookup(outcomes: Sequence[Checked]) -> SourceLookup:
+    """From a path to the text that was checked under it, or that stands in the file."""
     known = {outcome.path: outcome.document for outcome in outcomes if outcome.document is not None}
     notebooks = notebooks_among(outcomes)
 

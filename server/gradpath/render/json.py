@@ -16,7 +16,7 @@ def render_json(report: Report) -> str:
     """The whole report as one JSON object in ASCII, which every terminal encoding carries."""
     data: dict[str, Any] = {
         "version": VERSION,
-        "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+        "diagnostics": [diagnostic_as_json(diagnostic) for diagnostic in report.diagnostics],
         "errors": [{"path": problem.path, "message": problem.message} for problem in report.problems],
         "files": report.files,
     }
@@ -37,7 +37,8 @@ def _understood(path: str, understood: Understood) -> dict[str, Any]:
     return {"path": path, "reached": understood.reached, "understood": understood.clear, "unknowns": causes}
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def diagnostic_as_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One diagnostic as it stands in the JSON of a report."""
     return {
         "path": diagnostic.path,
         "cell": diagnostic.cell,

@@ -6,7 +6,7 @@ import ast
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -119,10 +119,13 @@ def check(
     last: Parsed | None = None,
     cancelled: Callable[[], bool] = never,
     project: Project | None = None,
+    stack: Collection[int] = (),
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
     `project` says where the modules that it imports lie; by default that is worked out from the document's path.
+    `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
+    and a fault counts though a handler catches its exception.
     """
     config = Config() if config is None else config
     parsed = parse(document, last)
@@ -133,7 +136,7 @@ def check(
     found: list[Diagnostic] = []
     traces: list[Trace] = []
     try:
-        for diagnostics, trace in _entries(files, config, cancelled):
+        for diagnostics, trace in _entries(files, config, cancelled, frozenset(stack)):
             found.extend(diagnostics)
             traces.append(trace)
             unknowns.update(trace.unknowns)
@@ -176,7 +179,9 @@ def _elsewhere(
     return kept, frozenset(used)
 
 
-def _entries(files: Files, config: Config, cancelled: Callable[[], bool]) -> Iterable[tuple[list[Diagnostic], Trace]]:
+def _entries(
+    files: Files, config: Config, cancelled: Callable[[], bool], stack: frozenset[int]
+) -> Iterable[tuple[list[Diagnostic], Trace]]:
     """Run the module body, then each function that no call reached; diagnostics and the likeliest trace of each."""
     document, tree = files.checked.document, files.checked.tree
     source = Source(files.documents)
@@ -186,6 +191,7 @@ def _entries(files: Files, config: Config, cancelled: Callable[[], bool]) -> Ite
         machine = make_machine(Overlays(ProjectModules(files), config.assume), prefix, entry, document.path, STEPS)
         machine.stopped = cancelled
         machine.called = called
+        machine.forgives = not stack
         return machine
 
     def module(prefix: tuple[bool, ...]) -> Trace:
@@ -201,7 +207,7 @@ def _entries(files: Files, config: Config, cancelled: Callable[[], bool]) -> Ite
         diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
         left -= sum(trace.steps for trace in traces)
         yield diagnostics, traces[0]
-    for entry in entries.functions(tree):
+    for entry in entries.functions(tree, stack):
         if entry.function in called:
             continue
         if left < -2 * TOTAL_EFFORT:

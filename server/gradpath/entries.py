@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -24,18 +24,29 @@ class Entry:
     owner: str | None
 
 
-def functions(tree: ast.Module) -> Iterator[Entry]:
-    """The top-level functions and the methods of top-level classes that are worth entering, in order."""
+def functions(tree: ast.Module, stack: Collection[int] = ()) -> Iterator[Entry]:
+    """The top-level functions and the methods of top-level classes that are worth entering, in order.
+
+    Those around a line of `stack` always are.
+    """
     for statement in _open(tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if is_telling(statement):
+            if is_telling(statement) or _is_on(statement, stack):
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
                 if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    is_telling(each) or each.name in _CALLED_BY_FRAMEWORKS or (each.name == "forward" and _writes(each))
+                    is_telling(each)
+                    or _is_on(each, stack)
+                    or each.name in _CALLED_BY_FRAMEWORKS
+                    or (each.name == "forward" and _writes(each))
                 ):
                     yield Entry(each, statement.name)
+
+
+def _is_on(function: Definition, stack: Collection[int]) -> bool:
+    last = function.end_lineno or function.lineno
+    return any(function.lineno <= line <= last for line in stack)
 
 
 def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -22,9 +22,13 @@ from pathlib import Path
 from gradpath.check import check
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.diagnostic import Diagnostic, Level
+from gradpath.features.understanding import understanding
 from gradpath.names.walk import SUFFIXES
 from gradpath.render.full import render_full
-from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.render.report import Understood
+from gradpath.source.cells import CellsDocument, in_cells
+from gradpath.source.document import Document, UnreadableSource
+from gradpath.source.notebook import read_source
 
 from .packages import listed, unpacked
 
@@ -44,6 +48,13 @@ class Tally:
     reports: list[str] = field(default_factory=list)
     rules: Counter[str] = field(default_factory=Counter)
     unknowns: Counter[str] = field(default_factory=Counter)
+    reached: int = 0
+    clear: int = 0
+
+    def add_understood(self, understood: Understood) -> None:
+        self.unknowns.update(understood.causes)
+        self.reached += understood.reached
+        self.clear += understood.clear
 
     def add(self, other: Tally) -> None:
         self.files += other.files
@@ -54,6 +65,8 @@ class Tally:
         self.reports += other.reports
         self.rules += other.rules
         self.unknowns += other.unknowns
+        self.reached += other.reached
+        self.clear += other.clear
 
 
 def main() -> int:
@@ -102,10 +115,9 @@ def judged(paths: list[str], root: str, context: int) -> Tally:
     tally = Tally()
     for path in paths:
         try:
-            document = read_document(Path(path))
+            shown = read_source(Path(path), path)
         except UnreadableSource:
             continue
-        shown = Document(path, document.text)
         start = time.process_time()
         analysis = check(shown)
         took = time.process_time() - start
@@ -115,11 +127,11 @@ def judged(paths: list[str], root: str, context: int) -> Tally:
         tally.seconds += took
         tally.parsing += _seconds_to_parse(shown.text)
         tally.slowest = max(tally.slowest, (took, path))
-        tally.unknowns.update(analysis.unknowns)
         for diagnostic in analysis.diagnostics:
             if diagnostic.level in (Level.ERROR, Level.WARNING):
                 tally.rules[f"{diagnostic.level.value} {diagnostic.rule}"] += 1
                 tally.reports.append(_told(diagnostic, shown, context))
+        tally.add_understood(understanding(analysis))
     return tally
 
 
@@ -137,15 +149,16 @@ def _seconds_to_parse(text: str) -> float:
 def _told(diagnostic: Diagnostic, document: Document, context: int) -> str:
     """A report as users see it, and the source around each of its places."""
 
-    def source_of(path: str) -> Document | None:
+    def source_of(path: str, cell: int | None = None) -> Document | None:
         if path == document.path:
-            return document
+            return document.source(cell) if cell is not None and isinstance(document, CellsDocument) else document
         try:
-            return read_document(Path(path))
+            return read_source(Path(path), path)
         except UnreadableSource:
             return None
 
-    told = [render_full(diagnostic, source_of)]
+    notebooks = {document.path: document} if isinstance(document, CellsDocument) else {}
+    told = [render_full(in_cells(diagnostic, notebooks), source_of)]
     places = {(diagnostic.path, diagnostic.range.start.line, diagnostic.range.end.line)}
     places |= {(label.path, label.range.start.line, label.range.end.line) for label in diagnostic.labels}
     for path in sorted({path for path, _, _ in places}):
@@ -174,6 +187,8 @@ def _in_short(tally: Tally) -> str:
 
 def _print_totals(tally: Tally) -> None:
     print(f"\n{_in_short(tally)}")
+    share = 100 * tally.clear / tally.reached if tally.reached else 100.0
+    print(f"understood: {share:.1f} % of {tally.reached} statements that are reached")
     print(f"slowest: {tally.slowest[0]:.2f} s, {tally.slowest[1]}")
     for title, counts in (("reports by rule", tally.rules), ("lost to, most often", tally.unknowns)):
         print(f"{title}:")

@@ -37,6 +37,7 @@ def check(
     last: object = None,
     cancelled: Callable[[], bool] | None = None,
     project: object = None,
+    stack: object = (),
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath."""
     if "crash()" in document.text:

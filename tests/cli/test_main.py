@@ -78,7 +78,7 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: R
 def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Write) -> None:
     code = (
         "import os, sys, threading, gradpath.check\n"
-        "def check(document, config):\n"
+        "def check(document, config, **more):\n"
         "    os.write(1, b'started ')\n"
         "    threading.Event().wait(60)\n"
         "gradpath.check.check = check\n"
@@ -108,7 +108,7 @@ def test_a_process_that_dies_costs_one_file(project: Path, write: Write) -> None
     code = (
         "import os, sys, gradpath.check\n"
         "check = gradpath.check.check\n"
-        "def dying(document, config):\n"
+        "def dying(document, config, **more):\n"
         "    if 'die' in document.text:\n"
         "        os.abort()\n"
         "    return check(document, config)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -86,7 +86,10 @@ def explained(text: str, whereabouts: Whereabouts) -> Answer:
     forward = whereabouts.places(failure.forward)
     settings = Settings()
     paths = tuple(dict.fromkeys(place.path for place in (*places, *forward)))
-    checked = [_checked(path, whereabouts, settings) for path in paths]
+    checked = []
+    for path in paths:
+        stack = {place.line for place in (*places, *forward) if place.path == path}
+        checked.append(_checked(path, whereabouts, settings, stack))
     match = matching(failure, places, forward, [each for one in checked for each in one.diagnostics])
     reason = "" if match else "nothing in these files ends in this error, as far as they can be followed"
     if match is not None:
@@ -94,10 +97,10 @@ def explained(text: str, whereabouts: Whereabouts) -> Answer:
     return Answer(failure, tuple(places), paths, match, reason)
 
 
-def _checked(path: str, whereabouts: Whereabouts, settings: Settings) -> Checked:
+def _checked(path: str, whereabouts: Whereabouts, settings: Settings, stack: Collection[int]) -> Checked:
     """Check a file with all rules, whatever its configuration leaves out."""
     config = replace(settings.of_file(Path(path)), select=(), ignore=(), levels={}, per_file_ignores={})
-    return check_document(whereabouts.documents[path], config)
+    return check_document(whereabouts.documents[path], config, stack=stack)
 
 
 def _for_readers(diagnostic: Diagnostic, whereabouts: Whereabouts) -> Diagnostic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,16 +50,18 @@ class _Failures(logging.Handler):
         self.any = True
 
 
-def check_document(document: Document, config: Config, *, measure: bool = False) -> Checked:
+def check_document(
+    document: Document, config: Config, *, measure: bool = False, stack: Collection[int] = ()
+) -> Checked:
     """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line.
 
-    With `measure` the outcome tells how much of it was understood.
+    With `measure` the outcome tells how much of it was understood; `stack` as in `gradpath.check.check`.
     """
     failures = _Failures()
     if not _wants_tracebacks():
         logging.getLogger("gradpath").addHandler(failures)
     try:
-        analysis = mended(gradpath.check.check(document, config), config)
+        analysis = mended(gradpath.check.check(document, config, stack=stack), config)
     except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
         if _wants_tracebacks():
             raise

@@ -143,9 +143,8 @@ def _nearest(document: Document, code: str, line: int, lines: range) -> int | No
 def _line_of_cell(document: CellsDocument, frame: Frame) -> int | None:
     """The line, in the notebook's whole code, of a frame in one of its cells."""
     for cell, source, first in zip(document.cells, document.sources, document.first_lines, strict=True):
-        if cell.execution == frame.execution and frame.line <= source.line_count:
-            if not frame.code or source.line(frame.line).strip() == frame.code:
-                return first + frame.line - 1
+        if cell.execution == frame.execution and 1 <= frame.line <= source.line_count:
+            return first + frame.line - 1
     for source, first in zip(document.sources, document.first_lines, strict=True):
         if frame.code and 1 <= frame.line <= source.line_count and source.line(frame.line).strip() == frame.code:
             return first + frame.line - 1

@@ -110,6 +110,7 @@ class Machine:
         self.loop_count = 0
         self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
+        self.forgives = True
         self.inner: dict[ast.AST, Function | None] = {}
         self.modules: dict[str, Value] = {}
         self.stopped: Callable[[], bool] = lambda: False
@@ -306,14 +307,14 @@ class Machine:
         return raised
 
     def failed(self, raised: Raised, *, caught: bool) -> None:
-        """Note an exception that ended the path, or that a handler caught."""
+        """Note an exception that ended the path, or that a handler caught (and so forgave, as a rule)."""
         name = raised.value.cls.name if isinstance(raised.value, Instance) else "Exception"
         message = ""
         if isinstance(raised.value, Instance):
             arguments = raised.value.attributes.get("args", ())
             if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
                 message = arguments[0]
-        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught))
+        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught and self.forgives))
 
     # Budget
 

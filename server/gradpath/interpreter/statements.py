@@ -345,6 +345,8 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
         handler = next((each for each in node.handlers if _handles(machine, each, raised)), None)
         if handler is None:
             raise raised from None
+        if not machine.forgives:
+            machine.failed(raised, caught=True)
         machine.frame.handling.append(raised)
         if handler.name is not None:
             machine.frame.scope.set(handler.name, raised.value)
@@ -352,7 +354,8 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
             signal = yield from run_block(machine, handler.body)
         finally:
             machine.frame.handling.pop()
-        machine.failed(raised, caught=True)
+        if machine.forgives:
+            machine.failed(raised, caught=True)
         return signal
     if signal is None:
         signal = yield from run_block(machine, node.orelse)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from gradpath.cli.files import SKIPPED_FOLDERS
 from gradpath.features.explaining import Place
 from gradpath.features.tracebacks import Frame
+from gradpath.names.walk import SKIPPED_FOLDERS
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import SUFFIX, read_source

@@ -1,0 +1,209 @@
+"""Long random sessions of editing end where a cold start begins: nothing that was is left over.
+
+The suite plays a little of it; `GRADPATH_EDITS=5000 GRADPATH_EDIT_FOLDER=...` in the environment plays that many edits
+over the files of a folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+
+from gradpath.check import check
+from gradpath.names.project import project_of
+from gradpath.source.document import Document, UnreadableSource, read_document
+from tests.lsp.harness import REAL, Editor, server
+
+EDITS = int(os.environ.get("GRADPATH_EDITS", "160"))
+FOLDER = Path(os.environ.get("GRADPATH_EDIT_FOLDER", Path(__file__).parents[2] / "samples"))
+FILES = 50
+BURST = 20
+"""Edits that are sent without waiting for an answer."""
+PATIENCE = 120.0
+
+CODE = ["loss.backward()\n", ".detach()", "retain_graph=True", "with torch.no_grad():\n", "import torch\n", "y += 1\n"]
+HALF = ["(", ")", '"""', "'", "\\", "[", "x = (", "def f(:\n", "    ", "\t", "#", "for i in range(3):\n    "]
+STRANGE = ["🙂", "é = 'ü🙂'\n", "\r\n", "\n", "\r", "\x0c", "\u2028", "\ufeff", "\0", "# gradpath: ignore\n"]
+TYPED = [*CODE, *HALF, *STRANGE]
+BROKEN = ("<<<<<<< HEAD\nx = 1\n=======\n", "print 'step', loss\n  if x\n", "))))" * 20, '"""never closed', "🙂" * 50)
+REPLACED = (
+    (".backward()", ".backward(retain_graph=True)"),
+    (".detach()", ""),
+    (".item()", ""),
+    (" + ", " - "),
+    ("optimizer.step()", "pass"),
+    ("optimizer.zero_grad()", "pass"),
+    ("range(", "range(1 + "),
+)
+"""Edits after which a text still parses, most of the time, and means something else."""
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_lsp.fixture(scope="module", params=["visual_studio_code", "nothing"], config=server(REAL))
+async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
+    profile = types.ClientCapabilities() if request.param == "nothing" else request.param
+    await lsp_client.begin(profile)
+    yield
+    failed = [line.message for line in lsp_client.log_messages if line.type is types.MessageType.Error]
+    await lsp_client.shutdown_session()
+    assert failed == []
+    assert await lsp_client.errors() == ""
+
+
+class Typist:
+    """Edits one document at random, and remembers how it was."""
+
+    def __init__(self, editor: Editor, path: Path, text: str, at: random.Random) -> None:
+        self.editor, self.path, self.uri, self.original, self.at = editor, path, path.as_uri(), text, at
+        self.before: list[str] = []
+        editor.open(self.uri, text)
+
+    @property
+    def text(self) -> str:
+        return self.editor.texts[self.uri]
+
+    def splice(self, start: int, end: int, new: str) -> None:
+        self.before = [*self.before[-20:], self.text]
+        self.editor.edit(self.uri, [(start, end, new)])
+
+    def anything(self) -> None:
+        """One edit of any kind."""
+        acts: list[Callable[[], None]] = [self.type] * 5 + [self.delete] * 3 + [self.undo] * 3
+        acts += [self.paste, self.paste_broken, self.turn_lines, self.several, self.clear, self.replace]
+        self.at.choice(acts)()
+
+    def type(self) -> None:
+        place = self.at.randint(0, len(self.text))
+        self.splice(place, place, self.at.choice(TYPED))
+
+    def delete(self) -> None:
+        start = self.at.randint(0, len(self.text))
+        self.splice(start, min(start + self.at.choice((1, 1, 2, 30, 500)), len(self.text)), "")
+
+    def undo(self) -> None:
+        if self.before:
+            text = self.before.pop(self.at.randrange(max(len(self.before) - 3, 0), len(self.before)))
+            self.splice(0, len(self.text), text)
+
+    def paste(self) -> None:
+        start = self.at.randrange(len(self.original))
+        place = self.at.randint(0, len(self.text))
+        self.splice(place, place, self.original[start : start + self.at.randrange(400)])
+
+    def paste_broken(self) -> None:
+        place = self.at.randint(0, len(self.text))
+        self.splice(place, place, self.at.choice(BROKEN))
+
+    def turn_lines(self) -> None:
+        """Mix the line endings."""
+        places = [index for index, character in enumerate(self.text) if character == "\n"][:200]
+        if places:
+            place = self.at.choice(places)
+            self.splice(place, place + 1, self.at.choice(("\r\n", "\r", "\n")))
+
+    def several(self) -> None:
+        """Several changes in one message, each of which counts in the text that the others have left."""
+        length = len(self.text)
+        changes = []
+        for _ in range(3):
+            place = self.at.randint(0, length)
+            new = self.at.choice(TYPED)
+            changes.append((place, place, new))
+            length += len(new)
+        self.before = [*self.before[-20:], self.text]
+        self.editor.edit(self.uri, changes)
+
+    def clear(self) -> None:
+        self.splice(0, len(self.text), "")
+
+    def replace(self) -> None:
+        old, new = self.at.choice(REPLACED)
+        places = [place for place in range(len(self.text)) if self.text.startswith(old, place)]
+        if places:
+            place = self.at.choice(places)
+            self.splice(place, place + len(old), new)
+
+    def settle(self) -> None:
+        """Come to a text that parses, and differs from the first one."""
+        text = self.original.replace("\n", "\r\n") if self.at.random() < 0.3 else self.original
+        self.splice(0, len(self.text), text)
+        for _ in range(self.at.randrange(6)):
+            before = self.text
+            self.replace()
+            try:
+                ast.parse(self.text)
+            except (SyntaxError, ValueError):
+                self.splice(0, len(self.text), before)
+
+    async def compare(self) -> None:
+        """What is shown is what a check that knows nothing of the past finds."""
+
+        async def shown() -> list[types.Diagnostic]:
+            found = await self.editor.diagnostics_of(self.uri)
+            return list(found)
+
+        await asyncio.wait_for(shown(), PATIENCE)
+        hover = types.HoverParams(types.TextDocumentIdentifier(self.uri), types.Position(0, 0))
+        await asyncio.wait_for(self.editor.text_document_hover_async(hover), PATIENCE)
+        document = Document(str(self.path), self.text)
+        cold = check(document, project=project_of(self.path)).diagnostics
+        wanted = sorted(
+            (each.rule, each.range.start.line, document.slice(each.range))
+            for each in cold
+            if each.path == str(self.path)
+        )
+        seen = sorted(
+            (str(each.code), each.range.start.line + 1, self.editor.covered(self.uri, each.range))
+            for each in await shown()
+        )
+        assert seen == wanted, f"{self.path} after {self.editor.versions[self.uri]} edits"
+
+
+def programs(at: random.Random) -> list[tuple[Path, str]]:
+    """Files that import torch and parse, in random order."""
+    found: list[tuple[Path, str]] = []
+    paths = sorted(FOLDER.rglob("*.py"))
+    at.shuffle(paths)
+    for path in paths:
+        try:
+            text = read_document(path).text
+            ast.parse(text)
+        except (UnreadableSource, SyntaxError, ValueError):
+            continue
+        if "backward()" in text and len(text) < 60_000:
+            found.append((path, text))
+        if len(found) == FILES:
+            break
+    return found
+
+
+async def test_a_long_session_leaves_nothing_behind(editor: Editor) -> None:
+    at = random.Random(EDITS)
+    files = programs(at)
+    typists = [Typist(editor, path, text, at) for path, text in files[:5]]
+    waiting = files[5:]
+    for number in range(0, EDITS, BURST):
+        chosen = at.sample(typists, min(2, len(typists)))
+        for _ in range(BURST - 6):
+            at.choice(chosen).anything()
+            await asyncio.sleep(0)
+        for typist in chosen:
+            typist.settle()
+        for typist in chosen:
+            await typist.compare()
+        if waiting and number % (2 * BURST) == 0:
+            leaving = typists.pop(at.randrange(len(typists)))
+            editor.close(leaving.uri)
+            path, text = waiting.pop()
+            typists.append(Typist(editor, path, text, at))
+    for typist in typists:
+        editor.close(typist.uri)

@@ -12,7 +12,7 @@ from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.presumptions import presume_tensor
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
@@ -183,6 +183,8 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
         case tuple() | List() | Fields() | Dict() if depth > 0:
             parts = value if isinstance(value, tuple) else value.parts()
             return [t for part in parts for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
+        case Instance() if depth > 0 and isinstance(value.cls.find("_fields"), tuple):  # A named tuple.
+            return [t for part in value.parts() for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
         case Object() if presume and depth > 0 and value.type_name() == "generator":
             items, _ = sample(machine, value)
             return [t for part in items for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]

@@ -173,7 +173,11 @@ class Overlays:
                 return None
 
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
-        """Make an attribute unknown: nobody knows who has set it to what."""
+        """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items."""
+        before = instance.attributes.get(name)
+        if type(before) is List or type(before) is Dict:
+            instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
+            return
         made = machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
         if isinstance(made, Unknown):
             made.name = name

@@ -24,6 +24,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -185,10 +186,12 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         if owner.presumption in ("graph", "cut", "row") and unknown.name in _CUTTING:
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
-    leaves_alone = owner is not None and _is_engine(owner) and unknown.name in _HARMLESS
-    if not leaves_alone and any(_has_state(value) for value in arguments.all()):
+    if _may_clear(unknown, arguments):
         weights.clear(machine)
         machine.emit(Lent(dotted_name(unknown), machine.site()))
+    elif unknown.name.endswith("_") and _is_gradient(owner):
+        weights.clear(machine)
+        machine.emit(Cleared((), machine.site(), None, known=False))
     callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()))
     if isinstance(made, Unknown):
@@ -208,24 +211,38 @@ def _is_engine(value: Unknown) -> bool:
     return ENGINE.match(value.name or value.label) is not None
 
 
+def _may_clear(unknown: Unknown, arguments: Arguments) -> bool:
+    """Whether an unknown callee could clear gradients, or step: by its name, by whose method it is, by what it gets."""
+    owner = unknown.owner
+    if owner is not None and _is_engine(owner) and unknown.name in _HARMLESS:
+        return False
+    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(dotted_name(unknown).rpartition(".")[2]):
+        return True
+    return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
+
+
+_CLEARING = re.compile(r"zero|clear|reset|grads?$|gradients?$", re.I)
+"""Names of functions that are there to clear gradients, or may be."""
+
 _HARMLESS = frozenset(
-    {
-        "accumulate",
-        "autocast",
-        "clip_grad_norm_",
-        "clip_grad_value_",
-        "clip_gradients",
-        "log",
-        "no_backward_sync",
-        "no_sync",
-        "save",
-        "save_model",
-        "save_state",
-        "unscale_",
-        "unscale_gradients",
-    }
+    """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model
+    save_state unscale_ unscale_gradients""".split()  # noqa: SIM905 - a table of words.
 )
 """Methods of engines and scalers that leave gradients where they are, whatever they are handed."""
+
+_ASKING = frozenset(
+    """apply buffers children cpu cuda decode double embed encode eval float forward generate half init_hidden
+    load_state_dict log_prob loss modules named_buffers named_children named_modules named_parameters parameters predict
+    register_forward_hook sample share_memory state_dict to train""".split()  # noqa: SIM905 - a table of words.
+)
+"""Methods of models and optimizers that leave gradients where they are."""
+
+
+def _is_gradient(value: Unknown | None) -> bool:
+    """Whether an unknown is `p.grad`, or `p.grad.data`."""
+    while value is not None and value.name == "data":
+        value = value.owner
+    return value is not None and value.name == "grad"
 
 
 def _has_state(value: Value) -> bool:
@@ -350,6 +367,16 @@ def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Val
     return None
 
 
+def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`scaler.scale(loss)`: the loss times a number."""
+    loss = arguments.get(0, "outputs", None)
+    if isinstance(loss, Unknown) and (loss.presumption or isinstance(loss.tensor, TensorValue)):
+        loss = presume_tensor(machine, loss)
+    if not _is_engine(receiver) or not isinstance(loss, TensorValue):
+        return NotImplemented
+    return loss.binary(machine, "mul", 65536.0, False)
+
+
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
         return NotImplemented
@@ -370,6 +397,7 @@ _METHODS: dict[str, Method] = {
     "train": _itself,
     "eval": _itself,
     "float": _itself,
+    "scale": _scale,
     "step": _step,
     "zero_grad": _zero_grad,
     "requires_grad_": _requires_grad,

@@ -216,12 +216,13 @@ def _may_clear(unknown: Unknown, arguments: Arguments) -> bool:
     owner = unknown.owner
     if owner is not None and _is_engine(owner) and unknown.name in _HARMLESS:
         return False
-    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(dotted_name(unknown).rpartition(".")[2]):
+    name = dotted_name(unknown).rpartition(".")[2]
+    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(name):
         return True
     return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
 
 
-_CLEARING = re.compile(r"zero|clear|reset|grads?$|gradients?$", re.I)
+_CLEARING = re.compile(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
 """Names of functions that are there to clear gradients, or may be."""
 
 _HARMLESS = frozenset(

@@ -340,3 +340,17 @@ def test_folders_are_walked_for_notebooks_but_checkpoints_are_not(folder: Folder
     (folder.path / "b.py").write_text("")
     _, out, _ = folder.run("--output-format", "json")
     assert json.loads(out)["files"] == 2
+
+
+def test_the_graph_of_a_line_of_a_cell_is_drawn(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.write(TWICE)
+    for place in ("x.ipynb:4:1", "x.ipynb:cell 4:1"):
+        assert main(["graph", place, "--format", "mermaid"]) == 0
+        assert '["loss<br/>sum · cell 3:2"]' in capsys.readouterr().out
+    for place, reason in (
+        ("x.ipynb:4", "name the cell as well: x.ipynb:CELL:LINE"),
+        ("x.ipynb:1:1", "x.ipynb has no code cell 1"),
+        ("x.ipynb:4:9", "cell 4 of x.ipynb has no line 9: it has 1"),
+    ):
+        assert main(["graph", place]) == 2
+        assert reason in capsys.readouterr().err

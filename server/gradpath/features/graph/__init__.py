@@ -24,7 +24,8 @@ class Kind(Enum):
 class Vertex:
     """One box: `title` is the user's name or expression for it, `operation` PyTorch's name of what made it.
 
-    `line` counts from 1 in the file `path`, which is empty for the document that was asked about; 0 where no line is
+    `line` counts from 1 in the file `path`, which is empty for the document that was asked about and
+    `cell N` in a cell of such a notebook; 0 where no line is
     known. `earlier` says that it was built in an earlier iteration than the backward runs in. `saved` names what its
     node keeps for backward, `notes` tells what has become of it.
     """

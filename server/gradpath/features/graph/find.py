@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor
 from gradpath.check import Analysis
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
+from gradpath.source.cells import CellsDocument, lines_in_cells
 
 MOST = 120
 """Vertices of one picture; of a larger graph those nearest to the loss are shown."""
@@ -113,6 +114,12 @@ class _Drawing:
             self._inputs(self._todo.pop(0))
         if self._left_out:
             self._add(object(), Vertex(0, Kind.MORE, f"and {self._left_out} more"))
+        document = self._analysis.document
+        if isinstance(document, CellsDocument):
+            self._vertices = [
+                replace(vertex, notes=tuple(lines_in_cells(note, document) for note in vertex.notes))
+                for vertex in self._vertices
+            ]
         name = next((root.label for root in roots if root.label), "")
         return Picture(f"Graph of {name or 'the loss'}", tuple(self._vertices), tuple(self._arrows))
 
@@ -223,7 +230,13 @@ class _Drawing:
             return "", 0
         own = self._analysis.document.path
         here = next((each for each in site.frames() if each.path == own), None)
-        return ("", here.line) if here is not None else (site.path, site.line)
+        if here is None:
+            return site.path, site.line
+        document = self._analysis.document
+        if not isinstance(document, CellsDocument):
+            return "", here.line
+        cell, local = document.in_cell(document.range_of(here.node))
+        return f"cell {cell.number}", local.start.line
 
     def _text(self, site: Site | None) -> str:
         """The expression at a site of the document, on one line."""

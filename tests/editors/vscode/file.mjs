@@ -12,11 +12,15 @@ await visit(async (workbench) => {
   await workbench.press("Control+1");
   await workbench.press("F8"); // To the next problem; its message opens as a view within the text.
   await workbench.press("Escape");
+  await workbench.run("Show or Focus Hover");
+  const hover = await workbench.see(".monaco-hover-content:visible").then((shown) => shown.textContent());
+  await workbench.shot("hover");
+  await workbench.press("Escape");
   const fixes = await workbench.fixes();
   await workbench.shot("fixes");
   await workbench.press("Enter");
   await workbench.see(".monaco-editor .squiggly-error", { state: "detached" });
   await workbench.save();
   await workbench.shot("fixed");
-  return { squiggle, problems, fixes };
+  return { squiggle, problems, hover, fixes };
 });

@@ -154,6 +154,7 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     seen = vscode.visit("file.mjs")
     assert "`state` carries the graph of the previous iteration" in seen["problems"][1]
     assert any("frees its graph" in row for row in seen["problems"])
+    assert "carries the graph of the previous iteration" in seen["hover"]
     assert seen["fixes"][0] == "Detach `state` before line 10"
     assert file.read_text() == CARRIED.replace("    state = cell", "    state = state.detach()\n    state = cell")
     mended = run(file)
@@ -166,3 +167,41 @@ def test_the_panel_shows_the_graph_of_the_loss_and_a_click_leads_to_its_line(vsc
     assert seen["boxes"][0].startswith("loss")
     (freed,) = [box for box in seen["boxes"] if "freed by the backward on line 13" in box]
     assert "an earlier iteration" in freed
+
+
+def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) -> None:
+    setup, training = CARRIED.split("\nstate", 1)
+    file = vscode.workspace / "train.ipynb"
+    file.write_text(json.dumps(notebook(setup, "state" + training), indent=1))
+    seen = vscode.visit("notebook.mjs")
+    assert seen["fixes"][0].startswith("Detach `state`")
+    cells = ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
+    assert "    state = state.detach()\n    state = cell" in cells[1]
+    script = vscode.workspace / "cells.py"
+    script.write_text("\n".join(cells))
+    mended = run(script)
+    assert mended.returncode == 0, mended.stderr
+
+
+def notebook(*sources: str) -> dict[str, Any]:
+    """A notebook with a code cell for each source."""
+    cells = [
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": f"cell-{number}",
+            "metadata": {},
+            "outputs": [],
+            "source": text,
+        }
+        for number, text in enumerate(sources)
+    ]
+    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def test_the_extension_in_its_host(vscode: VSCode) -> None:
+    """Activation, settings, restart and a missing Python; the steps are in `client-vscode/test`."""
+    command = ["node", str(HERE / "exthost.mjs"), vscode.address, str(vscode.workspace), str(CLIENT)]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr

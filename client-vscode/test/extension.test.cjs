@@ -1,0 +1,78 @@
+const assert = require("node:assert");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const vscode = require("vscode");
+
+const FAULTY = "import torch\nw = torch.randn(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n";
+
+/** What `seen` gives, once it gives something. */
+async function until(seen, patience = 30_000) {
+  const end = Date.now() + patience;
+  for (;;) {
+    const value = await seen();
+    if (value) return value;
+    assert.ok(Date.now() < end, "nothing was seen in time");
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+async function opened(text) {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "gradpath-")), "train.py");
+  fs.writeFileSync(file, text);
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+  await vscode.window.showTextDocument(document);
+  return document;
+}
+
+const found = (document) => until(() => {
+  const all = vscode.languages.getDiagnostics(document.uri);
+  return all.length > 0 && all;
+});
+
+describe("the extension", () => {
+  let api;
+
+  before(async () => {
+    api = await vscode.extensions.getExtension("gradpath.gradpath").activate();
+  });
+
+  it("starts the bundled server", () => {
+    assert.ok(api.client());
+  });
+
+  it("shows a fault with its story and its page", async () => {
+    const [fault] = await found(await opened(FAULTY));
+    assert.strictEqual(fault.source, "gradpath");
+    assert.strictEqual(fault.code.value, "double-backward");
+    assert.match(fs.readFileSync(fault.code.target.fsPath, "utf8"), /backward/);
+    assert.ok(fault.relatedInformation.length > 0);
+  });
+
+  it("heeds a setting that changes", async () => {
+    const document = await opened(FAULTY);
+    await found(document);
+    const settings = vscode.workspace.getConfiguration("gradpath");
+    await settings.update("ignore", ["double-backward"], vscode.ConfigurationTarget.Global);
+    await until(() => vscode.languages.getDiagnostics(document.uri).length === 0);
+    await settings.update("ignore", undefined, vscode.ConfigurationTarget.Global);
+    await found(document);
+  });
+
+  it("works again after a restart", async () => {
+    const document = await opened(FAULTY);
+    const before = api.client();
+    await vscode.commands.executeCommand("gradpath.restart");
+    assert.notStrictEqual(api.client(), before);
+    await found(document);
+  });
+
+  it("says so where no Python is found, and comes back when there is one", async () => {
+    const settings = vscode.workspace.getConfiguration("gradpath");
+    await settings.update("interpreter", ["/nowhere/python"], vscode.ConfigurationTarget.Global);
+    await until(() => api.client() === undefined);
+    await settings.update("interpreter", undefined, vscode.ConfigurationTarget.Global);
+    await until(() => api.client());
+    await found(await opened(FAULTY));
+  });
+});

@@ -180,9 +180,11 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     getter = instance.cls.find("__getattr__")
     if isinstance(getter, Function):
         return machine.call(getter, Arguments([instance, name]))
-    if instance.cls.open:
-        return machine.unknown("attribute of an unknown base", ("attr", id(instance), name), (instance,))
-    return machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+    cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
+    made = machine.unknown(cause, ("attr", id(instance), name), (instance,))
+    if isinstance(made, Unknown):
+        made.name = name
+    return made
 
 
 def set_attribute(machine: Machine, owner: Object, name: str, value: Value) -> None:

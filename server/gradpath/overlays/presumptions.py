@@ -219,8 +219,13 @@ def _may_clear(unknown: Unknown, arguments: Arguments) -> bool:
     name = dotted_name(unknown).rpartition(".")[2]
     if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(name):
         return True
+    if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
+        return True
     return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
 
+
+_OWN = ("attribute of an unknown base", "attribute set elsewhere")
+"""Causes of methods of `self` that are not seen: they reach all that `self` has."""
 
 _CLEARING = re.compile(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
 """Names of functions that are there to clear gradients, or may be."""

@@ -1,0 +1,28 @@
+// A faulty notebook in JupyterLab: the mark in its cell, its words, and that it goes once the cell is mended.
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const { chromium } = createRequire(join(process.env.EDITORS, "vscode", "package.json"))("playwright-core");
+const [address, shots] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+const see = (selector, options = {}) => page.waitForSelector(selector, { timeout: 90_000, ...options });
+try {
+  await page.goto(address);
+  await see('.jp-Notebook .cm-content:has-text("backward")');
+  await see(".jp-Notebook .cm-lintRange-error");
+  const marked = await page.textContent(".jp-Notebook .cm-lintRange-error");
+  await page.hover(".jp-Notebook .cm-lintRange-error");
+  const tip = await see(".cm-tooltip").then((shown) => shown.textContent());
+  await page.screenshot({ path: join(shots, "jupyter.png") });
+  await page.locator('.jp-Notebook .cm-content:has-text("backward") .cm-line').filter({ hasText: "state = cell" }).click();
+  await page.keyboard.press("Home");
+  await page.keyboard.type("state = state.detach()\n");
+  await see(".jp-Notebook .cm-lintRange-error", { state: "detached" });
+  console.log(JSON.stringify({ marked, tip }));
+} catch (error) {
+  await page.screenshot({ path: join(shots, "failed.png") });
+  throw error;
+} finally {
+  await browser.close();
+}

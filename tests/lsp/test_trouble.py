@@ -1,0 +1,85 @@
+"""When a part of gradpath fails, hangs or gives up, all else is told in time, and the user hears of it once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from tests.lsp.harness import ENVIRONMENT, HERE, Editor
+from tests.names.test_modules import LOOP
+from tests.names.trees import with_hooked_environment
+
+TWICE = """\
+import torch
+
+w = torch.randn(3, requires_grad=True)
+y = w.exp()
+y.sum().backward()
+y.sum().backward()
+"""
+WORK = "    n = 1\n" * 600
+MUCH = f"""\
+import torch
+
+
+def work():
+{WORK}
+
+def step():
+    y = torch.randn(3, requires_grad=True).exp()
+    y.sum().backward()
+    y.sum().backward()
+
+
+work()
+"""
+
+
+@pytest.fixture
+async def editor(request: pytest.FixtureRequest) -> AsyncIterator[Editor]:
+    made = Editor()
+    await made.start_io(sys.executable, str(HERE / "troubled_server.py"), request.param, env=ENVIRONMENT)
+    await made.begin(types.ClientCapabilities())
+    yield made
+    await made.shutdown_session()
+    assert await made.errors() == ""
+
+
+def messages(editor: Editor) -> list[str]:
+    return [line.message.splitlines()[0] for line in editor.log_messages]
+
+
+@pytest.mark.parametrize("editor", ["rule"], indirect=True)
+async def test_a_rule_that_fails_costs_its_own_reports_alone(editor: Editor) -> None:
+    for name in ("one", "two"):
+        uri = f"file:///project/{name}.py"
+        editor.open(uri, TWICE)
+        assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
+    assert messages(editor) == ["the rule inplace-on-saved failed"]
+
+
+@pytest.mark.parametrize("editor", ["budget"], indirect=True)
+async def test_what_is_too_much_is_left_out_and_the_rest_is_told(editor: Editor) -> None:
+    uri = "file:///project/much.py"
+    editor.open(uri, MUCH)
+    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
+    editor.replace(uri, "n = 1", "n = 2")
+    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
+    told = "/project/much.py is too much to be followed to its end: something in it may be left out"
+    assert messages(editor) == [told]
+
+
+@pytest.mark.parametrize("editor", ["jedi"], indirect=True)
+async def test_a_jedi_that_hangs_delays_nothing(editor: Editor, tmp_path: Path) -> None:
+    text = LOOP.format(imports="from mylib.net import Net\nimport mylib.a, mylib.b, mylib.c", net="Net")
+    train = with_hooked_environment(tmp_path, text)
+    editor.open(train.as_uri(), f"{text}\n{TWICE}")
+    assert [found.code for found in await editor.diagnostics_of(train.as_uri())] == ["double-backward"]
+    await editor.log_line("jedi does not answer")
+    editor.replace(train.as_uri(), "y = w.exp()", "y = w.exp() * 2")
+    assert [found.code for found in await editor.diagnostics_of(train.as_uri())] == ["double-backward"]
+    assert messages(editor) == ["jedi does not answer: imports that only it can find stay unknown"]

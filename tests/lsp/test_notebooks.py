@@ -301,3 +301,16 @@ async def test_jupyterlab_finds_the_server() -> None:
     assert spec["languages"] == ["python"]
     points = metadata.entry_points(group="jupyter_lsp_spec_v1")
     assert all(point.value == "gradpath.lsp.jupyter:specification" for point in points if point.name == "gradpath")
+
+
+async def test_a_change_in_a_module_is_seen_in_the_notebook(editor: Editor) -> None:
+    uri = "file:///project/grown.py"
+    editor.open(uri, "def grow(w):\n    return w.exp()\n")
+    notebook = Notebook(editor, SETUP + "from grown import grow\n", "y = grow(w)\nloss = y.sum()", FIRST, AGAIN)
+    await notebook.shows((3, FAULT))
+    editor.replace(uri, "w.exp()", "w + 1")
+    await notebook.shows()
+    editor.replace(uri, "w + 1", "w.exp()")
+    await notebook.shows((3, FAULT))
+    editor.close(uri)
+    notebook.close()

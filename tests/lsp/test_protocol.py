@@ -211,6 +211,20 @@ async def test_a_client_without_abilities_gets_plain_answers() -> None:
         assert all(action["edit"].keys() == {"changes"} for action in (await wire.message(id=2))["result"])
 
 
+async def test_a_client_may_send_the_whole_text_with_each_change() -> None:
+    async with started() as (_, wire):
+        await wire.begin()
+        wire.open("x = BAD")
+        document = {"uri": URI, "version": 2}
+        wire.send(
+            method="textDocument/didChange", params={"textDocument": document, "contentChanges": [{"text": "y\nBAD"}]}
+        )
+        message = await wire.message(method="textDocument/publishDiagnostics")
+        while message["params"].get("version") != 2:
+            message = await wire.message(method="textDocument/publishDiagnostics")
+        assert [found["range"]["start"]["line"] for found in message["params"]["diagnostics"]] == [1]
+
+
 async def test_a_client_that_only_pulls_gets_nothing_pushed() -> None:
     async with started() as (_, wire):
         await wire.begin(capabilities={"textDocument": {"diagnostic": {"relatedInformation": True}}})

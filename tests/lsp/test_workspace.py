@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ y.mean().backward()
 RIGHT = TWICE.replace("loss.backward()", "loss.backward(retain_graph=True)")
 CAUSE = "def grow(w):\n    y = w.exp()\n    y += 1\n    return y\n"
 USER = "import torch\nfrom net import grow\n\nw = torch.randn(3, requires_grad=True)\ngrow(w).sum().backward()\n"
+IMPORTS = "import torch\nfrom grown import grow\n"
 PULLS = types.ClientCapabilities(
     text_document=types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
 )
@@ -157,6 +159,23 @@ async def test_each_workspace_folder_has_its_own_configuration(session: Session)
     report = await asyncio.wait_for(session.editor.workspace_diagnostic_async(request), PATIENCE)
     levels = {item.uri: [found.severity for found in item.items] for item in report.items}
     assert levels == {session.uri("one/twice.py"): [], session.uri("two/twice.py"): [types.DiagnosticSeverity.Hint]}
+
+
+async def test_each_workspace_folder_has_its_own_environment(session: Session) -> None:
+    for name, grown in (("one", "w.exp()"), ("two", "w + 1")):
+        session.write(f"{name}/pyproject.toml", "")
+        session.write(f"libraries/{name}/grown.py", f"def grow(w):\n    return {grown}\n")
+        site = f"{name}/.venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+        session.write(f"{site}/grown.pth", str(session.folder / "libraries" / name))
+        session.write(f"{name}/.venv/pyvenv.cfg", "home = /nowhere\n")
+        session.write(f"{name}/train.py", TWICE.replace("w.exp()", "grow(w)").replace("import torch\n", IMPORTS))
+    await session.begin("visual_studio_code", "one", "two")
+    found = {}
+    for name in ("one", "two"):
+        uri = session.uri(f"{name}/train.py")
+        session.editor.open(uri, (session.folder / name / "train.py").read_text())
+        found[name] = [each.code for each in await session.editor.diagnostics_of(uri)]
+    assert found == {"one": ["double-backward"], "two": []}
 
 
 async def lenses(session: Session, uri: str) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"names"},
     {"interpreter"},
     {"rules", "overlays", "entries"},
-    {"quiet"},
+    {"quiet", "reuse"},
     {"verdict"},
     {"check"},
     {"mending"},

@@ -6,14 +6,14 @@ import ast
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradpath import entries
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Level, Range
-from gradpath.interpreter.machine import Cancelled, Machine
+from gradpath.interpreter.machine import Cancelled
 from gradpath.interpreter.paths import explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
@@ -22,9 +22,10 @@ from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.quiet import only_defines
+from gradpath.reuse import MODULE, Memory, Record, Reuse, compare
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
-from gradpath.source.cells import bodies
+from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
@@ -72,7 +73,8 @@ class Analysis:
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
-    check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through.
+    check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
+    those of reused entry points whose places have moved are left out. `memory` is what the next check may reuse.
     """
 
     document: Document
@@ -83,6 +85,7 @@ class Analysis:
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
     traces: tuple[Trace, ...] = ()
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +123,14 @@ def check(
     cancelled: Callable[[], bool] = never,
     project: Project | None = None,
     stack: Collection[int] = (),
+    memory: Memory | None = None,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
     `project` says where the modules that it imports lie; by default that is worked out from the document's path.
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
-    and a fault counts though a handler catches its exception.
+    and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
+    what an edit cannot have changed is not run again.
     """
     config = Config() if config is None else config
     parsed = parse(document, last)
@@ -135,11 +140,19 @@ def check(
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
     traces: list[Trace] = []
+    backwards = BACKWARDS.search(document.text) is not None
+    runs_module = backwards or not only_defines(files)
+    running = (document.path, backwards, runs_module, config, None if project is None else project.root)
+    reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
+    reuse = Reuse((), {}, {}, None) if reuse is None else reuse
+    kept_for_next: Memory | None = None
     try:
-        for diagnostics, trace in _entries(files, config, cancelled, frozenset(stack)):
-            found.extend(diagnostics)
-            traces.append(trace)
-            unknowns.update(trace.unknowns)
+        for record in _entries(files, config, cancelled, reuse, (backwards, runs_module), frozenset(stack)):
+            found.extend(record.diagnostics)
+            unknowns.update(record.unknowns)
+            if record.trace is not None:
+                traces.append(record.trace)
+        kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
     kept = [each for each in (_configured(d, config) for d in _unique(found)) if each is not None]
@@ -152,7 +165,14 @@ def check(
     elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
     dependencies = frozenset(files.read)
     return Analysis(
-        document, parsed, (*own, *elsewhere), dict(unknowns), dependencies=dependencies, used=used, traces=tuple(traces)
+        document,
+        parsed,
+        (*own, *elsewhere),
+        dict(unknowns),
+        dependencies=dependencies,
+        used=used,
+        traces=tuple(traces),
+        memory=kept_for_next,
     )
 
 
@@ -180,53 +200,88 @@ def _elsewhere(
 
 
 def _entries(
-    files: Files, config: Config, cancelled: Callable[[], bool], stack: frozenset[int]
-) -> Iterable[tuple[list[Diagnostic], Trace]]:
-    """Run the module body, then each function that no call reached; diagnostics and the likeliest trace of each."""
+    files: Files,
+    config: Config,
+    cancelled: Callable[[], bool],
+    reuse: Reuse,
+    runs: tuple[bool, bool],
+    stack: frozenset[int],
+) -> Iterator[Record]:
+    """Run the module body, then each function that no call reached, or tell what is known of them already.
+
+    `runs` says whether the document runs a backward itself, and whether its module body is worth a run.
+    """
     document, tree = files.checked.document, files.checked.tree
+    backwards, runs_module = runs
     source = Source(files.documents)
     called: set[ast.AST] = set()
-
-    def machine_for(prefix: tuple[bool, ...], entry: ast.AST) -> Machine:
-        machine = make_machine(Overlays(ProjectModules(files), config.assume), prefix, entry, document.path, STEPS)
-        machine.stopped = cancelled
-        machine.called = called
-        machine.forgives = not stack
-        return machine
-
-    def module(prefix: tuple[bool, ...]) -> Trace:
-        machine = machine_for(prefix, tree)
-        run_module(machine, cells)
-        run_inner(machine, entries.is_telling)
-        return machine.trace
-
     cells = bodies(document, tree)
-    backwards = BACKWARDS.search(document.text) is not None
     left = TOTAL_EFFORT
-    if backwards or not only_defines(files):
-        diagnostics, traces = _explore(module, source, document.path, PATHS if backwards else 1, EFFORT)
-        left -= sum(trace.steps for trace in traces)
-        yield diagnostics, traces[0]
-    for entry in entries.functions(tree, stack):
+
+    def record_of(number: int, paths: int, effort: int, entry: entries.Entry | None) -> Record:
+        known = reuse.known(number, paths, effort)
+        if known is not None:
+            called.update(reuse.functions_of(known.called))
+            return known
+        ran: set[ast.AST] = set()
+        surveyed: set[ast.AST] = set()
+
+        def run(prefix: tuple[bool, ...]) -> Trace:
+            root = tree if entry is None else entry.function
+            machine = make_machine(Overlays(ProjectModules(files), config.assume), prefix, root, document.path, STEPS)
+            machine.stopped, machine.called, machine.surveyed = cancelled, ran, surveyed
+            machine.forgives = not stack
+            if entry is None:
+                run_module(machine, cells)
+            else:
+                run_definitions(machine, tree)
+                run_function(machine, entry.function, entry.owner)
+            run_inner(machine, entries.is_telling)
+            return machine.trace
+
+        explored = _explore(run, source, document.path, paths, effort)
+        called.update(ran)
+        entered = () if entry is None else (entry.function,)
+        record = Record(
+            paths,
+            effort,
+            tuple(explored.diagnostics),
+            explored.traces[0],
+            explored.traces[0].unknowns,
+            sum(trace.steps for trace in explored.traces),
+            reuse.pieces_of({*ran, *surveyed, *entered}),
+            reuse.numbers_of(ran),
+        )
+        if explored.sound:
+            reuse.records[number] = record
+        return record
+
+    if runs_module:
+        record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
+        left -= record.steps
+        yield record
+    for entry in entries.functions(tree, stack, reuse.is_entry):
         if entry.function in called:
             continue
         if left < -2 * TOTAL_EFFORT:
             break  # Each entry replays the definitions of the module: a huge one would never end.
-
-        def function(prefix: tuple[bool, ...], entry: entries.Entry = entry) -> Trace:
-            machine = machine_for(prefix, entry.function)
-            run_definitions(machine, tree)
-            run_function(machine, entry.function, entry.owner)
-            run_inner(machine, entries.is_telling)
-            return machine.trace
-
         effort = max(1, min(EFFORT, left))
-        diagnostics, traces = _explore(function, source, document.path, PATHS if backwards else FEW_PATHS, effort)
-        left -= sum(trace.steps for trace in traces)
-        yield diagnostics, traces[0]
+        number = reuse.numbers.get(entry.function, MODULE - 1)
+        record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
+        left -= record.steps
+        yield record
 
 
-def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) -> tuple[list[Diagnostic], list[Trace]]:
+@dataclass(frozen=True, slots=True)
+class _Explored:
+    """What came of an entry point; `sound` is false where the analysis itself failed on it."""
+
+    diagnostics: list[Diagnostic]
+    traces: list[Trace]
+    sound: bool
+
+
+def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 
     A failure inside the analysis costs this entry point alone.
@@ -239,12 +294,12 @@ def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) ->
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
                 found.extend(Found(rule, report, trace) for report in reports)
-        return judge(found, traces, lambda trace, prefix: run(prefix), source), traces
+        return _Explored(judge(found, traces, lambda trace, prefix: run(prefix), source), traces, True)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
         _log_once("the analysis of an entry point failed")
-        return [], traces or [Trace(ast.Module([], []))]
+        return _Explored([], traces or [Trace(ast.Module([], []))], False)
 
 
 def _begins(report: Report, home: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -24,22 +24,32 @@ class Entry:
     owner: str | None
 
 
-def functions(tree: ast.Module, stack: Collection[int] = ()) -> Iterator[Entry]:
+def is_entry(function: Definition, owner: str | None) -> bool:
+    """Whether a function, or a method of the class `owner`, is worth entering."""
+    if is_telling(function):
+        return True
+    return owner is not None and (
+        function.name in _CALLED_BY_FRAMEWORKS or (function.name == "forward" and _writes(function))
+    )
+
+
+def functions(
+    tree: ast.Module,
+    stack: Collection[int] = (),
+    is_entry: Callable[[Definition, str | None], bool] = is_entry,
+) -> Iterator[Entry]:
     """The top-level functions and the methods of top-level classes that are worth entering, in order.
 
     Those around a line of `stack` always are.
     """
     for statement in _open(tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if is_telling(statement) or _is_on(statement, stack):
+            if is_entry(statement, None) or _is_on(statement, stack):
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
                 if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    is_telling(each)
-                    or _is_on(each, stack)
-                    or each.name in _CALLED_BY_FRAMEWORKS
-                    or (each.name == "forward" and _writes(each))
+                    is_entry(each, statement.name) or _is_on(each, stack)
                 ):
                     yield Entry(each, statement.name)
 

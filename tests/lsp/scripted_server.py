@@ -32,6 +32,7 @@ def made_up_check(
     last: Parsed | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     project: object = None,
+    memory: object = None,
 ) -> Analysis:
     parsed = parse(document, last)
     if "RAISE" in document.text:

@@ -111,6 +111,7 @@ class Machine:
         self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True
+        self.surveyed: set[ast.AST] = set()
         self.inner: dict[ast.AST, Function | None] = {}
         self.modules: dict[str, Value] = {}
         self.stopped: Callable[[], bool] = lambda: False

@@ -167,6 +167,7 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
     if initialiser is not None:
         with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))
+    machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
     later = _later.get(function)
     if later is None:
         later = _later[function] = _assigned_later(cls, function)

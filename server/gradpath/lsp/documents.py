@@ -19,6 +19,7 @@ from gradpath.lsp.uris import path_of
 if TYPE_CHECKING:
     from gradpath.check import Analysis
     from gradpath.diagnostic import Diagnostic, Range
+    from gradpath.reuse import Memory
     from gradpath.source.cells import Cell, CellsDocument
     from gradpath.source.parse import Parsed
 
@@ -47,6 +48,8 @@ class OpenDocument:
     """Whether the check of this generation has ended; `analysis` is still None where it failed."""
     last: Parsed | None = None
     """The newest parse without problems; it helps with the text while it is half typed."""
+    memory: Memory | None = None
+    """What the newest finished check has left for the next one."""
     dependencies: frozenset[Path] = frozenset()
     """The other files that the newest finished check has read."""
     callers: tuple[Analysis, ...] = ()
@@ -245,6 +248,7 @@ class Documents:
         document.analysis = analysis
         if analysis is not None:
             document.dependencies = analysis.dependencies
+            document.memory = analysis.memory
         if analysis is not None and not analysis.parsed.problems:
             document.last = analysis.parsed
         document.answered = True

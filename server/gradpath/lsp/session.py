@@ -268,7 +268,8 @@ class Server(LanguageServer):
         if not document.is_python:
             return
         cells = document.checked_cells()
-        job = Job(document.uri, document.path, document.text(), document.generation, document.last, cells=cells)
+        text, memory = document.text(), document.memory
+        job = Job(document.uri, document.path, text, document.generation, document.last, cells=cells, memory=memory)
         self._worker.start()
         self._worker.drop(document.uri + _CALLERS)
         self._worker.submit(job, urgent=urgent)
@@ -277,6 +278,7 @@ class Server(LanguageServer):
         """Check all open documents anew, `first` before all others."""
         for document in self.documents:
             self.documents.renew(document)
+            document.memory = None
             self.schedule(document, urgent=document is first)
 
     def _recheck_dependents(self, path: str) -> None:
@@ -311,7 +313,9 @@ class Server(LanguageServer):
             config = self.configurations.of(job.path)
             project = self._project_of(job)
             began = time.perf_counter()
-            analysis = facade.check(job.document(), config, last=job.last, cancelled=cancelled, project=project)
+            analysis = facade.check(
+                job.document(), config, last=job.last, cancelled=cancelled, project=project, memory=job.memory
+            )
             self._trace_check(job, analysis, time.perf_counter() - began)
         except UnreadableSource as error:
             logger.info("%s cannot be checked: %s", job.path, error.reason)
@@ -474,3 +478,4 @@ def _import_analysis() -> None:
         logger.exception("The analysis cannot be loaded")
     gc.freeze()
     gc.enable()
+    gc.set_threshold(50_000, 10, 20)  # An analysis makes many objects that die together, and few that stay.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
+    from gradpath.reuse import Memory
     from gradpath.source.cells import Cell
     from gradpath.source.document import Document
     from gradpath.source.parse import Parsed
@@ -37,6 +38,8 @@ class Job:
     """The cells of a notebook, which stand instead of the text."""
     report: Callable[[Analysis | None], None] | None = None
     """Takes the outcome where the file is not open: it is then read from disk."""
+    memory: Memory | None = None
+    """What an earlier check of the document has left to be reused."""
 
     def document(self) -> Document:
         """What to check; raises `UnreadableSource`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.names.layout import Layout
@@ -78,6 +80,19 @@ class Trees:
 TREES = Trees()
 
 
+def _text_of(parsed: Parsed | None) -> str | None:
+    return None if parsed is None else parsed.document.text
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a check saw of other files: where modules were found, and what was read."""
+
+    located: Mapping[tuple[str, str], Path | None]
+    members: Mapping[tuple[Path, str], Path | None]
+    texts: Mapping[Path, str | None]
+
+
 class Files:
     """What one check sees of the files around the checked one.
 
@@ -105,6 +120,20 @@ class Files:
             path = self.path_of(shown)
             self.project = project if project is not None else project_of(path, python)
             self._parsed[path] = parsed
+
+    def surroundings(self) -> Surroundings:
+        """What this check has seen so far of the files around the checked one."""
+        texts = {path: _text_of(self._parsed.get(path)) for path in self.read}
+        return Surroundings(dict(self._located), dict(self._members), texts)
+
+    def still(self, before: Surroundings) -> bool:
+        """Whether an earlier check would see the same today; what it saw counts as seen by this one."""
+        for path, text in before.texts.items():
+            if _text_of(self.parsed(path)) != text:
+                return False
+        if any(self.locate(*key) != path for key, path in before.located.items()):
+            return False
+        return all(self.member(*key) == path for key, path in before.members.items())
 
     def path_of(self, shown: str) -> Path:
         """The absolute path of a file that is shown as `shown`."""

@@ -1,0 +1,283 @@
+"""What a check keeps for the next one of the same document: the results of entry points that an edit cannot change.
+
+A document is cut into pieces: the functions and methods at its top, and what stands between them. The result of an
+entry point depends on the pieces whose functions it ran, on everything that is no function, on how the functions are
+declared, and on other files. It is reused where all of that is as before; an entry point that found something also
+needs its places and the comments around them to be the same, since they stand in what is told.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from gradpath.diagnostic import Position
+from gradpath.entries import Definition, is_entry
+from gradpath.interpreter.statements import is_generator
+
+if TYPE_CHECKING:
+    from gradpath.diagnostic import Diagnostic
+    from gradpath.interpreter.trace import Trace
+    from gradpath.names.files import Surroundings
+    from gradpath.source.parse import Parsed
+
+MODULE = -1
+"""The number of the module body among the entry points; functions count from 0."""
+
+_EVERYTHING = re.compile(r"\b(?:globals|vars|locals|eval|exec)\(")
+"""What reads names that are not written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines of a document, from where `node` begins to where the next piece does; `first` counts from 1.
+
+    `torn` says that some of it could not be parsed, so that the text does not tell what the tree is.
+    """
+
+    node: ast.stmt
+    owner: str
+    first: int
+    text: str
+    torn: bool
+
+    @property
+    def is_function(self) -> bool:
+        return isinstance(self.node, Definition)
+
+    @property
+    def label(self) -> tuple[str, str, str]:
+        """What a piece is: two documents with the same labels have the same outline."""
+        name = self.node.name if isinstance(self.node, (Definition, ast.ClassDef)) else ""
+        return type(self.node).__name__ if name else "", self.owner, name
+
+
+class Change(Enum):
+    """How a piece differs from what it was."""
+
+    NONE = "none"
+    COMMENT = "comment"
+    BODY = "body"
+    NAMES = "names"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The result of one entry point, and what it depended on.
+
+    `trace` is its likeliest path, None where that has been reused and its places have moved since.
+
+    `inside` are the pieces with the functions that it ran, `called` the numbers of those functions.
+    """
+
+    paths: int
+    effort: int
+    diagnostics: tuple[Diagnostic, ...]
+    trace: Trace | None
+    unknowns: Mapping[str, int]
+    steps: int
+    inside: frozenset[int]
+    called: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a check leaves behind."""
+
+    pieces: tuple[Piece, ...]
+    entered: Mapping[int, bool]
+    records: Mapping[int, Record]
+    surroundings: Surroundings
+    running: tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Reuse:
+    """One check's view of what is known already, and of what it adds for the next one."""
+
+    pieces: tuple[Piece, ...]
+    numbers: Mapping[ast.AST, int]
+    places: Mapping[int, int]
+    before: Memory | None
+    changes: tuple[Change, ...] = ()
+    moved: bool = False
+    changed_names: frozenset[str] = frozenset()
+    entered: dict[int, bool] = field(default_factory=dict)
+    records: dict[int, Record] = field(default_factory=dict)
+
+    def is_entry(self, function: Definition, owner: str | None) -> bool:
+        """Whether a function is worth entering, asked anew only where it has changed."""
+        number = self.numbers.get(function)
+        if number is None:
+            return is_entry(function, owner)
+        if number not in self.entered:
+            known = None if self.before is None else self.before.entered.get(number)
+            same = known is not None and self.changes[self.places[number]] in (Change.NONE, Change.COMMENT)
+            self.entered[number] = known if known is not None and same else is_entry(function, owner)
+        return self.entered[number]
+
+    def known(self, number: int, paths: int, effort: int) -> Record | None:
+        """The result of an entry point, where nothing has changed that it depends on."""
+        record = None if self.before is None else self.before.records.get(number)
+        if record is None or (record.paths, record.effort) != (paths, effort):
+            return None
+        inside = [self.changes[index] for index in record.inside]
+        if any(change not in (Change.NONE, Change.COMMENT) for change in inside):
+            return None
+        if record.diagnostics and not self._is_the_same_to_a_reader(record):
+            return None
+        if self.changed_names and self._mentions(record):
+            return None
+        self.records[number] = record = replace(record, trace=None) if self.moved else record
+        return record
+
+    def _is_the_same_to_a_reader(self, record: Record) -> bool:
+        if self.moved or Change.BODY in self.changes or Change.NAMES in self.changes:
+            return False
+        return all(
+            change is Change.NONE
+            for index, (change, piece) in enumerate(zip(self.changes, self.pieces, strict=True))
+            if index in record.inside or not piece.is_function
+        )
+
+    def _mentions(self, record: Record) -> bool:
+        names = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(self.changed_names))) + r")\b")
+        return any(
+            names.search(piece.text) or _EVERYTHING.search(piece.text)
+            for index, piece in enumerate(self.pieces)
+            if (index in record.inside or not piece.is_function) and self.changes[index] is not Change.NAMES
+        )
+
+    def pieces_of(self, functions: Collection[ast.AST]) -> frozenset[int]:
+        """The pieces that functions at the top of the document lie in."""
+        return frozenset(self.places[self.numbers[each]] for each in functions if each in self.numbers)
+
+    def numbers_of(self, functions: Collection[ast.AST]) -> frozenset[int]:
+        return frozenset(self.numbers[each] for each in functions if each in self.numbers)
+
+    def functions_of(self, numbers: Collection[int]) -> Iterator[ast.AST]:
+        """The functions with these numbers in the document as it is now."""
+        return (function for function, number in self.numbers.items() if number in numbers)
+
+    def memory(self, surroundings: Surroundings, running: tuple[object, ...]) -> Memory:
+        return Memory(self.pieces, self.entered, self.records, surroundings, running)
+
+
+def compare(
+    parsed: Parsed,
+    before: Memory | None,
+    running: tuple[object, ...],
+    surroundings: Callable[[Surroundings], bool],
+) -> Reuse | None:
+    """What can be reused of an earlier check; None where the document cannot be cut into pieces.
+
+    `running` is what all entry points depend on besides, and `surroundings` says whether other files are as they were.
+    """
+    pieces = tuple(_pieces(parsed))
+    if any(one.first >= other.first for one, other in pairwise(pieces)):
+        return None
+    numbers: dict[ast.AST, int] = {}
+    places: dict[int, int] = {}
+    for index, piece in enumerate(pieces):
+        for function in (piece.node,) if piece.is_function else _inside(piece.node):
+            places[len(numbers)] = index
+            numbers[function] = len(numbers)
+    reuse = Reuse(pieces, numbers, places, None)
+    if before is None or before.running != running or len(before.pieces) != len(pieces):
+        return reuse
+    changes: list[Change] = []
+    names: set[str] = set()
+    for old, new in zip(before.pieces, pieces, strict=True):
+        changes.append(_change(old, new))
+        if changes[-1] is Change.ALL:
+            return reuse
+        if changes[-1] is Change.NAMES:
+            names.update(_bound(old.node), _bound(new.node))
+    if not surroundings(before.surroundings):
+        return reuse
+    reuse.before, reuse.changes, reuse.changed_names = before, tuple(changes), frozenset(names)
+    reuse.moved = any(old.first != new.first for old, new in zip(before.pieces, pieces, strict=True))
+    return reuse
+
+
+def _pieces(parsed: Parsed) -> Iterator[Piece]:
+    document = parsed.document
+    starts: list[tuple[ast.stmt, str]] = []
+    for statement in parsed.tree.body:
+        starts.append((statement, ""))
+        if isinstance(statement, ast.ClassDef):
+            within = False
+            for each in statement.body:
+                if isinstance(each, Definition) or within:
+                    starts.append((each, statement.name))
+                    within = True
+    firsts = [min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]) for node, _ in starts]
+    ends = [*firsts[1:], document.line_count + 1]
+    for (node, owner), first, end in zip(starts, firsts, ends, strict=True):
+        text = document.text[document.offset(Position(first, 1)) : document.offset(Position(end, 1))]
+        torn = any(first <= each.range.end.line and each.range.start.line < end for each in parsed.problems)
+        yield Piece(node, owner, first, text, torn)
+
+
+def _inside(node: ast.stmt) -> Iterator[Definition]:
+    """The functions of a piece that is none: those under an `if`, for instance, and those in classes there."""
+    if isinstance(node, ast.ClassDef):
+        return
+    for each in ast.walk(node) if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)) else ():
+        if isinstance(each, Definition):
+            yield each
+
+
+def _change(old: Piece, new: Piece) -> Change:
+    if old.label != new.label:
+        return Change.ALL
+    torn = old.torn or new.torn
+    if old.text == new.text and not torn:
+        return Change.NONE
+    if old.first == new.first and _whole(old) == _whole(new):
+        return Change.NONE if old.text == new.text else Change.COMMENT
+    if isinstance(old.node, Definition) and isinstance(new.node, Definition):
+        return Change.BODY if _declared(old.node) == _declared(new.node) else Change.ALL
+    return Change.NAMES if _only_binds(old.node) and _only_binds(new.node) else Change.ALL
+
+
+def _whole(piece: Piece) -> str:
+    node = piece.node
+    if isinstance(node, ast.ClassDef) and not piece.owner:  # Its functions are pieces of their own.
+        first = next((index for index, each in enumerate(node.body) if isinstance(each, Definition)), len(node.body))
+        around = [*node.decorator_list, *node.bases, *node.keywords, *node.body[:first]]
+        return node.name + "".join(ast.dump(each, include_attributes=True) for each in around)
+    return ast.dump(node, include_attributes=True)
+
+
+def _declared(node: Definition) -> tuple[object, ...]:
+    """What others see of a function that they do not run."""
+    decorators = [ast.dump(each) for each in node.decorator_list]
+    return type(node), node.name, ast.dump(node.args), decorators, is_generator(node)
+
+
+def _only_binds(node: ast.stmt) -> bool:
+    """Whether a statement does nothing but give names a meaning that nothing else depends on."""
+    match node:
+        case ast.Import():
+            return True
+        case ast.ImportFrom(names=names):
+            return all(alias.name != "*" for alias in names)
+        case ast.Assign(targets=[ast.Name()], value=ast.Constant()):
+            return True
+        case _:
+            return False
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in names)
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            yield name

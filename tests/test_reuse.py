@@ -1,0 +1,148 @@
+"""What a check reuses of the one before it, and that a reader never sees a difference to a cold one.
+
+GRADPATH_EDITS says how many random edits are made (by default as many as fit into a few seconds).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gradpath.check import check
+from gradpath.reuse import Reuse
+from gradpath.source.document import Document
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 12.0
+FILES = [*sorted((ROOT / "samples").rglob("*.py")), *sorted((ROOT / "tests" / "cases" / "corpus").rglob("*.py"))]
+
+TWO = """\
+import torch
+from torch import nn
+
+RATE = 0.1
+
+
+def first(model, loader, optimizer):
+    for batch in loader:
+        optimizer.zero_grad()
+        loss = model(batch).sum()  # the loss
+        loss.backward()
+        optimizer.step()
+
+
+def second(x):
+    w = torch.ones(3, requires_grad=True)
+    w.sum().backward()
+    return w.grad * RATE
+"""
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the entry points that were run, not reused."""
+    numbers: list[int] = []
+    known = Reuse.known
+
+    def watched(self: Reuse, number: int, paths: int, effort: int) -> object:
+        found = known(self, number, paths, effort)
+        if found is None:
+            numbers.append(number)
+        return found
+
+    monkeypatch.setattr(Reuse, "known", watched)
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("# the loss", "# the loss of the batch", []),
+        ("optimizer.step()", "optimizer.step(None)", [0]),
+        ("import torch\n", "import torch\nimport os\n", [-1, 0, 1]),
+        ("from torch import nn", "from torch import nn, optim", []),
+        ("RATE = 0.1", "RATE = 0.2", [1]),
+        ("def second(x):", "def second(x, y):", [-1, 0, 1]),
+        ("    w = torch", "\n    w = torch", [1]),
+    ],
+)
+def test_only_what_an_edit_reaches_is_run(ran: list[int], before: str, after: str, expected: list[int]) -> None:
+    memory = check(Document("program.py", TWO)).memory
+    ran.clear()
+    check(Document("program.py", TWO.replace(before, after, 1)), memory=memory)
+    assert ran == expected
+
+
+def test_a_changed_file_of_the_project_is_read_anew(tmp_path: Path) -> None:
+    (tmp_path / "gradpath.toml").touch()
+    other = tmp_path / "net.py"
+    other.write_text("def loss_of(w):\n    return w.sum()\n")
+    text = "import torch\nfrom net import loss_of\n\n\ndef train():\n    w = torch.ones(3, requires_grad=True)\n"
+    document = Document(str(tmp_path / "train.py"), text + "    loss_of(w).backward()\n")
+    memory = check(document).memory
+    assert not check(document, memory=memory).diagnostics
+    other.write_text("def loss_of(w):\n    return w.sum().detach()\n")
+    assert [each.rule for each in check(document, memory=memory).diagnostics] == ["detached-loss"]
+
+
+def test_random_edits_end_as_a_cold_start_does() -> None:
+    """Words, lines and blocks are removed, doubled, moved and typed in; after each edit both checks agree."""
+    wanted = int(os.environ.get("GRADPATH_EDITS", "0"))
+    generator = random.Random(int(os.environ.get("GRADPATH_SEED", "1")))
+    end = time.monotonic() + SECONDS
+    count = 0
+    while count < wanted or (not wanted and time.monotonic() < end):
+        path = generator.choice(FILES)
+        original = text = path.read_text(encoding="utf-8")
+        analysis = check(Document(str(path), text))
+        for edit in edits(generator, 20):
+            text = edit(text) if generator.random() < 0.9 else original
+            document = Document(str(path), text)
+            last = None if analysis.parsed.problems else analysis.parsed
+            analysis = check(document, last=last, memory=analysis.memory)
+            cold = check(document, last=last)
+            assert analysis.diagnostics == cold.diagnostics, f"{path} after {count} edits:\n{text}"
+            count += 1
+            if time.monotonic() >= end and not wanted:
+                break
+
+
+def edits(generator: random.Random, count: int) -> Iterator[Callable[[str], str]]:
+    def line(text: str) -> str:
+        lines = text.splitlines(keepends=True) or [""]
+        at = generator.randrange(len(lines))
+        match generator.randrange(8):
+            case 0:
+                lines.insert(at, lines[generator.randrange(len(lines))])
+            case 1:
+                del lines[at]
+            case 2:
+                lines.insert(at, "\n")
+            case 3:
+                lines.insert(at, "import os\n")
+            case 4:
+                lines[at] = lines[at].rstrip("\n") + "  # a comment\n"
+            case 5:
+                lines[at] = lines[at].replace("(", "", 1)
+            case 6:
+                start = generator.randrange(len(lines))
+                lines[at:at] = lines[start : start + generator.randrange(1, 6)]
+            case _:
+                del lines[at : at + generator.randrange(1, 6)]
+        return "".join(lines)
+
+    def word(text: str) -> str:
+        words = [".detach()", ".item()", "loss", "x", "1", " ", "retain_graph=True", "#", "\n    ", "é", ".backward()"]
+        at = generator.randrange(len(text) + 1)
+        return text[:at] + generator.choice(words) + text[at:]
+
+    def number(text: str) -> str:
+        return text.replace("0.1", "0.01", 1) if "0.1" in text else text.replace("1", "2", 1)
+
+    for _ in range(count):
+        yield generator.choice([line, line, word, number])

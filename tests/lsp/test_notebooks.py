@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib import metadata
 from itertools import count
+from pathlib import Path
 
 import pytest
 import pytest_lsp
 from lsprotocol import types
 from pytest_lsp import client_capabilities
 
+from gradpath.check import check
+from gradpath.diagnostic import Range
+from gradpath.source.cells import Cell, CellsDocument
+from gradpath.source.document import Document
+from gradpath.source.notebook import read_notebook
 from tests.lsp.harness import PATIENCE, REAL, Editor, server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -314,3 +321,52 @@ async def test_a_change_in_a_module_is_seen_in_the_notebook(editor: Editor) -> N
     await notebook.shows((3, FAULT))
     editor.close(uri)
     notebook.close()
+
+
+async def test_a_long_session_leaves_nothing_behind(editor: Editor) -> None:
+    sample = read_notebook(Path(__file__).parents[2] / "samples" / "faulty" / "style_transfer.ipynb")
+    sources = [cell.text for cell in sample.cells]
+    at = random.Random(7)
+    notebook = Notebook(editor, *sources)
+    for _ in range(6):
+        for _ in range(25):
+            _change(notebook, at)
+        # Two moves of known cells, and the rest anew, so that there is something to find.
+        notebook.splice(0, len(notebook.cells) // 2)
+        notebook.splice(at.randint(0, len(notebook.cells)), 0, sources=("%%bash\nls", "x = 1  # 🙂"))
+        notebook.splice(len(notebook.cells), 0, sources=tuple(sources))
+        cells = [Cell(number, editor.texts[uri]) for number, uri in enumerate(notebook.cells, start=1)]
+        cold = CellsDocument("cold.ipynb", cells)
+        places = [cold.in_cell(each.range) for each in check(cold).diagnostics]
+        found = [(cell.number - 1, _slice(cell.text, place)) for cell, place in places]
+        await notebook.shows(*found)
+    notebook.close()
+
+
+def _slice(text: str, place: Range) -> str:
+    return Document("cell", text).slice(place)
+
+
+def _change(notebook: Notebook, at: random.Random) -> None:
+    cells = notebook.cells
+    match at.randrange(6) if cells else 0:
+        case 0:
+            notebook.splice(
+                at.randint(0, len(cells)), 0, sources=(at.choice((SETUP, BUILT, FIRST, "((", "", "🙂\r\n")),)
+            )
+        case 1:
+            start = at.randrange(len(cells))
+            notebook.splice(start, at.randint(0, 2))
+        case 2:
+            start = at.randrange(len(cells))
+            notebook.splice(start, 2, *reversed(cells[start : start + 2]))
+        case 3:
+            cell = at.randrange(len(cells))
+            notebook.send(data=[notebook._cell(cells[cell], order=at.randrange(9))])
+        case _:
+            index = at.randrange(len(cells))
+            text = notebook.editor.texts[cells[index]]
+            start = at.randint(0, len(text))
+            old = text[start : start + at.choice((0, 0, 1, 20))]
+            if text.index(old) == start or not old:
+                notebook.type(index, old, at.choice(("", "(", "\n", "\r\n", "é🙂", "%time ", '"""', "x = 1\n")))

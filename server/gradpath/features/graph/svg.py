@@ -9,7 +9,7 @@ from gradpath.features.graph import Kind, Picture, Vertex
 from gradpath.features.graph.layout import Layout, Point, Size, lay_out
 from gradpath.features.graph.wording import lines_of
 
-_CHARACTER = 7.0
+_CHARACTER = 7.4
 _LINE = 16.0
 _PADDING = 9.0
 

@@ -31,6 +31,6 @@ export async function explain(server: Server): Promise<void> {
   const traceback = await vscode.env.clipboard.readText();
   const text = await server.execute<string>("gradpath.server.explain", traceback);
   if (text === undefined) return;
-  const document = await vscode.workspace.openTextDocument({ language: "markdown", content: text });
+  const document = await vscode.workspace.openTextDocument({ language: "plaintext", content: text });
   await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
 }

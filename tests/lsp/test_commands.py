@@ -57,3 +57,18 @@ async def test_each_rule_has_a_page_to_open(editor: Editor) -> None:
     assert [rule["id"] for rule in rules] == list(RULES)
     for rule in rules:
         assert Path(path_of(rule["uri"])).read_text(encoding="utf-8") == RULES[rule["id"]].page
+
+
+async def test_a_traceback_is_explained(editor: Editor, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(PROGRAM + "loss.backward()\n")
+    traceback = f"""\
+Traceback (most recent call last):
+  File "{file}", line 5, in <module>
+    loss.backward()
+RuntimeError: Trying to backward through the graph a second time (or directly access saved tensors after they have \
+already been freed).
+"""
+    told = await execute(editor, "gradpath.server.explain", traceback)
+    assert "double-backward" in told
+    assert "line 4" in told or ":4" in told or "4 |" in told

@@ -42,7 +42,8 @@ class OutputSeen:
 class Seen:
     """What one call showed. `edges` are the parameters that can have an edge, `keys` all that could have been saved.
 
-    Where `tells_views` is false, a view of a tensor that nobody else has counts as a fresh tensor in conditions.
+    Where `tells_views` is false, a view of a tensor that nobody else has counts as a fresh tensor in conditions; what
+    is in `second` counts only with `tells_second`.
     """
 
     kinds: Mapping[str, object]
@@ -61,6 +62,7 @@ class Seen:
     second: Relation = frozenset()
     unsure_second: Relation = frozenset()
     tells_views: bool = True
+    tells_second: bool = False
 
 
 def observe(call: Call) -> Seen:

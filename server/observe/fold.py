@@ -58,6 +58,13 @@ DERIVED: Mapping[str, frozenset[str]] = {
 For these alone a condition may be made only to tell fresh tensors from views of tensors that nobody else has."""
 
 
+POWERS = frozenset(
+    {"torch.pow", "torch.Tensor.pow", "torch.Tensor.pow_", "torch.norm", "torch.Tensor.norm", "torch.linalg.norm"}
+    | {"torch.linalg.vector_norm"}
+)
+"""The operations for which a condition may be made only to tell which gradients hang on what."""
+
+
 LEAST_GAIN = 0.8
 """A condition must bring the disagreement of the samples down to this part of it; less is chance, unless
 the condition isolates what is odd from a majority that agrees.
@@ -135,7 +142,12 @@ def entry_of(
     `usual` are the defaults of the arguments; `many` says that a tuple or list may have any number of tensors.
     """
     samples = [
-        replace(sample, returns=MANY if many and _is_list(sample) else sample.returns, tells_views=name in DERIVED)
+        replace(
+            sample,
+            returns=MANY if many and _is_list(sample) else sample.returns,
+            tells_views=name in DERIVED,
+            tells_second=name in POWERS,
+        )
         for sample in seen
     ]
     ground = _Ground(DERIVED.get(name, frozenset()), usual)
@@ -296,6 +308,8 @@ def _votes(samples: Sequence[Seen]) -> dict[object, dict[object, int]]:
         for key, edge in pairs:
             if key in sample.keys and edge in sample.edges:
                 vote(("saves", key, edge), (key, edge) in sample.saves)
+        for edge, other in itertools.product(sample.edges, sample.edges) if sample.tells_second else ():
+            vote(("second", edge, other), (edge, other) in sample.second)
         for edge in sample.edges:
             vote(("holds", edge), edge in sample.holds)
             for index, output in enumerate(sample.outputs):

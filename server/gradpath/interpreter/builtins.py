@@ -9,6 +9,7 @@ from functools import cache, partial
 
 from gradpath.interpreter import classes
 from gradpath.interpreter.containers import Iteration, List, iterate, sample
+from gradpath.interpreter.eval import eval_text
 from gradpath.interpreter.expressions import Slice, add
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, update
@@ -421,6 +422,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "abs": _number("abs"),
     "round": _number("round"),
     "callable": _callable,
+    "eval": eval_text,
     "print": _nothing,
     "super": classes.make_super,
     "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),

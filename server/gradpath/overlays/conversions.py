@@ -113,7 +113,11 @@ def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 
 def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
+    if value.tensor.contiguous is None:
+        return converted(machine, value, "contiguous", None, True)
+    op = find_op("torch.clone")
+    assert op is not None
+    return value if value.tensor.contiguous else run_operation(machine, "torch.Tensor.contiguous", op, {"input": value})
 
 
 def _to_sparse(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:

@@ -153,13 +153,13 @@ def _reshape(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
 
 
 def flattened(machine: Machine, value: TensorValue, arguments: Arguments, name: str) -> Value:
-    """`flatten()` and `ravel()`: the tensor itself where it has one dimension, else a view of a contiguous one."""
+    """`flatten()` and `ravel()`: a view of a contiguous tensor; `flatten` gives one of one dimension itself back."""
     tensor = value.tensor
     if arguments.positional or arguments.keywords or not tensor.contiguous or tensor.expanded or tensor.shape is None:
         op = find_op(f"torch.{name}")
         assert op is not None
         return call_operation(machine, op, arguments.shifted(value))
-    if len(tensor.shape) == 1:
+    if len(tensor.shape) == 1 and name == "flatten":
         return value
     return _view(machine, value, Arguments([-1]), name)
 

@@ -23,18 +23,18 @@ from .wrapping import wrapped
 MODES = ("guided", "unguided", "uncertain")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
 EXTRA_IMPORTS = (
-    *("collections", "contextlib", "copy", "dataclasses", "enum", "functools", "itertools"),
+    *("abc", "collections", "contextlib", "copy", "dataclasses", "enum", "functools", "itertools"),
     *("os", "random", "sys", "types", "typing"),
 )
 LONGEST = 60
 
-HEAVY = ("define", "class", "object", "netclass", "model", "optimizer", "idiom", "practice", "pythonic")
+HEAVY = ("define", "class", "object", "netclass", "model", "optimizer", "idiom", "practice", "pythonic", "thread")
 STYLES: tuple[dict[str, float], ...] = (
     {},
     dict.fromkeys((*HEAVY, "container", "number", "create"), 0.15),
     dict.fromkeys((*HEAVY, "handler", "slip"), 0.1)
     | dict.fromkeys(("mode", "loop", "setitem", "hidden", "inplace"), 1.5),
-    dict.fromkeys(("idiom", "practice", "model", "optimizer", "netclass"), 3.0),
+    dict.fromkeys(("idiom", "practice", "thread", "model", "optimizer", "netclass"), 3.0),
     dict.fromkeys(("define", "class", "object", "pythonic", "container", "branch", "loop", "flow", "made"), 3.0),
 )
 """What programs are made of: of everything, dense tensor code (twice), training code, code rich in Python."""

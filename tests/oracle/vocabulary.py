@@ -14,6 +14,7 @@ from .pythonic import OBJECTS, PYTHONIC
 from .simple import SIMPLE
 from .slips import CLASHES, SLIPS
 from .tables import merged
+from .threads import THREADS
 from .training import TRAINING
 from .undecided import MAYBE
 from .words import BRIDGES, FALLBACK, LITERALS, MAKERS, NAMES
@@ -46,6 +47,7 @@ SHARES: dict[str, float] = {
     "optimizer": 6,
     "idiom": 8,
     "practice": 5,
+    "thread": 5,
     "pythonic": 5,
     "object": 2.5,
 }
@@ -65,6 +67,7 @@ VOCABULARY = Vocabulary(
         *PYTHONIC,
         *TRAINING,
         *PRACTICE,
+        *THREADS,
     ),
     literals=LITERALS,
     names=NAMES,

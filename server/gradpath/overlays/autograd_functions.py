@@ -17,6 +17,7 @@ from gradpath.interpreter.values import (
     Instance,
     NativeFunction,
     Object,
+    Unknown,
     Value,
 )
 from gradpath.overlays.namespace import Names
@@ -134,8 +135,11 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
         else:
             result = machine.call(cls.attribute(machine, "forward"), Arguments([context, *values]))
     requiring = [tensor for tensor in inputs if tensor.requires_grad]
-    if not machine.autograd.grad_enabled or not requiring:
+    if not machine.autograd.grad_enabled:
         return result
+    if not requiring:
+        unseen = arguments.open or any(isinstance(value, Unknown) and value.presumption != "plain" for value in values)
+        return _in_doubt(machine, result, tuple(values)) if unseen else result
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
     node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())
     context.node = node
@@ -147,6 +151,14 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     node.custom = _Backward(machine, cls, context, [places.get(tensor) for tensor, _ in reached])
     machine.autograd.recorder.built(node, {"input": inputs})
     return _attach(machine, result, node, context, inputs)
+
+
+def _in_doubt(machine: Machine, result: Value, values: tuple[Value, ...]) -> Value:
+    """The result where an argument of which nothing is known may require a gradient."""
+    if isinstance(result, tuple):
+        return tuple(_in_doubt(machine, part, values) for part in result)
+    unsure = isinstance(result, TensorValue) and result.tensor.dtype not in ("int64", "int32", "bool")
+    return machine.unknown("Function.apply", None, values) if unsure else result
 
 
 def _attach(machine: Machine, result: Value, node: Node, context: ContextObject, inputs: list[Tensor]) -> Value:

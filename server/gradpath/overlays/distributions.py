@@ -116,6 +116,8 @@ def _tensors(machine: Machine, value: Value) -> list[Tensor]:
 
 def _result(machine: Machine, made: DistributionInstance, name: str, sources: Sequence[Tensor]) -> Value:
     """A tensor that hangs on `sources`, on a node that keeps something."""
+    if not made.sources and made.cls.node is not None:  # A class of the program may keep its parameters elsewhere.
+        return machine.unknown(f"{name} of a distribution", None, (made, *map(wrap, sources)))
     autograd = machine.autograd
     result = autograd.tensor(dtype=None)
     result.maker = tuple(sources)
@@ -150,9 +152,9 @@ def _sample(machine: Machine, made: DistributionInstance, arguments: Arguments) 
 
 def _rsample(machine: Machine, made: DistributionInstance, arguments: Arguments) -> Value:
     result = _result(machine, made, "rsample", made.sources)
-    tensor = tensors_in(machine, result)[0]
-    if tensor.node is not None:
-        tensor.node.holds = any(each.requires_grad for each in made.rest)
+    for tensor in tensors_in(machine, result):
+        if tensor.node is not None:
+            tensor.node.holds = any(each.requires_grad for each in made.rest)
     return result
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from gradpath.autograd import shapes
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import Behaviour, Output
-from gradpath.autograd.tensor import BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,7 @@ class Autograd:
         made.origin = self.recorder.site()
         return made
 
-    def presumed(self, sources: Sequence[Tensor] = (), *, holds: bool = False, name: str = "call") -> Tensor:
+    def presumed(self, sources: Sequence[Tensor] = (), *, holds: bool = False, name: str = PRESUMED) -> Tensor:
         """A tensor that nothing but a presumption gives a graph: its node hangs on `sources` where they have one."""
         made = self.tensor(dtype=None)
         edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)

@@ -91,6 +91,9 @@ class BackwardCall:
 
 _numbers = itertools.count(1)
 
+PRESUMED = "call"
+"""The name of a node that stands for a call of which nothing was seen."""
+
 
 class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, GradientSet, Site, Stepped, Trace
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
@@ -18,12 +19,19 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
     if not is_whole(trace) or any(isinstance(event, GradientSet) for event in trace.events):
         return
+    if any(isinstance(event, BackwardRan) and any(map(_is_presumed, event.executed)) for event in trace.events):
+        return  # It may have reached any parameter, for all that is seen of its graph.
     steps = [event for event in trace.events if isinstance(event, Stepped)]
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
         if all(_never(flow, step) for step in same) and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1])
+
+
+def _is_presumed(node: Node) -> bool:
+    """Whether a node stands for something that was not seen."""
+    return not node.certain or node.name == PRESUMED
 
 
 def _never(flow: Sequence[Entry], step: Stepped) -> bool:

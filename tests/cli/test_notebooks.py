@@ -112,6 +112,15 @@ def test_a_cell_that_fails_does_not_hide_what_comes_after_it(folder: Folder) -> 
     assert folder.places() == [("double-backward", 3, 2), ("inplace-on-saved", 4, 2)]
 
 
+def test_what_a_cell_that_fails_would_have_made_is_not_known(folder: Folder) -> None:
+    stops = "raise NotImplementedError\nloss = w.exp().sum()\ndef double(x):\n    return 2 * x"
+    folder.write(notebook(code(SETUP), code(BUILT), code("loss.backward()"), code(stops), code("loss.backward()")))
+    assert folder.places() == []
+    doubled = "z = double(w.exp())\nz.sum().backward()\nz.sum().backward()"
+    folder.write(notebook(code(SETUP), code(stops), code(doubled)))
+    assert folder.places() == [("double-backward", 3, 3)]
+
+
 @pytest.mark.parametrize(
     "cell",
     [

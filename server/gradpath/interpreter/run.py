@@ -38,12 +38,33 @@ def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, fil
 def run_module(machine: Machine, bodies: Sequence[list[ast.stmt]]) -> None:
     """Execute the module as `__main__`; an exception that nothing catches ends the body, and the path with the last.
 
-    A file is one body. A notebook has one for each cell: whoever runs it goes on with the next.
+    A file is one body. A notebook has one for each cell: whoever runs it goes on with the next. What the rest of the
+    cell would have assigned is unknown from there on: the old values are what nobody meant to use.
     """
+    if len(bodies) == 1:
+        _guarded(machine, partial(_drain, machine, bodies[0]))
+        return
     for body in bodies:
-        if not machine.trace.truncated:
-            _guarded(machine, partial(_drain, machine, body))
-            del machine.frame.loops[:]
+        for index, statement in enumerate(body):
+            if machine.trace.truncated:
+                return
+            if not _guarded(machine, partial(_drain, machine, [statement])):
+                del machine.frame.loops[:]
+                _give_up(machine, statement, body[index + 1 :])
+                break
+
+
+def _give_up(machine: Machine, failed: ast.stmt, rest: list[ast.stmt]) -> None:
+    """End a cell that has failed: its definitions hold all the same, and what it assigns is unknown."""
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    _guarded(machine, partial(_drain, machine, [each for each in rest if isinstance(each, definitions)]))
+    todo: list[ast.AST] = [each for each in (failed, *rest) if not isinstance(each, definitions)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            machine.globals.set(node.id, machine.unknown("value of a cell that failed"))
+        if not isinstance(node, (*definitions, ast.Lambda)):
+            todo.extend(ast.iter_child_nodes(node))
 
 
 def run_definitions(machine: Machine, tree: ast.Module) -> None:
@@ -205,10 +226,11 @@ def _drain(machine: Machine, body: list[ast.stmt]) -> None:
         pass
 
 
-def _guarded(machine: Machine, run: Callable[[], None]) -> None:
-    """Run to the end, to the first uncaught exception, or to the end of the budget."""
+def _guarded(machine: Machine, run: Callable[[], None]) -> bool:
+    """Run to the end, to the first uncaught exception, or to the end of the budget; whether it was the first."""
     try:
         run()
+        return True
     except Raised as raised:
         machine.failed(raised, caught=False)
     except AutogradError as error:
@@ -218,3 +240,4 @@ def _guarded(machine: Machine, run: Callable[[], None]) -> None:
     except Cancelled:
         machine.trace.truncated = True
         raise
+    return False

@@ -17,7 +17,7 @@ from gradpath.diagnostic import Range
 from gradpath.source.document import Document
 from gradpath.source.notebook import SOURCE_KEYS
 
-_TOKEN = re.compile(r'[ \t\r\n]*("(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
+_TOKEN = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
 _CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.DOTALL)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 

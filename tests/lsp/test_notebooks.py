@@ -236,6 +236,15 @@ async def test_one_fix_may_change_several_cells(editor: Editor) -> None:
     assert editor.after(notebook.cells[3], add.edit) == "(loss + y.mean()).backward()"
 
 
+async def test_all_cells_are_mended_at_once(editor: Editor) -> None:
+    notebook = Notebook(editor, SETUP, BUILT, FIRST, AGAIN)
+    await notebook.shows((3, FAULT))
+    for kind in ("source.fixAll", "notebook.source.fixAll"):
+        [mend] = await editor.actions(notebook.cells[0], "import torch", only=[kind])
+        assert mend.kind == f"{kind}.gradpath"
+        assert editor.after(notebook.cells[2], mend.edit) == "loss.backward(retain_graph=True)"
+
+
 async def test_a_hover_counts_lines_by_cells(editor: Editor) -> None:
     notebook = Notebook(editor, SETUP, BUILT, FIRST, AGAIN)
     await notebook.shows((3, FAULT))

@@ -10,7 +10,15 @@ from gradpath.diagnostic import Range
 from gradpath.lsp.session import Server
 from gradpath.lsp.workspace import result_id
 
-CODE_ACTION_KINDS = (types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, "source.fixAll.gradpath")
+_NOTEBOOK = "notebook."
+"""What stands before a kind of action that is for all cells of a notebook."""
+
+CODE_ACTION_KINDS = (
+    types.CodeActionKind.QuickFix,
+    types.CodeActionKind.RefactorRewrite,
+    "source.fixAll.gradpath",
+    f"{_NOTEBOOK}source.fixAll.gradpath",
+)
 
 
 def register(server: Server) -> None:
@@ -59,12 +67,18 @@ def register(server: Server) -> None:
         if place is None:
             return []
         outgoing = server.outgoing(document)
-        actions = (
-            outgoing.action(action)
-            for action in actions_at(analysis, place)
-            if _is_wanted(action.kind.value, params.context.only)
-        )
-        return [action for action in actions if action is not None]
+        actions = []
+        for action in actions_at(analysis, place):
+            # In a notebook the action for everything goes by two names: it mends all cells, and this one among them.
+            names = (
+                [action.kind.value] if document.cells is None else [action.kind.value, _NOTEBOOK + action.kind.value]
+            )
+            name = next((name for name in names if _is_wanted(name, params.context.only)), None)
+            made = outgoing.action(action) if name is not None else None
+            if made is not None:
+                made.kind = name
+                actions.append(made)
+        return actions
 
     _register_marks(server)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.expressions import evaluate
-from gradpath.interpreter.machine import Machine, Returned, Signal
+from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
@@ -113,29 +114,31 @@ def _suspendable(
 ) -> Generator[Value, Value, None]:
     """Run a generator's body step by step; whoever asks for an item lends it the machine meanwhile."""
     steps = run_block(machine, node.body)
-    sent: Value = None
-    started = False
+    step: Callable[[], Value] = partial(next, steps)
     while True:
-        before, caller = machine.frame, machine.node
-        machine.frame = frame
         try:
-            item = steps.send(sent) if started else next(steps)
-            started = True
+            item = _lent(machine, frame, step)
         except StopIteration as stop:
             returned.append(_result(stop.value))
             return
-        finally:
-            machine.frame, machine.node = before, caller
         try:
             sent = yield item
+            step = partial(steps.send, sent)
         except GeneratorExit:
-            before, caller = machine.frame, machine.node
-            machine.frame = frame
-            try:
-                steps.close()
-            finally:
-                machine.frame, machine.node = before, caller
+            _lent(machine, frame, steps.close)
             raise
+        except Raised as raised:
+            step = partial(steps.throw, raised)
+
+
+def _lent(machine: Machine, frame: Frame, step: Callable[[], Value]) -> Value:
+    """Run a step of a generator in its own frame."""
+    before, caller = machine.frame, machine.node
+    machine.frame = frame
+    try:
+        return step()
+    finally:
+        machine.frame, machine.node = before, caller
 
 
 def bind_arguments(machine: Machine, function: Function, arguments: Arguments, scope: Scope) -> None:

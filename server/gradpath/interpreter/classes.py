@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.expressions import evaluate
@@ -289,7 +289,7 @@ def context(machine: Machine, manager: Value) -> tuple[Callable[[], Value], Call
             lambda raised: _leave_instance(machine, manager, raised),
         )
     if isinstance(manager, Iteration):
-        return lambda: manager.advance(machine), lambda raised: _leave_generator(machine, manager)
+        return lambda: manager.advance(machine), lambda raised: _leave_generator(machine, manager, raised)
     return lambda: manager, lambda raised: False
 
 
@@ -300,6 +300,16 @@ def _leave_instance(machine: Machine, manager: Instance, raised: Raised | None) 
     return raised is not None and machine.truth(swallowed) is True
 
 
-def _leave_generator(machine: Machine, manager: Iteration) -> bool:
-    manager.advance(machine, default=None)
+def _leave_generator(machine: Machine, manager: Iteration, raised: Raised | None) -> bool:
+    """What ends the block is raised where the generator waits; it is swallowed if the generator then ends."""
+    if raised is None or not isinstance(manager.host, Generator):
+        manager.advance(machine, default=None)
+        return False
+    try:
+        manager.host.throw(raised)
+    except StopIteration:
+        return True
+    except Raised as again:
+        if again is not raised:
+            raise
     return False

@@ -182,12 +182,10 @@ class Unknown(Object):
         return machine.unknown("arithmetic", ("unary", operator, self.number), (self,), fresh=True)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        key = ("binary", operator, reflected, self.number, identity(other))
-        return machine.unknown("arithmetic", key, (self, other), fresh=True)
+        return machine.library.unknown_operation(machine, self, operator, other, reflected)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        key = ("compare", operator, reflected, self.number, identity(other))
-        return machine.unknown("comparison", key, (self, other))
+        return machine.library.unknown_operation(machine, self, operator, other, reflected)
 
     def contains(self, machine: Machine, item: Value) -> Value:
         return machine.unknown("membership", ("in", self.number, identity(item)), (self, item))

@@ -124,6 +124,11 @@ class Overlays:
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return presumptions.unknown_attribute(machine, unknown, name)
 
+    def unknown_operation(
+        self, machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool
+    ) -> Value:
+        return presumptions.unknown_operation(machine, unknown, operator, other, reflected)
+
     def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
         presumptions.set_unknown_attribute(machine, unknown, name, value)
 

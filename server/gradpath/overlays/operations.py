@@ -179,6 +179,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
         case Unknown():
             if isinstance(value.tensor, TensorValue):
                 return [value.tensor.tensor]
+            presume = presume or value.presumption in ("graph", "cut", "row")
             return [presume_tensor(machine, value).tensor] if presume else []
         case tuple() | List() | Fields() | Dict() if depth > 0:
             parts = value if isinstance(value, tuple) else value.parts()

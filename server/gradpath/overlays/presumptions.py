@@ -59,6 +59,19 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     return made
 
 
+def is_presumed(tensor: Tensor) -> bool:
+    """Whether a graph hangs on a presumption: somebody may call the function where gradients are off."""
+    todo, seen = [tensor.node], set()
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            if node.name == "call":
+                return True
+            seen.add(node)
+            todo.extend(node.edges)
+    return False
+
+
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     if unknown.presumption == "graph":
         return _with_graph(machine, unknown)
@@ -107,8 +120,11 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
-            case Unknown() if value.presumption in ("graph", "cut", "row"):
+            case Unknown() if value.presumption in _GRAPH:
                 found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
+                if graph_sources(machine, value.sources[1:], depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
             case Unknown() if depth > 0:
                 found.extend(graph_sources(machine, value.sources, depth - 1))
             case tuple():
@@ -116,6 +132,45 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
             case List() | Dict() if depth > 0:
                 found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
     return list(dict.fromkeys(found))
+
+
+_GRAPH = ("graph", "cut", "row")
+"""What is presumed of what comes from a model or a loss, and is a tensor as soon as it is used like one."""
+
+
+def _is_of_graph(values: tuple[Value, ...]) -> bool:
+    return any(isinstance(value, Unknown) and value.presumption in _GRAPH for value in values)
+
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool) -> Value:
+    """`unknown + other`, `unknown < other`: what a model or a loss gives is a tensor where it meets numbers or tensors.
+
+    The answer to the same comparison of the same operands is the same, and so are the branches that it decides.
+    """
+    if _meets_as_tensor(unknown, operator, other):
+        tensor = presume_tensor(machine, unknown)
+        compared = operator in _COMPARISONS
+        return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
+    if operator in _COMPARISONS:
+        return machine.unknown(
+            "comparison", ("compare", operator, reflected, unknown.number, identity(other)), (unknown, other)
+        )
+    key = ("binary", operator, reflected, unknown.number, identity(other))
+    return machine.unknown("arithmetic", key, (unknown, other), fresh=True)
+
+
+def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
+    """A loss that is compared stays unknown: it decides branches, and asked twice it must be the same question."""
+    if unknown.presumption not in _GRAPH or not isinstance(
+        other, (bool, int, float, TensorValue, TensorNumber, Unknown)
+    ):
+        return False
+    result = branches.whole_of(unknown) or unknown
+    from_model = bool(result.sources) and role_of(result.sources[0]) == "model"
+    return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
 
 
 def unknown_parameter(machine: Machine, name: str, default: Value) -> Value:
@@ -135,15 +190,24 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
         return machine.remembered[key]
     if name == "module" and role_of(unknown) == "model":
         return unknown  # What DataParallel and its kin wrap.
-    if isinstance(unknown.tensor, TensorValue) and name not in _METHODS:
+    if isinstance(unknown.tensor, TensorValue) and name not in _METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
     made = machine.unknown("attribute of unknown", key, (unknown,))
     if isinstance(made, Unknown):
         made.name = name
         made.owner = unknown
-        made.presumption = unknown.presumption
+        made.presumption = "plain" if name in _PLAIN else unknown.presumption
         weights.note_part(machine, unknown, made, name)
     return made
+
+
+def _may_be_part(unknown: Unknown, name: str) -> bool:
+    """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own."""
+    return unknown.presumption in _GRAPH and not _is_method_of_tensors(name)
+
+
+_PLAIN = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
+"""Attributes of a model's result that have no graph; `data` of a packed sequence has one, so that nothing is said."""
 
 
 def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
@@ -184,7 +248,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
-        if owner.presumption in ("graph", "cut", "row") and unknown.name in _CUTTING:
+        if owner.presumption in _GRAPH and _is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
     if _may_clear(unknown, arguments):
         weights.clear(machine)
@@ -204,7 +268,12 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
 
 @cache
 def _is_method_of_tensors(name: str) -> bool:
-    return find_op(f"torch.Tensor.{name}") is not None
+    """Whether tensors have a method of that name, and what else models give has none."""
+    return name not in _SHARED and find_op(f"torch.Tensor.{name}") is not None
+
+
+_SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist", "type", "values"})
+"""Methods of dicts, lists, arrays and outputs, too."""
 
 
 def _is_engine(value: Unknown) -> bool:
@@ -394,9 +463,6 @@ def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) ->
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     return receiver
 
-
-_CUTTING = frozenset({"argmax", "argmin", "argsort", "long", "int", "bool"})
-"""Methods that only tensors have, and whose results have no graph."""
 
 _METHODS: dict[str, Method] = {
     "backward": _backward,

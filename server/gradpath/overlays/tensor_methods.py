@@ -14,7 +14,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Ob
 from gradpath.overlays import conversions
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
-from gradpath.overlays.presumptions import presume_tensor
+from gradpath.overlays.presumptions import is_presumed, presume_tensor
 from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
@@ -75,7 +75,7 @@ def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
     """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
-    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain:
+    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain and not is_presumed(tensor):
         raise AutogradError(FaultKind.NUMPY, tensor=tensor)
 
 

@@ -101,6 +101,7 @@ class _Workshop:
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
         key = _key(diagnostic, self._source)
+        touched = self._touched(fix.edits)
         made, texts = fix, self._edited({}, fix.edits)
         seen: list[Texts] = [{}]
         for _ in range(ROUNDS):
@@ -112,26 +113,38 @@ class _Workshop:
                 return fix
             if not state.parses:
                 return None
-            faults = _new(self._before, state, key)
-            if not faults:
+            new = _new(self._before, state, key, touched)
+            if any(each.rule in IDLE for each in new):
+                return None
+            if diagnostic.level is not Level.ERROR and state.progress[0] < self._before.progress[0]:
+                return None  # What ran before now fails.
+            left = [each for each in new if _is_open(each, diagnostic)]
+            if not left:
                 return made if self._runs(state) else None
-            next_fix = next((found for each in faults if (found := _best(each)) is not None), None)
+            next_fix = _best(left[0])
             if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
-                return self._judged(made, state, faults, key)
-            further = self._edited(texts, next_fix.edits)
-            if further is None:
-                return self._judged(made, state, faults, key)
-            made = self._joined(made, next_fix, further)
-            texts = further
+                return self._unfinished(made, state, left, diagnostic)
+            texts = self._edited(texts, next_fix.edits)
+            made = made if texts is None else self._joined(made, next_fix, texts)
         return None
 
-    def _judged(self, fix: Fix, state: _State, faults: Sequence[Diagnostic], key: Key) -> Fix | None:
-        """A fix after which something is left that no other fix mends: offered if the program gets further with it."""
-        if any(_key(each, lambda path: _text(state.texts, path, self._source)) == key for each in faults):
+    def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
+        """A fix after which something is left that no fix mends: offered where the program gets further with it."""
+        if any(each.rule == diagnostic.rule for each in left):
             return None
-        if any(each.level is Level.ERROR for each in faults):
-            return replace(fix, preferred=False) if state.progress > self._before.progress else None
-        return fix if self._runs(state) and not any(each.rule in IDLE for each in faults) else None
+        if not any(each.level is Level.ERROR for each in left):
+            return fix
+        return replace(fix, preferred=False) if state.progress > self._before.progress else None
+
+    def _touched(self, edits: Sequence[Edit]) -> set[Key]:
+        """The reports under whose squiggle the edits change the text."""
+        return {
+            key
+            for key, found in self._before.reports.items()
+            for each in found
+            for edit in edits
+            if edit.path == each.path and edit.range.start <= each.range.end and each.range.start <= edit.range.end
+        }
 
     def _runs(self, state: _State) -> bool:
         """Whether no failure came up that no rule reports, or the program gets further in spite of it."""
@@ -221,23 +234,33 @@ def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _S
     return _State(texts, grouped, failures, (backwards, built), not analysis.parsed.problems)
 
 
-def _new(before: _State, after: _State, key: Key) -> list[Diagnostic]:
-    """The reports of a state that were not there before, and that of `key` if it is still there."""
+def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:
+    """The reports of a state that were not there before, and that of `key` if it is still there.
+
+    A report that is `touched` may be there again with another text under its squiggle.
+    """
     gone = Counter(
-        rule
-        for (path, rule, text), found in before.reports.items()
-        for _ in range(len(found) - len(after.reports.get((path, rule, text), ())))
-        if (path, rule, text) != key
+        each[1]
+        for each, found in before.reports.items()
+        for _ in range(len(found) - len(after.reports.get(each, ())))
+        if each != key and each in touched
     )
     new: list[Diagnostic] = []
     for each, found in after.reports.items():
         surplus = len(found) - len(before.reports.get(each, ())) + (each == key)
         for diagnostic in found[: max(surplus, 0)]:
             if each != key and gone[diagnostic.rule]:
-                gone[diagnostic.rule] -= 1  # An old report, under which the fix has changed the text.
+                gone[diagnostic.rule] -= 1
             else:
                 new.append(diagnostic)
     return sorted(new, key=lambda each: -each.level.gravity)
+
+
+def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
+    """Whether a report that comes up after a fix is a matter of that fix, too."""
+    if new.rule == diagnostic.rule or new.level is Level.ERROR:
+        return True
+    return new.rule == "live-accumulator" and diagnostic.family == "detach"
 
 
 def _best(diagnostic: Diagnostic) -> Fix | None:

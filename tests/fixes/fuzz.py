@@ -1,0 +1,172 @@
+"""Fixes on random programs: each is applied alone and all together, and the outcome is run under PyTorch.
+
+    PYTHONPATH=.:tests:server python -m tests.fixes.fuzz --count 5000 [--seed 1] [--seconds 600] [--first 0]
+
+A complaint is a fix after which the program does not parse, fails earlier than before or in the same place, or ends in
+another kind of exception; and a second `--fix` that finds something to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oracle.generate import generate
+from oracle.observe import FILENAME, Observation, kind_of
+from oracle.observe import observe as observe_once
+
+from gradpath.check import check
+from gradpath.cli.fix import fix_document
+from gradpath.cli.run import check_document
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Fix, Level, Safety
+from gradpath.mending import mended
+from gradpath.source.document import Document
+from tests.documents.fixes import UnfitFix, apply_edits
+
+ALL = (Safety.SAFE, Safety.UNSAFE)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A fix that does not hold: the program, the title of the fix, what is wrong, and the text after it."""
+
+    seed: str
+    title: str
+    reason: str
+    before: str
+    after: str
+
+
+def observe(text: str) -> Observation:
+    """Run a program; what it leaves to chance comes out alike each time."""
+    random.seed(0)
+    return observe_once(text)
+
+
+def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Complaint]:
+    """What is wrong with the fixes that are offered for a program; counts what became of them in `seen`."""
+    document = Document(FILENAME, text)
+    diagnostics = [each for each in mended(check(document)).diagnostics if each.level is not Level.HINT]
+    if not any(fix.edits for each in diagnostics for fix in each.fixes):
+        return
+    before = observe(text)
+    for diagnostic in diagnostics:
+        for fix in (fix for fix in diagnostic.fixes if fix.edits):
+            seen["fixes"] += 1
+            seen[f"fixes {fix.safety.value}{' preferred' if fix.preferred else ''}"] += 1
+            after, reason = _applied(document, fix)
+            reason = reason or _judged(text, after, before, diagnostic)
+            if reason:
+                seen["complaints"] += 1
+                yield Complaint(seed, f"{diagnostic.rule}: {fix.title}", reason, text, after)
+            else:
+                seen["runs" if observe(after).clean else "a later fault"] += 1
+    for allowed in ((Safety.SAFE,), ALL):
+        once = fix_document(document, Config(), allowed, check_document(document, Config()))
+        again = fix_document(once.after, Config(), allowed, check_document(once.after, Config()))
+        if again.count:
+            name = "--fix" if len(allowed) == 1 else "--unsafe-fixes"
+            yield Complaint(seed, name, "a second application changes more", once.after.text, again.after.text)
+        reason = _judged(text, once.after.text, before, None) if once.count else ""
+        if reason:
+            yield Complaint(seed, "all fixes", reason, text, once.after.text)
+
+
+def _applied(document: Document, fix: Fix) -> tuple[str, str]:
+    try:
+        after = apply_edits(document, fix.edits)
+        ast.parse(after)
+    except (UnfitFix, SyntaxError) as problem:
+        return "", f"does not apply or parse: {problem}"
+    return after, "changes nothing" if after == document.text else ""
+
+
+def _judged(text: str, after: str, before: Observation, diagnostic: Diagnostic | None) -> str:
+    """Why an outcome is not good enough; empty where it is."""
+    outcome = observe(after)
+    if outcome.clean:
+        return ""
+    if before.clean:
+        return f"raises {outcome.fault or outcome.foreign}, and ran before"
+    mine, theirs = _progress(text, after)
+    if theirs < mine:
+        return f"raises {outcome.fault or outcome.foreign} earlier than {before.fault}"
+    lines = (
+        {diagnostic.range.start.line, *(label.range.start.line for label in diagnostic.labels)} if diagnostic else set()
+    )
+    raised = None if diagnostic is None else kind_of(RuntimeError(diagnostic.pytorch))
+    is_its_own = before.fault is not None and before.fault.line in lines and before.fault.kind == raised
+    same = before.fault is not None and outcome.fault is not None and before.fault.kind == outcome.fault.kind
+    if same and theirs == mine and is_its_own and diagnostic and diagnostic.level is Level.ERROR:
+        return f"still raises {outcome.fault or outcome.foreign}"
+    return ""
+
+
+def _progress(text: str, after: str) -> tuple[int, int]:
+    """How many lines two versions of a program execute, counting only those that both have."""
+    old, new = text.splitlines(), after.splitlines()
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    mine = {block.a + 1 + i for block in blocks for i in range(block.size)}
+    theirs = {block.b + 1 + i for block in blocks for i in range(block.size)}
+    return _executed(text, mine), _executed(after, theirs)
+
+
+def _executed(text: str, lines: set[int]) -> int:
+    count = 0
+
+    def trace(frame: object, event: str, _argument: object) -> object:
+        nonlocal count
+        if getattr(frame, "f_code").co_filename != FILENAME:  # noqa: B009
+            return None
+        count += event == "line" and getattr(frame, "f_lineno") in lines  # noqa: B009
+        return trace
+
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        observe(text)
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def run(seed: int, first: int, count: int, seconds: float) -> tuple[list[Complaint], Counter[str]]:
+    """The complaints about a series of programs, which ends early when the time is over."""
+    start, seen, found = time.monotonic(), Counter[str](), list[Complaint]()
+    for index in range(first, first + count):
+        if time.monotonic() - start > seconds:
+            break
+        mode = ("guided", "unguided", "uncertain")[index % 3]
+        program = generate(seed, index, mode)
+        seen["programs"] += 1
+        found += complaints_about(program.seed, program.text, seen)
+    return found, seen
+
+
+def main() -> int:
+    """Run the command; the exit status is 1 where there is a complaint."""
+    parser = argparse.ArgumentParser(prog="tests.fixes.fuzz", description="Apply every fix on random programs.")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--show", type=int, default=10)
+    options = parser.parse_args()
+    found, seen = run(options.seed, options.first, options.count, options.seconds)
+    for complaint in found[: options.show]:
+        print(f"\n=== {complaint.seed}: {complaint.title}: {complaint.reason}")
+        lines = difflib.unified_diff(complaint.before.splitlines(), complaint.after.splitlines(), lineterm="", n=30)
+        print("\n".join(lines))
+    print(f"\n{len(found)} complaints; {dict(seen)}")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,9 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from gradpath.cli import fix
+from gradpath.cli import baseline, fix, ignores
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
 from gradpath.cli.memory import calm_collector, sweep
@@ -43,6 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--fix", action="store_true", help="apply safe fixes, and report what is left")
     add("--unsafe-fixes", action="store_true", help="apply the fixes that may change the meaning as well")
     add("--diff", action="store_true", help="show what the fixes would change, and write nothing")
+    add("--add-ignores", action="store_true", help="write a comment at each place that keeps gradpath silent there")
+    add("--baseline", type=Path, metavar="FILE", help="leave out the mistakes that this file knows")
+    add("--write-baseline", action="store_true", help="write all that is found now to the file of --baseline")
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
     add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
@@ -57,8 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if _STDIN in arguments.paths and len(arguments.paths) > 1:
         raise UsageError("- stands alone: standard input is not checked together with files")
+    if arguments.write_baseline and arguments.baseline is None:
+        raise UsageError("--write-baseline needs --baseline FILE")
     if _STDIN in arguments.paths:
+        if arguments.baseline is not None or arguments.add_ignores:
+            raise UsageError("--baseline and --add-ignores are for files, not for standard input")
         return _run_stdin(arguments, settings)
+    if _allowed(arguments) and (arguments.baseline is not None or arguments.add_ignores):
+        raise UsageError("--fix and --diff stand without --baseline and --add-ignores")
     if arguments.stdin_filename is not None:
         raise UsageError("--stdin-filename needs - as the path")
     return _run_files(arguments, settings)
@@ -111,7 +121,56 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
         if not arguments.diff:
             _recheck_dependents(outcomes, configs, {fixed.checked.path for fixed in fixes if fixed.count})
     outcomes = gathered(outcomes, walked)
+    if arguments.baseline is not None:
+        if arguments.write_baseline:
+            return _write_baseline(arguments, outcomes, problems)
+        outcomes = _without_known(arguments, outcomes)
+    if arguments.add_ignores:
+        outcomes, failed = _add_ignores(outcomes, configs, quiet=arguments.quiet)
+        problems += failed
     return _output(arguments).tell(outcomes, problems, fixes if allowed else None, sys.stdout)
+
+
+def _write_baseline(arguments: argparse.Namespace, outcomes: Sequence[Checked], problems: Sequence[Problem]) -> int:
+    found = [diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics]
+    count = baseline.write_baseline(arguments.baseline, found, baseline.texts_of(outcomes))
+    if not arguments.quiet:
+        mistakes = "1 mistake is" if count == 1 else f"{count} mistakes are"
+        print(f"gradpath: {mistakes} known in {safe_text(str(arguments.baseline))}", file=sys.stderr)
+    known = [replace(outcome, diagnostics=()) for outcome in outcomes]
+    return Output("concise", quiet=True).tell(known, problems, None, sys.stdout)
+
+
+def _without_known(arguments: argparse.Namespace, outcomes: Sequence[Checked]) -> list[Checked]:
+    entries = baseline.read_baseline(arguments.baseline)
+    kept, count = baseline.without_known(outcomes, entries, arguments.baseline, baseline.texts_of(outcomes))
+    if count < len(entries) and not arguments.quiet:
+        gone = len(entries) - count
+        what = "1 entry fits nothing" if gone == 1 else f"{gone} entries fit nothing"
+        print(f"gradpath: {safe_text(str(arguments.baseline))}: {what} any more", file=sys.stderr)
+    return kept
+
+
+def _add_ignores(
+    outcomes: Sequence[Checked], configs: Mapping[str, Config], *, quiet: bool
+) -> tuple[list[Checked], list[Problem]]:
+    """Write suppressions to the files in which something was found, and check those anew."""
+    after, problems, count = list(outcomes), list[Problem](), 0
+    for index, checked in enumerate(outcomes):
+        if checked.diagnostics:
+            try:
+                fixed = ignores.ignore_in_file(checked.path, configs[checked.path], checked)
+            except fix.UnwritableFile as error:
+                problems.append(Problem(checked.path, str(error).replace("fixes not applied", "not written")))
+                continue
+            after[index] = fixed.checked
+            count += fixed.count
+    if not quiet:
+        print(
+            f"gradpath: {count} reports are ignored from now on".replace(" 1 reports are", " 1 report is"),
+            file=sys.stderr,
+        )
+    return after, problems
 
 
 def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:

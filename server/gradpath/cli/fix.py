@@ -101,12 +101,18 @@ def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Ch
     fixed = fix_document(document, config, allowed, checked)
     if isinstance(document, CellsDocument):
         fixed = in_file(fixed, decode_notebook(data))
-        new_data = fixed.after.text.encode("utf-8")
-    else:
-        new_data = encode_like(data, document.text, fixed.after.text) if fixed.count else data
-    if write and fixed.count:
-        replace_file(path, data, new_data)
+    if write:
+        write_fixed(path, data, document, fixed)
     return fixed
+
+
+def write_fixed(path: str, data: bytes, document: Document, fixed: Fixed) -> None:
+    """Write what was done to a file whose bytes are `data` and whose program is `document`; raises `UnwritableFile`."""
+    if fixed.count:
+        is_notebook = isinstance(document, CellsDocument)
+        text = fixed.after.text
+        new_data = text.encode("utf-8") if is_notebook else encode_like(data, document.text, text)
+        replace_file(path, data, new_data)
 
 
 def in_file(fixed: Fixed, text: str) -> Fixed:

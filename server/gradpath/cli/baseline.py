@@ -1,0 +1,154 @@
+"""The baseline of an old project: mistakes that are known and shall not be reported again.
+
+An entry is found again by its file, its rule and the text of its line and of the lines around it, never by a line's
+number, so that it survives changes elsewhere in the file. Each entry stands for one mistake.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from gradpath.cli.run import Checked
+from gradpath.cli.status import UsageError
+from gradpath.diagnostic import Diagnostic
+from gradpath.source.document import Document, UnreadableSource, read_document
+
+_FORMAT = 1
+
+TextOf = Callable[[str], Document | None]
+"""The text in which a report lies, by its path."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """A known mistake: `line` is the text of its line, `before` and `after` those of the nearest that are not blank.
+
+    `path` has slashes, and is seen from the folder of the baseline.
+    """
+
+    path: str
+    rule: str
+    line: str
+    before: str = ""
+    after: str = ""
+
+
+def read_baseline(path: Path) -> list[Entry]:
+    """The entries of a file; raises `UsageError` where it cannot be read."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not a baseline: {error}") from error
+    if not isinstance(data, dict) or data.get("version") != _FORMAT or not isinstance(data.get("entries"), list):
+        raise UsageError(f"{path}: not a baseline of version {_FORMAT}")
+    entries = []
+    for row in data["entries"]:
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("path", "rule", "line")):
+            raise UsageError(f"{path}: an entry lacks its path, rule or line")
+        around = {name: row.get(name) if isinstance(row.get(name), str) else "" for name in ("before", "after")}
+        entries.append(Entry(row["path"], row["rule"], row["line"], str(around["before"]), str(around["after"])))
+    return entries
+
+
+def write_baseline(path: Path, diagnostics: Iterable[Diagnostic], text_of: TextOf) -> int:
+    """Write all that was found as known; the number of entries. Raises `UsageError`."""
+    entries = sorted(_entry(each, path, text_of) for each in diagnostics)
+    rows = ",\n".join(f"  {json.dumps(asdict(each), ensure_ascii=False)}" for each in entries)
+    body = f"[\n{rows}\n ]" if entries else "[]"
+    try:
+        path.write_text(f'{{"version": {_FORMAT},\n "entries": {body}}}\n', encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    return len(entries)
+
+
+def without_known(
+    outcomes: Sequence[Checked], entries: Sequence[Entry], path: Path, text_of: TextOf
+) -> tuple[list[Checked], int]:
+    """The outcomes without what the entries of the baseline at `path` stand for, and how many entries were found again.
+
+    Where several mistakes fit an entry, the one whose neighbours fit best is meant. One whose neighbours have both
+    changed is known only if there are not more such lines than entries for them.
+    """
+    found: dict[tuple[str, str, str], list[tuple[Entry, Diagnostic]]] = {}
+    for outcome in outcomes:
+        for each in outcome.diagnostics:
+            entry = _entry(each, path, text_of)
+            found.setdefault((entry.path, entry.rule, entry.line), []).append((entry, each))
+    wanted: dict[tuple[str, str, str], list[Entry]] = {}
+    for known in entries:
+        wanted.setdefault((known.path, known.rule, known.line), []).append(known)
+    gone: set[int] = set()
+    for key, candidates in found.items():
+        _match(wanted.get(key, []), candidates, gone)
+    kept = [
+        replace(outcome, diagnostics=tuple(each for each in outcome.diagnostics if id(each) not in gone))
+        for outcome in outcomes
+    ]
+    return kept, len(gone)
+
+
+def _match(wanted: Sequence[Entry], candidates: Sequence[tuple[Entry, Diagnostic]], gone: set[int]) -> None:
+    left, open_entries = list(candidates), list(wanted)
+    for least in (2, 1, 0):
+        if least == 0 and len(left) > len(open_entries):
+            return
+        for known in list(open_entries):
+            fitting = next((each for each in left if _likeness(known, each[0]) >= least), None)
+            if fitting is not None:
+                left.remove(fitting)
+                open_entries.remove(known)
+                gone.add(id(fitting[1]))
+
+
+def _likeness(one: Entry, other: Entry) -> int:
+    """How many of the neighbours are alike."""
+    return (one.before == other.before) + (one.after == other.after)
+
+
+def _entry(diagnostic: Diagnostic, baseline: Path, text_of: TextOf) -> Entry:
+    document = text_of(diagnostic.path)
+    path = _seen_from(baseline.parent, diagnostic.path)
+    number = diagnostic.range.start.line
+    if document is None:
+        return Entry(path, diagnostic.rule, "")
+    before = _nearest(document, range(number - 1, 0, -1))
+    after = _nearest(document, range(number + 1, document.line_count + 1))
+    return Entry(path, diagnostic.rule, _words(document.line(number)), before, after)
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    try:
+        return os.path.relpath(path, folder).replace(os.sep, "/")
+    except ValueError:  # Another drive of Windows.
+        return Path(path).as_posix()
+
+
+def _nearest(document: Document, numbers: Iterable[int]) -> str:
+    return next((words for number in numbers if (words := _words(document.line(number)))), "")
+
+
+def _words(line: str) -> str:
+    """A line without what reformatting changes: its indentation and the width of its spaces."""
+    return " ".join(line.split())
+
+
+def texts_of(outcomes: Sequence[Checked]) -> TextOf:
+    """The texts that were checked; others are read from their files."""
+    known: dict[str, Document | None] = {each.path: each.document for each in outcomes if each.document is not None}
+
+    def text_of(path: str) -> Document | None:
+        if path not in known:
+            try:
+                known[path] = read_document(Path(path), path)
+            except UnreadableSource:
+                known[path] = None
+        return known[path]
+
+    return text_of

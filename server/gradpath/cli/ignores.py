@@ -1,0 +1,55 @@
+"""`--add-ignores`: a suppression comment at each place where something is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradpath.cli.fix import Fixed, UnwritableFile, in_file, write_fixed
+from gradpath.cli.run import Checked, check_document, source_of
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic
+from gradpath.features.code_actions import NEVER_IGNORED
+from gradpath.features.edits import edited, still_parses
+from gradpath.source.cells import CellsDocument
+from gradpath.source.document import Document
+from gradpath.source.notebook import decode_notebook
+from gradpath.source.suppress import ignore_edit
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A document with suppression comments; `count` are the reports that they suppress."""
+
+    document: Document
+    count: int
+
+
+def ignore_all(document: Document, diagnostics: Sequence[Diagnostic]) -> Ignored:
+    """Suppress all reports in a document; other comments stay."""
+    by_line: dict[int, list[str]] = {}
+    for each in diagnostics:
+        if each.path == document.path and each.rule not in NEVER_IGNORED:
+            by_line.setdefault(each.range.start.line, []).append(each.rule)
+    current, count = document, 0
+    for line, rules in by_line.items():
+        after = edited(current, [ignore_edit(current, line, tuple(dict.fromkeys(rules)))])
+        if after is not None and still_parses(current, after):
+            current, count = after, count + len(rules)
+    return Ignored(current, count)
+
+
+def ignore_in_file(path: str, config: Config, checked: Checked) -> Fixed:
+    """Suppress what `checked` reports in a file, and write it; raises `UnwritableFile`."""
+    try:
+        data = Path(path).read_bytes()
+        document = source_of(path, data)
+    except (OSError, ValueError) as error:
+        raise UnwritableFile(str(error)) from error
+    ignored = ignore_all(document, checked.diagnostics)
+    fixed = Fixed(document, ignored.document, check_document(ignored.document, config), ignored.count)
+    if isinstance(document, CellsDocument):
+        fixed = in_file(fixed, decode_notebook(data))
+    write_fixed(path, data, document, fixed)
+    return fixed

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Bound, Trace
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -71,12 +71,23 @@ def _fixes(
                 if gone is not None:
                     yield Fix("Delete the copy", Safety.UNSAFE, (gone,))
                 return
-            edit = edits.replace(document, found.site.node, document.slice(document.range_of(loss)))
+            kept = document.slice(document.range_of(loss))
+            if _is_list(trace, loss) and isinstance(found.site.node.func, ast.Attribute):
+                kept = f"{edits.flat(document, found.site.node.func.value)}.stack({kept})"
+            edit = edits.replace(document, found.site.node, kept)
             yield Fix(f"Use `{source.short(found.site, loss, 30)}` itself", Safety.UNSAFE, (edit,))
         return
     for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
         if drop is not None:
             yield Fix(f"{fix.title}, and require no gradient by force", Safety.UNSAFE, (*fix.edits, drop))
+
+
+def _is_list(trace: Trace, loss: ast.expr) -> bool:
+    """Whether a variable holds a list of losses."""
+    return isinstance(loss, ast.Name) and any(
+        isinstance(event, Bound) and event.name == loss.id and getattr(event.value, "kind", "") == "list"
+        for event in trace.events
+    )
 
 
 def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import Bound, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -83,10 +83,13 @@ def _fixes(
 
 
 def _is_list(trace: Trace, loss: ast.expr) -> bool:
-    """Whether a variable holds a list of losses."""
-    return isinstance(loss, ast.Name) and any(
-        isinstance(event, Bound) and event.name == loss.id and getattr(event.value, "kind", "") == "list"
-        for event in trace.events
+    """Whether a variable is bound to a list somewhere."""
+    names = ast.unparse(loss)
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, (ast.List, ast.ListComp))
+        and names in [ast.unparse(target) for target in each.targets]
+        for each in trace.visits
     )
 
 

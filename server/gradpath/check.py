@@ -240,7 +240,9 @@ def _entries(
             return machine.trace
 
         explored = _explore(run, source, document.path, paths, effort)
-        called.update(ran)
+        # What a function calls that was not run to its end may not have been seen to its end either.
+        seen = set() if entry is not None and explored.traces[0].truncated else ran
+        called.update(seen)
         entered = () if entry is None else (entry.function,)
         record = Record(
             paths,
@@ -250,7 +252,7 @@ def _entries(
             explored.traces[0].unknowns,
             sum(trace.steps for trace in explored.traces),
             reuse.pieces_of({*ran, *surveyed, *entered}),
-            reuse.numbers_of(ran),
+            reuse.numbers_of(seen),
         )
         if explored.sound:
             reuse.records[number] = record

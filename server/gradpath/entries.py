@@ -38,10 +38,12 @@ def functions(
     stack: Collection[int] = (),
     is_entry: Callable[[Definition, str | None], bool] = is_entry,
 ) -> Iterator[Entry]:
-    """The top-level functions and the methods of top-level classes that are worth entering, in order.
+    """The top-level functions and the methods of top-level classes that are worth entering.
 
-    Those around a line of `stack` always are.
+    Functions that nothing calls and that lead to others come first, then the rest in order. Those around a line of
+    `stack` always are worth it.
     """
+    yield from _leaders(tree)
     for statement in _open(tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if is_entry(statement, None) or _is_on(statement, stack):
@@ -52,6 +54,55 @@ def functions(
                     is_entry(each, statement.name) or _is_on(each, stack)
                 ):
                     yield Entry(each, statement.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mentions:
+    """What a definition speaks of: the names that it reads, those that it calls, and whether it is telling itself."""
+
+    names: frozenset[str]
+    called: frozenset[str]
+    tells: bool
+
+
+def _mentions(node: ast.AST) -> _Mentions:
+    names: set[str] = set()
+    called: set[str] = set()
+    tells = False
+    for each in ast.walk(node):
+        match each:
+            case ast.Name():
+                names.add(each.id)
+            case ast.Attribute():
+                tells = tells or each.attr in _TELLING
+            case ast.Call(func=ast.Name(id=name)):
+                called.add(name)
+            case _:
+                pass
+    return _Mentions(frozenset(names), frozenset(called), tells)
+
+
+def _leaders(tree: ast.Module) -> Iterator[Entry]:
+    """The top-level functions that no other calls by name, and that use, maybe through others, what is telling.
+
+    They show what the others are given, as `main` does under a decorator or in the hands of a launcher.
+    """
+    statements = {each: _mentions(each) for each in _open(tree.body)}
+    definitions = {
+        each.name: each
+        for each in statements
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+    }
+    called = frozenset[str]().union(*(mentions.called for mentions in statements.values()))
+    leading = {name for name, node in definitions.items() if statements[node].tells}
+    more = True
+    while more:
+        found = {name for name, node in definitions.items() if statements[node].names & (leading - {name})}
+        more = not found <= leading
+        leading |= found
+    for name, node in definitions.items():
+        if not isinstance(node, ast.ClassDef) and name not in called and statements[node].names & (leading - {name}):
+            yield Entry(node, None)
 
 
 def _is_on(function: Definition, stack: Collection[int]) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
 from gradpath.overlays.operations import run_operation
 from gradpath.overlays.tensor_value import Device, DType, TensorValue, wrap
@@ -45,7 +47,7 @@ def converted(
         return _cut(machine, tensor, name, dtype)
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
     same = None if any_dtype else same
-    if same and not moved:
+    if same and (not moved or _is_temporary(machine, tensor)):
         return value
     if same is not False and tensor.requires_grad and not machine.autograd.grad_enabled:
         return wrap(
@@ -60,6 +62,14 @@ def converted(
         if made.tensor.node is not None and same is not False:
             made.tensor.certain = not made.tensor.aliasing_unsure
     return made
+
+
+def _is_temporary(machine: Machine, tensor: Tensor) -> bool:
+    """Whether a tensor without a graph was made by the expression itself: nobody will know it from its copy."""
+    node, origin = machine.node, tensor.origin
+    if tensor.requires_grad or not isinstance(origin, Site) or not isinstance(node, ast.Call):
+        return False
+    return isinstance(node.func, ast.Attribute) and node.func.value is origin.node
 
 
 def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:

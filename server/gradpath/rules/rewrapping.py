@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
 from gradpath.rules.graphs import nodes_of, reach
 
 
@@ -20,14 +20,21 @@ class Rewrapping:
 
 
 def rewrappings(trace: Trace) -> Iterator[Rewrapping]:
-    """The backwards that give a gradient to their own loss alone, though it came from values with a graph."""
+    """The backwards that give a gradient to their own loss alone, though it was computed, and something is to learn."""
+    trains = any(isinstance(event, Stepped) and event.parameters for event in trace.events)
     for event in trace.events:
         if not isinstance(event, BackwardRan) or len(event.call.roots) != 1:
             continue
         root = _made_loss(event)
         if root is None:
             continue
-        if not root.flag or root.node is not None or root.is_parameter or not root.certain or not _had_graph(root):
+        if (
+            not root.flag
+            or root.node is not None
+            or root.is_parameter
+            or not root.certain
+            or not (_had_graph(root) or (root.maker and trains))
+        ):
             continue
         site = _wrapped_at(trace, root)
         if site is not None:

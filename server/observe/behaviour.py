@@ -18,7 +18,7 @@ from torch import Tensor
 
 from .call import Call, Run, Unobservable, can_have_edge, run, structure
 from .second import dependencies
-from .words import facts
+from .words import dtypes
 
 Relation: TypeAlias = frozenset[tuple[str, str]]
 """Pairs (what is saved, for whose edge), or (for whom a gradient is, on whose edge it hangs)."""
@@ -30,11 +30,10 @@ NO_DERIVATIVE = ("not implemented", "is not differentiable", "does not support a
 
 @dataclass(frozen=True)
 class OutputSeen:
-    """A returned tensor as one call showed it; `shapes` and `dtypes` are the table's words that were true of it."""
+    """A returned tensor as one call showed it; `dtypes` are the table's words that were true of it."""
 
     alias: str
     grad: frozenset[str]
-    shapes: frozenset[str]
     dtypes: frozenset[str]
 
 
@@ -107,8 +106,8 @@ def observe(call: Call) -> Seen:
         edges=frozenset(alone),
         keys=frozenset(slots | {f"out{index}" for index in range(len(full.outputs))}),
         outputs=tuple(
-            OutputSeen(alias, frozenset(grad), *words)
-            for alias, grad, words in zip(aliases, grads, facts(call), strict=True)
+            OutputSeen(alias, frozenset(grad), words)
+            for alias, grad, words in zip(aliases, grads, dtypes(call), strict=True)
         ),
         returns=structure(full.value)[0],
         fields=_fields(full.value),

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from .behaviour import Seen
+from .words import DTYPES
 
 When: TypeAlias = dict[str, list[Any]]
 
@@ -443,23 +444,8 @@ def _output(lineage: Lineage, index: int, never: frozenset[str]) -> dict[str, An
     output: dict[str, Any] = {"alias": aliases[0] if len(aliases) == 1 else aliases, "grad": sure}
     if maybe:
         output["maybe_grad"] = maybe
-    shape = _word_for(samples, index, lambda seen: seen.outputs[index].shapes, _SHAPES)
-    dtype = _word_for(samples, index, lambda seen: seen.outputs[index].dtypes, _DTYPES)
-    if shape:
-        output["shape"] = shape
+    common = frozenset.intersection(*(sample.outputs[index].dtypes for sample in samples))
+    dtype = next((word for word in DTYPES if word in common), None)
     if dtype:
         output["dtype"] = dtype
     return output
-
-
-_SHAPES = ("scalar", "input", "broadcast", "matmul", "reduce")
-_DTYPES = ("bool", "int64", "input", "promote")
-
-
-def _word_for(
-    samples: Sequence[Seen], index: int, words: Callable[[Seen], frozenset[str]], order: Sequence[str]
-) -> str | None:
-    common = frozenset.intersection(*(words(sample) for sample in samples))
-    if not any(sample.kinds.get("dim") is None for sample in samples):
-        common -= {"reduce"}
-    return next((word for word in order if word in common), None)

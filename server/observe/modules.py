@@ -13,7 +13,9 @@ from .behaviour import Seen, observe
 from .binding import Unbindable, bind, defaults, describe_call, module_call
 from .call import Unobservable
 from .fold import describe, entry_of, tell_apart
+from .layouts import LAYOUTS, layout_of
 from .signatures import from_python
+from .sizes import Measured, measure, parameter_sizes, words_for
 
 MOST_SAMPLES = 40
 
@@ -61,6 +63,8 @@ def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | N
     forward = from_python(cls.forward, skip=1)
     made: list[tuple[Mapping[str, object], nn.Module]] = []
     seen: dict[bool, list[Seen]] = {True: [], False: []}
+    sizes: list[Measured] = []
+    layouts: set[str] = set()
     problems: list[str] = []
     told: dict[str, int] = {}
     for init_args, init_kwargs, args, kwargs in _samples(cls):
@@ -75,6 +79,9 @@ def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | N
                 listed = _listed(module)
                 if training:
                     made.append((bound, module))
+                    own = dict(module.named_parameters()) if listed else {}
+                    layouts.add(layout_of(module, [(args, kwargs)]).get("layout", ""))
+                    sizes += filter(None, [measure(module, forward, args, kwargs, settings=bound, held=own)])
                 call = module_call(module, listed, bound, forward, args, kwargs)
                 description = describe_call(call, training)
                 told[description] = told.get(description, 0) + 1
@@ -92,8 +99,10 @@ def entry_of_module(name: str, cls: type[nn.Module]) -> tuple[dict[str, Any] | N
     evaluation = entry_of(seen[False], name, usual) if seen[False] else None
     return {
         "init": init,
-        "parameters": _present([(bound, _parameter_names(module)) for bound, module in made]),
+        "parameters": _parameters(made),
         "buffers": _present([(bound, _buffer_names(module)) for bound, module in made]),
+        **words_for(name, sizes),
+        **({"layout": worst} if (worst := max(layouts, key=LAYOUTS.index)) else {}),
         "forward": forward,
         "train": train,
         "eval": None if evaluation == train else evaluation,
@@ -124,6 +133,17 @@ def _parameter_names(module: nn.Module) -> frozenset[str]:
 
 def _buffer_names(module: nn.Module) -> frozenset[str]:
     return frozenset(name for name, _ in module.named_buffers() if "." not in name)
+
+
+def _parameters(made: Sequence[tuple[Mapping[str, object], nn.Module]]) -> list[dict[str, Any]]:
+    """The parameters in the order in which a module lists them: when they are there, and their sizes."""
+    present = _present([(bound, _parameter_names(module)) for bound, module in made])
+    sizes = parameter_sizes([(bound, module) for bound, module in made if _listed(module)])
+    order = [name for _, module in made for name, _ in module.named_parameters() if name in present]
+    return [
+        {"name": name, **present[name], **({"sizes": sizes[name]} if any(sizes.get(name, ())) else {})}
+        for name in dict.fromkeys([*order, *present])
+    ]
 
 
 def _present(made: Sequence[tuple[Mapping[str, object], frozenset[str]]]) -> dict[str, Any]:

@@ -14,13 +14,18 @@ from .behaviour import Seen, observe
 from .binding import Unbindable, call_of, defaults, describe_call
 from .call import Unobservable, structure
 from .fold import describe, entry_of
+from .layouts import layout_of
 from .modules import observe_modules
 from .signatures import OPERATORS, parameters, returns_many
+from .sizes import measure, words_for
 
 Report = Callable[[str], object]
 
 MOST_SAMPLES = 32
 """Of the samples that torch brings so many are looked at; of these two of each description are watched."""
+
+MOST_MEASURED = 200
+"""Of the samples that torch brings so many are asked for their sizes."""
 
 SPACES: Mapping[Any, str] = {
     torch: "torch",
@@ -181,7 +186,12 @@ def entry_of_name(name: str, run: Callable[..., Any]) -> tuple[dict[str, Any] | 
     if not seen:
         return None, problems or ["no samples"]
     usual = {key: describe(value) for key, value in defaults(params).items()}
-    return {"params": params, **entry_of(seen, name, usual, returns_many(name))}, problems
+    entry = {"params": params, **entry_of(seen, name, usual, returns_many(name))}
+    if "item:" in name:
+        return entry, problems
+    calls = [(args, kwargs) for args, kwargs, _ in arguments(name, MOST_MEASURED)]
+    found = [measure(run, params, args, kwargs, returns_many(name)) for args, kwargs in calls]
+    return entry | words_for(name, [each for each in found if each is not None]) | layout_of(run, calls), problems
 
 
 def watch(name: str, run: Callable[..., Any], params: list[str]) -> tuple[list[Seen], list[str]]:
@@ -204,7 +214,7 @@ def watch(name: str, run: Callable[..., Any], params: list[str]) -> tuple[list[S
     return seen, list(dict.fromkeys(problems))
 
 
-def arguments(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool]]:
+def arguments(name: str, most: int = MOST_SAMPLES) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool]]:
     """The samples of a name, and whether they are written by hand; then come those that torch brings."""
     for args, kwargs in samples.of_op(name):
         yield args, kwargs, True
@@ -212,7 +222,7 @@ def arguments(name: str) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], bool
         short = name.removeprefix("torch.").removeprefix("Tensor.").removesuffix("_")
         last = short.rpartition(".")[2]
         for key in dict.fromkeys((short, last, f"nn.functional.{last}", f"linalg.{last}", f"special.{last}")):
-            for args, kwargs in torch_samples.samples(key, MOST_SAMPLES):
+            for args, kwargs in torch_samples.samples(key, most):
                 yield args, kwargs, False
 
 

@@ -1,4 +1,4 @@
-"""What the table says of results in words: how their shape and dtype follow from the arguments."""
+"""What the table says of results in words: how their dtype follows from the arguments."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .call import Call, run
 
+DTYPES = ("bool", "int64", "input", "promote", "floating", "summed", "floats")
+"""`floating`: as `promote`, but whole numbers become float32; `summed`: as the first, but they become int64; `floats`:
+as `promote`, where that is no dtype of whole numbers."""
 
-def facts(call: Call) -> list[tuple[frozenset[str], frozenset[str]]]:
-    """For each output the words on shape and dtype that are true of this call, also with other dtypes put in."""
-    found: list[tuple[frozenset[str], frozenset[str]]] = []
+
+def dtypes(call: Call) -> list[frozenset[str]]:
+    """For each output the words on its dtype that are true of this call, also with other dtypes put in."""
+    found: list[frozenset[str]] = []
     for index, variant in enumerate(_variants(call)):
         try:
             with torch.no_grad(), warnings.catch_warnings():
@@ -26,11 +30,11 @@ def facts(call: Call) -> list[tuple[frozenset[str], frozenset[str]]]:
             if index == 0:
                 raise
             continue  # This operation does not take these dtypes.
-        now = [_facts_of(variant, output) for output in made.outputs]
+        now = [_words_of(variant, output) for output in made.outputs]
         if not found:
             found = now
         elif len(now) == len(found):
-            found = [(old[0] & new[0], old[1] & new[1]) for old, new in zip(found, now, strict=True)]
+            found = [old & new for old, new in zip(found, now, strict=True)]
     return found
 
 
@@ -54,27 +58,20 @@ def _variants(call: Call) -> Iterable[Call]:
 _OPERANDS = {"input", "self", "other", "exponent", "min", "max", "value"}
 
 
-def _facts_of(call: Call, output: Tensor) -> tuple[frozenset[str], frozenset[str]]:
+def _words_of(call: Call, output: Tensor) -> frozenset[str]:
     tensors = call.tensors()
-    shapes, dtypes = set(), set()
+    if call.kinds.get("dtype") is not None:
+        return frozenset(DTYPES)  # The caller chose.
+    words = {str(dtype).removeprefix("torch.") for dtype in (torch.bool, torch.int64) if output.dtype == dtype}
     if tensors:
-        first = tensors[0]
-        if output.shape == first.shape:
-            shapes.add("input")
-        if output.shape == _broadcast(*(tensor.shape for tensor in tensors)):
-            shapes.add("broadcast")
-        if len(tensors) > 1 and output.shape == _matmul_shape(first.shape, tensors[1].shape):
-            shapes.add("matmul")
-        if output.dtype == first.dtype:
-            dtypes.add("input")
-        if output.dtype == _promoted(call, tensors):
-            dtypes.add("promote")
-    if output.dim() == 0:
-        shapes.add("scalar")
-    if output.dim() == 0 or call.kinds.get("dim") is not None:
-        shapes.add("reduce")
-    dtypes |= {str(dtype).removeprefix("torch.") for dtype in (torch.bool, torch.int64) if output.dtype == dtype}
-    return frozenset(shapes), frozenset(dtypes)
+        first, promoted = tensors[0].dtype, _promoted(call, tensors)
+        whole = torch.int64 if not first.is_floating_point and not first.is_complex else first
+        true = promoted is not None and (promoted.is_floating_point or promoted.is_complex)
+        told = {"input": first, "promote": promoted, "floating": promoted if true else torch.float32, "summed": whole}
+        words |= {word for word, dtype in told.items() if output.dtype == dtype}
+        if not true or output.dtype == promoted:
+            words.add("floats")
+    return frozenset(words)
 
 
 def _promoted(call: Call, tensors: Sequence[Tensor]) -> torch.dtype | None:
@@ -85,19 +82,3 @@ def _promoted(call: Call, tensors: Sequence[Tensor]) -> torch.dtype | None:
         if isinstance(one, Tensor) or isinstance(other, Tensor):
             dtype = torch.promote_types(dtype, torch.result_type(one, other))
     return dtype
-
-
-def _matmul_shape(one: torch.Size, other: torch.Size) -> tuple[int, ...] | None:
-    if len(one) < 2 or len(other) < 2 or one[-1] != other[-2]:
-        return None
-    batch = _broadcast(one[:-2], other[:-2])
-    return None if batch is None else (*batch, one[-2], other[-1])
-
-
-def _broadcast(*shapes: torch.Size) -> torch.Size | None:
-    """The shape that they broadcast to; None where they do not."""
-    try:
-        shape: torch.Size = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]
-    except RuntimeError:
-        return None
-    return shape

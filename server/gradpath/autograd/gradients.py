@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import BackwardCall, Creation, Node, Tensor
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def place(result: Tensor, of: Tensor, target: Node, call: BackwardCall) -> None:
         else:
             break
         shape = made
-    result.expanded = expanded
+    if expanded:
+        result.layout = Order.SHARED
     if view and not call.create_graph and not result.inference:
         result.base = Tensor(storage=result.storage, shape=of.shape, dtype=of.dtype, origin=result.origin)
         result.creation = Creation.NO_GRAD

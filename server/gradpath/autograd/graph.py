@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import Behaviour, Output
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
 
@@ -138,7 +139,7 @@ class Autograd:
     # Operations
 
     def apply(self, name: str, behaviour: Behaviour, inputs: Inputs) -> list[Tensor]:
-        """Run an operation that is not in place; one tensor for each of its outputs.
+        """Run an operation that is not in place; one tensor for each of its outputs, of a shape that the caller knows.
 
         Raises AutogradError where the forward itself does (an inference tensor would have to be saved).
         """
@@ -193,8 +194,6 @@ class Autograd:
             result.maker = tuple(everything)
             result.operation = name
             self._connect(name, output, inputs, everything, node, result, site)
-        result.shape = self._shape(output, inputs, everything)
-        result.dtype = self._dtype(output, everything)
         return result
 
     def _connect(
@@ -275,33 +274,9 @@ class Autograd:
             had_grad_fn = tensor.node is not None and not role.startswith("out")
             node.saved.append(Saved(tensor.storage, tensor.storage.version, tensor, role, had_grad_fn))
 
-    def _shape(self, output: Output, inputs: Inputs, everything: Sequence[Tensor]) -> Shape | None:
-        match output.shape:
-            case "scalar":
-                return ()
-            case "broadcast":
-                return shapes.broadcast([tensor.shape for tensor in everything])
-            case "input":
-                return everything[0].shape if everything else None
-            case "matmul" if len(everything) == 2:
-                return shapes.matmul(everything[0].shape, everything[1].shape)
-            case _:
-                return None
-
-    def _dtype(self, output: Output, everything: Sequence[Tensor]) -> str | None:
-        match output.dtype:
-            case "promote":
-                return shapes.promote(everything)
-            case "input":
-                return everything[0].dtype if everything else None
-            case named:
-                return named
-
     # Views and aliases
 
-    def view(
-        self, source: Tensor, name: str, *, multiple: bool = False, expanded: bool = False, told: bool = True
-    ) -> Tensor:
+    def view(self, source: Tensor, name: str, *, multiple: bool = False, told: bool = True) -> Tensor:
         """A view of `source`; in inference mode, of an inference tensor, it is a plain alias.
 
         The recorder hears of it where it is `told`.
@@ -310,7 +285,7 @@ class Autograd:
         result.origin = self.recorder.site()
         result.maker = (source,)
         result.operation = name
-        result.expanded = expanded or (source.expanded and not multiple)
+        result.layout = Order.SHARED if source.expanded and not multiple else Order.UNKNOWN  # The caller knows better.
         result.aliasing_unsure = source.aliasing_unsure
         result.device = source.device
         result.certain = source.certain
@@ -347,12 +322,11 @@ class Autograd:
         result = Tensor(storage=storage, inference=source.inference, dtype=source.dtype, shape=source.shape)
         result.versioned = not self.inference
         result.origin = self.recorder.site()
-        result.expanded = source.expanded
+        result.layout = source.layout
         result.maker = (source,)
         result.operation = name
         result.aliasing_unsure = source.aliasing_unsure
         result.device = source.device
-        result.contiguous = source.contiguous
         if source.requires_grad:
             self.cut(result, Cut(name, result.origin, source))
         return result

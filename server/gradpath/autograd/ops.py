@@ -87,7 +87,6 @@ class Output:
 
     alias: tuple[str, ...]
     grad: frozenset[str]
-    shape: str | None = None
     dtype: str | None = None
     maybe_grad: frozenset[str] = frozenset()
 
@@ -120,13 +119,22 @@ class Behaviour:
 
 
 class Op:
-    """An operation of the table: its signature, and how it behaves with given arguments."""
+    """An operation of the table: its signature, and how it behaves with given arguments.
 
-    __slots__ = ("_choices", "name", "parameters")
+    `size` and `sizes` name the rules (`autograd.sizes`) for the shapes of its outputs, and of a list of outputs.
+    `layout` says how what it makes lies in memory: row by row (""), `like` its operands, `mixed` where it hangs on
+    theirs in another way, or `odd`.
+    """
+
+    __slots__ = ("_choices", "defaults", "layout", "name", "parameters", "size", "sizes")
 
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
         self.name = name
         self.parameters: tuple[Parameter, ...] = _parameters(entry.get("params", ()))
+        self.defaults = _defaults(self.parameters)
+        self.size = _words(entry)
+        self.sizes: str | None = entry.get("sizes")
+        self.layout: str = entry.get("layout", "")
         self._choices = _Choices(entry, self.parameters)
 
     def behaviour(self, kinds: Kinds) -> Behaviour:
@@ -135,22 +143,46 @@ class Op:
 
 
 class ModuleSpec:
-    """A class of `torch.nn`: what its constructor makes, and how its `forward` behaves."""
+    """A class of `torch.nn`: what its constructor makes, and how its `forward` behaves.
 
-    __slots__ = ("_buffers", "_eval", "_parameters", "_train", "forward", "init", "name")
+    `size`, `sizes` and `layout` are as for operations; `parameter_sizes` says a parameter's sizes by the constructor's
+    arguments.
+    """
+
+    __slots__ = (
+        "_buffers",
+        "_eval",
+        "_parameters",
+        "_train",
+        "defaults",
+        "forward",
+        "init",
+        "layout",
+        "name",
+        "parameter_sizes",
+        "size",
+        "sizes",
+    )
 
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
         self.name = name
         self.init: tuple[Parameter, ...] = _parameters(entry["init"])
         self.forward: tuple[Parameter, ...] = _parameters(entry["forward"])
-        self._parameters: Mapping[str, Any] = entry["parameters"]
+        self.defaults = _defaults((*self.init, *self.forward))
+        self.size = _words(entry)
+        self.sizes: str | None = entry.get("sizes")
+        self.layout: str = entry.get("layout", "")
+        self.parameter_sizes: Mapping[str, Sequence[object]] = {
+            each["name"]: each["sizes"] for each in entry["parameters"] if "sizes" in each
+        }
+        self._parameters: Mapping[str, Any] = {each["name"]: each for each in entry["parameters"]}
         self._buffers: Mapping[str, Any] = entry["buffers"]
         signature = (*self.init, *self.forward)
         self._train = _Choices(entry["train"], signature)
         self._eval = self._train if entry["eval"] is None else _Choices(entry["eval"], signature)
 
     def parameters(self, kinds: Kinds) -> Mapping[str, Certainty]:
-        """The names of its parameters, by the constructor's arguments; "*" stands for names that are not listed."""
+        """The names of its parameters, in their order, by the constructor's arguments; "*" stands for others."""
         return _present(self._parameters, kinds, self.init)
 
     def buffers(self, kinds: Kinds) -> Mapping[str, Certainty]:
@@ -330,6 +362,16 @@ def _parameters(texts: Sequence[str]) -> tuple[Parameter, ...]:
     return tuple(parameters)
 
 
+def _defaults(parameters: Sequence[Parameter]) -> Mapping[str, object]:
+    return {each.name: each.default for each in parameters if each.default is not REQUIRED}
+
+
+def _words(entry: Mapping[str, Any]) -> tuple[str | None, ...]:
+    """The rules of size, one for each output."""
+    words = entry.get("size", ())
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
 def _decode(entry: Mapping[str, Any]) -> Behaviour:
     outputs = tuple(_output(output) for output in entry.get("outputs", ()))
     maybe: Mapping[str, Any] = entry.get("maybe", {})
@@ -354,7 +396,6 @@ def _output(entry: Mapping[str, Any]) -> Output:
     return Output(
         alias=(alias,) if isinstance(alias, str) else tuple(alias),
         grad=frozenset(entry["grad"]),
-        shape=entry.get("shape"),
         dtype=entry.get("dtype"),
         maybe_grad=frozenset(entry.get("maybe_grad", ())),
     )
@@ -409,7 +450,6 @@ def _fold_outputs(outputs: Sequence[Output]) -> Output:
     return Output(
         alias=tuple(dict.fromkeys(alias for output in reversed(outputs) for alias in output.alias)),
         grad=grad,
-        shape=first.shape if all(output.shape == first.shape for output in outputs) else None,
         dtype=first.dtype if all(output.dtype == first.dtype for output in outputs) else None,
         maybe_grad=every - grad,
     )

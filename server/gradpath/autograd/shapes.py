@@ -23,8 +23,8 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def matmul(left: Shape | None, right: Shape | None) -> Shape | None:
-    """The shape of `left @ right`; None where it is not known."""
-    if not left or not right:
+    """The shape of `left @ right`; None where it is not known, or where they do not fit."""
+    if not left or not right or not _fit(left[-1], right[-2:][0]):
         return None
     if len(left) == 1 and len(right) == 1:
         return ()
@@ -36,21 +36,43 @@ def matmul(left: Shape | None, right: Shape | None) -> Shape | None:
     return None if batch is None else (*batch, left[-2], right[-1])
 
 
+def _fit(one: int | None, other: int | None) -> bool:
+    return one is None or other is None or one == other or min(one, other) < 0
+
+
 _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+_KINDS = (1, 6, 10)
+"""How many of the order are flags, whole numbers or less, numbers or less."""
+
+_WIDER = {frozenset({"float16", "bfloat16"}): "float32", frozenset({"uint8", "int8"}): "int16"}
 
 
-def promote(tensors: Sequence[Tensor]) -> str | None:
-    """The dtype of arithmetic over `tensors`: the highest kind wins, scalars count less; None if unsure."""
-    names = [tensor.dtype for tensor in tensors]
+def _kind(name: str) -> int:
+    return next(kind for kind, end in enumerate(_KINDS) if _ORDER.index(name) < end)
+
+
+def promote(tensors: Sequence[Tensor], numbers: Sequence[type] = ()) -> str | None:
+    """The dtype of arithmetic over `tensors` and Python numbers of these types; None if unsure.
+
+    The highest kind (flag, whole number, number) wins; of the same kind tensors with dimensions win over those without.
+    """
+    names = {tensor.dtype for tensor in tensors}
     if not names or None in names:
         return None
-    if len(set(names)) == 1:
-        return names[0]
-    if all(tensor.shape for tensor in tensors):
-        known = [name for name in names if name in _ORDER]
-        if len(known) == len(names):
-            return max(known, key=_ORDER.index)
-    return None
+    kinds = {name: _kind(name) for name in names if name in _ORDER}
+    if len(kinds) < len(names):
+        return next(iter(names)) if len(names) == 1 else None
+    highest = max(kinds.values())
+    asked = max((1 if number is int else 2 for number in numbers if number in (int, float)), default=0)
+    if asked > highest:
+        return "int64" if asked == 1 else "float32"
+    deciding = [tensor for tensor in tensors if tensor.dtype is not None and kinds[tensor.dtype] == highest]
+    if len({tensor.dtype for tensor in deciding}) > 1:
+        if any(tensor.shape is None for tensor in deciding):
+            return None
+        deciding = [tensor for tensor in deciding if tensor.shape] or deciding
+    found = {tensor.dtype for tensor in deciding if tensor.dtype is not None}
+    return _WIDER.get(frozenset(found)) or max(found, key=_ORDER.index)
 
 
 def is_differentiable(dtype: str | None) -> bool | None:

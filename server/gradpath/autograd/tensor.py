@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from gradpath.autograd.layout import Layout, Order, is_contiguous, is_shared
+
 if TYPE_CHECKING:
     from gradpath.autograd.ops import Behaviour
 
@@ -147,8 +149,9 @@ class Tensor:
     """A shadow of `torch.Tensor`.
 
     `shape` and `dtype` are None where they are not known. `certain` is false where only a presumption says that it
-    requires grad. `aliasing_unsure` marks a tensor of which the source does not settle whose storage it has.
-    `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
+    requires grad. `layout` is how it lies in memory. `aliasing_unsure` marks a tensor of which the source does not
+    settle whose storage it has. `versioned` says of an inference tensor that it may be written outside of the mode: an
+    alias that was made there.
     `origin` is where it was made, `label` the name that the user gave it last.
     """
 
@@ -157,18 +160,17 @@ class Tensor:
         "aliasing_unsure",
         "base",
         "certain",
-        "contiguous",
         "creation",
         "cut",
         "device",
         "dtype",
-        "expanded",
         "flag",
         "grad",
         "handle",
         "inference",
         "is_parameter",
         "label",
+        "layout",
         "maker",
         "node",
         "operation",
@@ -200,8 +202,7 @@ class Tensor:
         self.versioned = False
         self.accumulator: Node | None = None
         self.grad: Tensor | None = None
-        self.expanded = False
-        self.contiguous: bool | None = True
+        self.layout: Layout = Order.ROWS
         self.is_parameter = False
         self.retains_grad = False
         self.shape = shape
@@ -220,6 +221,16 @@ class Tensor:
     def requires_grad(self) -> bool:
         """As `Tensor.requires_grad`: a view made under no_grad answers for its base (observed: rg/no_grad_to_...)."""
         return self.flag or self.node is not None or (self.base is not None and self.base.requires_grad)
+
+    @property
+    def contiguous(self) -> bool | None:
+        """Whether it lies in memory row by row; None where that is not known."""
+        return is_contiguous(self.shape, self.layout)
+
+    @property
+    def expanded(self) -> bool:
+        """Whether it surely has elements that share memory, which forbids most writes."""
+        return is_shared(self.shape, self.layout)
 
     @property
     def one_element(self) -> bool | None:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
+from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
@@ -123,11 +124,14 @@ def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 
 def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    if value.tensor.contiguous is None:
-        return converted(machine, value, "contiguous", None, True)
+    if value.tensor.contiguous is not False:
+        return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
     op = find_op("torch.clone")
     assert op is not None
-    return value if value.tensor.contiguous else run_operation(machine, "torch.Tensor.contiguous", op, {"input": value})
+    made = run_operation(machine, "torch.Tensor.contiguous", op, {"input": value})
+    if isinstance(made, TensorValue):
+        made.tensor.layout = Order.ROWS
+    return made
 
 
 def _to_sparse(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:

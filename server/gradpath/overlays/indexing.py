@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import Slice
@@ -60,14 +62,18 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     made_value = run_operation(machine, "index", op, {"self": value, "index": index})
     if isinstance(made_value, TensorValue):
         made_value.tensor.dtype = value.tensor.dtype
-        made_value.tensor.shape = None
+        made_value.tensor.shape = indexed(value.tensor.shape, key)
     return made_value
 
 
 def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:
     view = machine.autograd.view(value.tensor, "index")
-    view.shape = indexed(value.tensor.shape, key)
-    view.expanded = False  # Whether the expanded dimension is left is not followed.
+    parts = _parts(key)
+    if parts is not None:
+        view.shape = indices.indexed(value.tensor.shape, parts)
+        view.layout = indices.layout_of_index(value.tensor.shape, value.tensor.layout, parts, view.shape)
+    else:
+        view.layout = Order.UNKNOWN
     return wrap(view)
 
 
@@ -106,30 +112,53 @@ def _plain(value: Value) -> Value:
 
 
 def indexed(shape: Shape | None, key: Value) -> Shape | None:
-    """The shape of a basic index of a tensor of this shape; None where it is not known."""
-    if shape is None:
-        return None
-    parts = key if isinstance(key, tuple) else (key,)
-    taken = sum(1 for part in parts if part is not None and part is not ...)
-    result: list[int | None] = []
-    rest = list(shape)
-    for part in parts:
-        if part is None:
-            result.append(1)
-        elif part is ...:
-            count = max(0, len(shape) - taken)
-            result.extend(rest[:count])
-            del rest[:count]
-        elif not rest:
+    """The shape of an index of a tensor of this shape; None where it is not known."""
+    parts = _parts(key)
+    return None if parts is None else indices.indexed(shape, parts)
+
+
+def _parts(key: Value) -> list[indices.Part] | None:
+    """An index as the rule of sizes sees it; None where it cannot be told."""
+    parts: list[indices.Part] = []
+    for part in key if isinstance(key, tuple) else (key,):
+        found = _part(part)
+        if found is None and part is not None:
             return None
-        elif isinstance(part, slice):
-            size = rest.pop(0)
-            bounds = (part.start, part.stop, part.step)
-            known = size is not None and size >= 0 and all(bound is None or isinstance(bound, int) for bound in bounds)
-            result.append(len(range(*part.indices(size))) if known and size is not None else None)
-        elif isinstance(part, (int, TensorNumber, AtLeast)):
-            rest.pop(0)
-        else:
-            rest.pop(0)
-            result.append(None)
-    return (*result, *rest)
+        parts.append(found)
+    return parts
+
+
+def _part(key: Value) -> indices.Part:
+    """One index as the rule of sizes sees it; None for None, and for what cannot be told."""
+    match key:
+        case bool():
+            return None
+        case int() | TensorNumber() | AtLeast():
+            return indices.Number()
+        case slice():
+            return key if all(bound is None or isinstance(bound, int) for bound in _bounds(key)) else indices.Stretch()
+        case Slice():
+            return indices.Stretch()
+        case range():
+            return indices.Pick((len(key),))
+        case List() if not key.open:
+            return _listed(key.items)
+        case TensorValue():
+            shape = key.tensor.shape
+            if key.tensor.dtype is None or key.tensor.dtype not in ("bool", "uint8"):
+                return None if key.tensor.dtype is None else indices.Pick(shape)
+            return None if shape is None else indices.Mask(len(shape))
+        case _:
+            return ... if key is ... else None
+
+
+def _bounds(key: slice) -> tuple[object, object, object]:
+    return (key.start, key.stop, key.step)
+
+
+def _listed(items: list[Value]) -> indices.Part:
+    if items and all(isinstance(item, bool) for item in items):
+        return indices.Mask(1)
+    if all(isinstance(item, (int, TensorNumber, AtLeast)) for item in items):
+        return indices.Pick((len(items),))
+    return None

@@ -7,7 +7,8 @@ from functools import cache
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
-from gradpath.autograd.tensor import MANY, Shape, Tensor
+from gradpath.autograd.sizes import evaluated
+from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -80,16 +81,19 @@ def _parameter(machine: Machine, shape: Shape | None) -> Tensor:
 
 
 def _parameter_shape(spec: ModuleSpec, name: str, settings: Mapping[str, Value]) -> Shape | None:
-    if spec.name == "torch.nn.Linear":
-        outer, inner = (settings.get(key) for key in ("out_features", "in_features"))
-        sizes = tuple(size if isinstance(size, int) else None for size in (outer, inner))
-        return sizes if name == "weight" else sizes[:1]
-    if spec.name == "torch.nn.Embedding":
-        return tuple(
-            size if isinstance(size, int) else None
-            for size in (settings.get("num_embeddings"), settings.get("embedding_dim"))
-        )
-    return None
+    words = spec.parameter_sizes.get(name)
+    if words is None:
+        return None
+
+    def argument(setting: str) -> object:
+        value = settings.get(setting, spec.defaults.get(setting))
+        return value.items if isinstance(value, List) else value
+
+    if isinstance(words[0], str) and words[0].startswith("*"):
+        whole = argument(words[0][1:])
+        sizes = whole if isinstance(whole, (tuple, list)) else (whole,) if isinstance(whole, int) else None
+        return None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
+    return tuple(evaluated(word, argument) for word in words)
 
 
 def _reset(machine: Machine, arguments: Arguments) -> Value:
@@ -126,36 +130,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     behaviour = spec.behaviour(module.training, kinds)
     if behaviour.inplace is not None:
         machine.emit(Applied(spec.name, module.made, machine.site()))
-    result = run_behaviour(machine, spec.name, behaviour, inputs, bound)
-    if isinstance(result, TensorValue):
-        shape = _result_shape(spec, module.settings, inputs)
-        if shape is not UNDEFINED and result.tensor.shape is None:
-            result.tensor.shape = shape  # type: ignore[assignment]
-    return result
-
-
-def _result_shape(spec: ModuleSpec, settings: Mapping[str, Value], inputs: Mapping[str, list[Tensor]]) -> object:
-    short = spec.name.rpartition(".")[2]
-    source = inputs.get("input", [None])[0]
-    if short.endswith("Loss"):
-        reduction = settings.get("reduction", "mean")
-        if reduction in ("mean", "sum") and settings.get("reduce") is None:
-            return ()
-        if reduction == "none" and source is not None:
-            return source.shape if short in _ELEMENTWISE and source.shape else (MANY,)
-        return UNDEFINED
-    if short == "Linear" and source is not None and source.shape:
-        width = settings.get("out_features")
-        return (*source.shape[:-1], width if isinstance(width, int) else None)
-    if short in ("RNNCell", "GRUCell") and source is not None and source.shape:
-        width = settings.get("hidden_size")
-        return (*source.shape[:-1], width if isinstance(width, int) else None)
-    return UNDEFINED
-
-
-_ELEMENTWISE = frozenset(
-    {"MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BCELoss", "BCEWithLogitsLoss", "KLDivLoss"}
-)
+    return run_behaviour(machine, spec.name, spec, behaviour, inputs, {**module.settings, **bound})
 
 
 # Containers

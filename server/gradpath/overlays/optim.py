@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, iterate, sample
 from gradpath.interpreter.machine import Machine
@@ -271,10 +272,17 @@ def clip(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
-    tensors = gradients_of(machine, arguments.get(0, "parameters", None))
+    parameters = arguments.get(0, "parameters", None)
     cat = machine.library.module(machine, "torch.cat")
-    views = [wrap(machine.autograd.view(tensor, "torch.Tensor.view")) for tensor in tensors]
-    return machine.call(cat, Arguments([List(list(views))]))
+    views: list[Value] = []
+    for tensor in gradients_of(machine, parameters):
+        view = machine.autograd.view(tensor, "torch.Tensor.view")
+        view.shape = (None if tensor.shape is None else product(tensor.shape),)
+        views.append(wrap(view))
+    made = machine.call(cat, Arguments([List(views)]))
+    if getattr(parameters, "open", False) and isinstance(made, TensorValue):
+        made.tensor.shape = (None,)
+    return made
 
 
 def _nothing(machine: Machine, arguments: Arguments) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
@@ -15,7 +16,7 @@ from gradpath.overlays import conversions
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumptions import is_presumed, presume_tensor
-from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, wrap
+from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, row_of, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 
@@ -85,9 +86,16 @@ def _number(how: str) -> Method:
 
 def _tolist(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     shape = value.tensor.shape
-    return (
-        number_from(machine, value, "item") if shape == () else List([number_from(machine, value, "item")], open=True)
-    )
+    count = None if shape is None else product(shape)
+    if shape is None or count is None or count > 256:
+        return List([number_from(machine, value, "item")], open=True)
+    return _nested(machine, value, shape)
+
+
+def _nested(machine: Machine, value: TensorValue, shape: Shape) -> Value:
+    if not shape:
+        return number_from(machine, value, "item")
+    return List([_nested(machine, value, shape[1:]) for _ in range(shape[0] or 0)])
 
 
 def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -115,13 +123,8 @@ def _dim(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 
 def _numel(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    shape = value.tensor.shape
-    if shape is None or None in shape or MANY in shape:
-        return machine.unknown("numel", ("numel", id(value.tensor)), (value,))
-    total = 1
-    for size in shape:
-        total *= size or 0
-    return total
+    count = None if value.tensor.shape is None else product(value.tensor.shape)
+    return machine.unknown("numel", ("numel", id(value.tensor)), (value,)) if count is None else count
 
 
 def _new(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -142,58 +145,15 @@ def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
     value.tensor.grad = new.tensor if isinstance(new, TensorValue) else None
 
 
-def _reshape(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    """A view where the memory allows it, which of contiguous tensors it always does; else what the op table says."""
-    if value.tensor.contiguous and not value.tensor.expanded:
-        return _view(machine, value, arguments, "reshape")
-    op = find_op("torch.reshape")
-    assert op is not None
-    sizes = arguments.positional or [arguments.keywords.get("shape", ())]
-    return call_operation(machine, op, Arguments([value, sizes[0] if len(sizes) == 1 else tuple(sizes)]))
-
-
-def flattened(machine: Machine, value: TensorValue, arguments: Arguments, name: str) -> Value:
-    """`flatten()` and `ravel()`: a view of a contiguous tensor; `flatten` gives one of one dimension itself back."""
-    tensor = value.tensor
-    if arguments.positional or arguments.keywords or not tensor.contiguous or tensor.expanded or tensor.shape is None:
-        op = find_op(f"torch.{name}")
-        assert op is not None
-        return call_operation(machine, op, arguments.shifted(value))
-    if len(tensor.shape) == 1 and name == "flatten":
-        return value
-    return _view(machine, value, Arguments([-1]), name)
-
-
-def _view(machine: Machine, value: TensorValue, arguments: Arguments, name: str = "view") -> Value:
-    sizes = arguments.positional or [arguments.keywords.get("size", arguments.keywords.get("shape", ()))]
-    if isinstance(sizes[0], DType):
-        made = wrap(machine.autograd.view(value.tensor, f"torch.Tensor.{name}"))
-        made.tensor.dtype = sizes[0].name
+def _view(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`view(sizes)`, or `view(dtype)`, which reads the same memory in another way."""
+    if arguments.positional and isinstance(dtype := arguments.positional[0], DType):
+        made = wrap(machine.autograd.view(value.tensor, "torch.Tensor.view"))
+        made.tensor.dtype = dtype.name
         return made
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, List)):
-        sizes = list(sizes[0]) if isinstance(sizes[0], tuple) else sizes[0].items
-    from_shape = value.tensor.shape
-    view = machine.autograd.view(value.tensor, f"torch.Tensor.{name}")
-    view.shape = _sizes(from_shape, sizes)
-    return wrap(view)
-
-
-def _sizes(old: Shape | None, sizes: list[Value]) -> Shape | None:
-    known = [size if isinstance(size, int) and size >= 0 else None for size in sizes]
-    if (
-        -1 in [size for size in sizes if isinstance(size, int)]
-        and old is not None
-        and None not in old
-        and MANY not in old
-    ):
-        total, rest = 1, 1
-        for size in old:
-            total *= size or 0
-        for size in known:
-            rest *= size or 1
-        if known.count(None) == 1:
-            known[known.index(None)] = total // rest
-    return tuple(known)
+    op = find_op("torch.Tensor.view")
+    assert op is not None
+    return call_operation(machine, op, arguments.shifted(value))
 
 
 def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
@@ -258,9 +218,6 @@ _METHODS: dict[str, Method] = {
     "numel": _numel,
     "nelement": _numel,
     "view": _view,
-    "reshape": _reshape,
-    "flatten": lambda m, v, a: flattened(m, v, a, "flatten"),
-    "ravel": lambda m, v, a: flattened(m, v, a, "ravel"),
     "new_zeros": _new,
     "new_ones": _new,
     "new_empty": _new,
@@ -436,13 +393,7 @@ class Methods:
 
 def unbound(machine: Machine, value: TensorValue, count: int) -> list[Value]:
     """The rows of a tensor as views."""
-    shape = value.tensor.shape
-    rows: list[Value] = []
-    for _ in range(count):
-        row = machine.autograd.view(value.tensor, "torch.unbind", multiple=True)
-        row.shape = shape[1:] if shape else None
-        rows.append(wrap(row))
-    return rows
+    return [wrap(row_of(machine, value.tensor)) for _ in range(count)]
 
 
 def may_be_tensor(unknown: Unknown) -> bool:

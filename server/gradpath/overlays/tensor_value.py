@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Protocol
 
+from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
@@ -96,10 +97,7 @@ class TensorValue(Object):
 
     def fresh_item(self, machine: Machine) -> Value:
         """The next row, where the number of rows is not known: a view that may not be written in place."""
-        shape = self.tensor.shape
-        row = machine.autograd.view(self.tensor, "torch.unbind", multiple=True)
-        row.shape = shape[1:] if shape else None
-        return wrap(row)
+        return wrap(row_of(machine, self.tensor))
 
     def length(self, machine: Machine) -> int | None:
         shape = self.tensor.shape
@@ -193,6 +191,16 @@ def number_from(machine: Machine, value: TensorValue, how: str) -> TensorNumber:
     if how == "item":
         whole = value.tensor.dtype is not None and not value.tensor.dtype.startswith(("float", "bfloat"))
     return TensorNumber(ReadOut(value.tensor, how, machine.site()), "int" if whole else "float")
+
+
+def row_of(machine: Machine, tensor: Tensor) -> Tensor:
+    """A row of a tensor, as iteration gives it: one of several views."""
+    row = machine.autograd.view(tensor, "torch.unbind", multiple=True)
+    row.shape = tensor.shape[1:] if tensor.shape else None
+    row.layout = tensor.layout[1:] if isinstance(tensor.layout, tuple) else tensor.layout
+    if row.layout is Order.SHARED:
+        row.layout = Order.UNKNOWN  # Whether the expanded dimension is left is not known.
+    return row
 
 
 class DType(Object):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.layout import Order, Steps, simplest, steps_of
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.shapes import broadcast, is_differentiable
+from gradpath.autograd.shapes import is_differentiable
+from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.containers import List, sequence
 from gradpath.interpreter.machine import Machine
@@ -12,6 +16,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunct
 from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
+from gradpath.overlays.sizing import given, parts_of
 from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, wrap
 
 DTYPES = {
@@ -150,15 +155,14 @@ def _full(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _one_dimensional(machine: Machine, arguments: Arguments) -> Value:
+    numbers = [value for value in arguments.positional if isinstance(value, (int, float))]
+    known = len(numbers) == len(arguments.positional) and 1 <= len(numbers) <= 3
     whole = all(isinstance(value, int) for value in arguments.positional)
     size: int | None = None
-    if whole and 1 <= len(arguments.positional) <= 3:
-        numbers = [value for value in arguments.positional if isinstance(value, int)]
-        try:
-            size = len(range(*numbers))
-        except ValueError:
-            size = None
-    return finish(machine, arguments, (size,), "int64" if whole else None)
+    if known:
+        start, end, step = (numbers[0], *numbers[1:], 1)[:3] if len(numbers) > 1 else (0, numbers[0], 1)
+        size = max(0, math.ceil((end - start) / step)) if step else None
+    return finish(machine, arguments, (size,), "int64" if whole else "float32" if known else None)
 
 
 def _linspace(machine: Machine, arguments: Arguments) -> Value:
@@ -184,6 +188,7 @@ def _like(machine: Machine, arguments: Arguments) -> Value:
     made = finish(machine, arguments, source.tensor.shape, source.tensor.dtype)
     if isinstance(made, TensorValue):
         made.tensor.maker = (source.tensor,)
+        made.tensor.layout = pointwise(source.tensor.shape, [(source.tensor.shape, source.tensor.layout)])
         if source.tensor.requires_grad and not made.tensor.flag:
             machine.autograd.cut(made.tensor, Cut("like", machine.site(), source.tensor, "a tensor of the same shape"))
     return made
@@ -261,6 +266,8 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(data, Unknown):
         sources = tensors_in(machine, data.sources)
         _note_cut(machine, made, sources, data, "numpy")
+        if data.key is not None and data.key[0] == "numpy" and len(sources) == 1:
+            made.shape, made.dtype = sources[0].shape, sources[0].dtype
     return wrap(made)
 
 
@@ -304,53 +311,47 @@ def _block(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _meshgrid(machine: Machine, arguments: Arguments) -> Value:
-    values = arguments.positional
-    if len(values) == 1 and isinstance(values[0], (tuple, List)):
-        values = sequence(machine, values[0]) or []
-    made: list[Value] = []
-    for value in values:
-        if isinstance(value, TensorValue):
-            grid = machine.autograd.view(value.tensor, "torch.meshgrid")
-            grid.expanded = True
-            made.append(wrap(grid))
-        else:
-            made.append(machine.unknown("meshgrid", None, (value,)))
-    return tuple(made)
+    return _each_expanded(machine, arguments, "torch.meshgrid")
 
 
 def _broadcast_tensors(machine: Machine, arguments: Arguments) -> Value:
-    """Each result is a view of its own argument alone."""
+    return _each_expanded(machine, arguments, "torch.broadcast_tensors")
+
+
+def _each_expanded(machine: Machine, arguments: Arguments, name: str) -> Value:
+    """Each result is a view of its own argument alone, which repeats it along the dimensions of the others."""
     values = arguments.positional
     if len(values) == 1 and isinstance(values[0], (tuple, List)):
         values = sequence(machine, values[0]) or []
     tensors = [value.tensor for value in values if isinstance(value, TensorValue)]
-    if len(tensors) != len(values):
-        return machine.unknown("broadcast_tensors", None, tuple(values))
-    shape = broadcast([tensor.shape for tensor in tensors])
+    op = find_op(name)
+    if len(tensors) != len(values) or op is None:
+        return machine.unknown(name, None, tuple(values))
+    shapes = parts_of(op, given(op, {"tensors": tensors}, arguments.keywords)) or [None] * len(tensors)
     views: list[Value] = []
-    for tensor in tensors:
-        view = machine.autograd.view(tensor, "torch.broadcast_tensors")
+    for index, (tensor, shape) in enumerate(zip(tensors, shapes, strict=True)):
+        if name.endswith("broadcast_tensors") and shape is not None and shape == tensor.shape and None not in shape:
+            views.append(wrap(tensor))
+            continue
+        view = machine.autograd.view(tensor, name)
         view.shape = shape
-        view.expanded = view.expanded or (shape is not None and tensor.shape is not None and shape != tensor.shape)
+        steps = steps_of(tensor.shape, tensor.layout)
+        if name.endswith("meshgrid"):
+            turned = arguments.keywords.get("indexing") == "xy" and index < 2
+            steps = None if steps is None else _alone(steps, len(tensors), 1 - index if turned else index)
+        elif steps is not None and tensor.shape is not None and shape is not None:
+            steps = expanded(tensor.shape, steps, shape)
+        view.layout = simplest(shape, steps) if shape is not None and steps is not None else Order.UNKNOWN
         views.append(wrap(view))
     return tuple(views)
 
 
-def _as_method(name: str) -> NativeFunction:
-    """`torch.name(x, ...)` for `x.name(...)`."""
-
-    def call(machine: Machine, arguments: Arguments) -> Value:
-        value = arguments.get(0, "input", None)
-        keywords = {key: each for key, each in arguments.keywords.items() if key != "input"}
-        return machine.call(
-            machine.attribute(value, name), Arguments(arguments.positional[1:], keywords, arguments.open)
-        )
-
-    return NativeFunction(f"torch.{name}", call)
+def _alone(steps: Steps, rank: int, place: int) -> Steps:
+    """The steps of a vector that is repeated along all other dimensions."""
+    return tuple((steps[0] if steps else 0) if dim == place else 0 for dim in range(rank))
 
 
 NAMES: Names = {
-    **{f"torch.{name}": _as_method(name) for name in ("flatten", "ravel", "reshape")},
     **{f"torch.{name}": DType(dtype) for name, dtype in DTYPES.items()},
     "torch.Tensor": TensorClass("Tensor"),
     "torch.FloatTensor": TensorClass("Tensor"),
@@ -373,7 +374,7 @@ NAMES: Names = {
     "torch.normal": NativeFunction("normal", lambda m, a: finish(m, a, None, "float32")),
     "torch.full": _full,
     "torch.arange": _one_dimensional,
-    "torch.range": _one_dimensional,
+    "torch.range": lambda machine, arguments: finish(machine, arguments, (None,), "float32"),
     "torch.linspace": _linspace,
     "torch.logspace": _linspace,
     "torch.eye": _identity_matrix,

@@ -1,0 +1,71 @@
+"""How tensors lie in memory: the steps between neighbours along each dimension, or a word where no number is known."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TypeAlias
+
+Shape: TypeAlias = "tuple[int | None, ...]"
+Steps: TypeAlias = tuple[int, ...]
+
+
+class Order(Enum):
+    """A layout that is said without numbers."""
+
+    ROWS = "rows"  # Row by row: contiguous.
+    TURNED = "turned"  # Not contiguous, but each element has memory of its own.
+    SHARED = "shared"  # Expanded: several elements are one.
+    UNKNOWN = "unknown"
+
+
+Layout: TypeAlias = "Steps | Order"
+
+
+def rows(shape: Shape) -> Steps | None:
+    """The steps of a contiguous tensor; None where a size is not known."""
+    steps: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        if size is None or size < 0:
+            return None
+        steps.append(step)
+        step *= max(1, size)
+    return tuple(reversed(steps))
+
+
+def steps_of(shape: Shape | None, layout: Layout) -> Steps | None:
+    """The steps in numbers; None where they are not known."""
+    if isinstance(layout, tuple):
+        return layout
+    return rows(shape) if layout is Order.ROWS and shape is not None else None
+
+
+def is_contiguous(shape: Shape | None, layout: Layout) -> bool | None:
+    """Whether a tensor lies row by row; None where that is not known."""
+    if isinstance(layout, Order):
+        return None if layout is Order.UNKNOWN else layout is Order.ROWS
+    if shape is None or len(shape) != len(layout):
+        return None
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(layout), strict=True):
+        if size is None or size < 0:
+            return None
+        if size != 1:
+            if step != expected:
+                return 0 in shape
+            expected *= size
+    return True
+
+
+def is_shared(shape: Shape | None, layout: Layout) -> bool:
+    """Whether surely several elements share memory, so that PyTorch refuses to write them in place."""
+    if isinstance(layout, Order) or shape is None:
+        return layout is Order.SHARED
+    return any(step == 0 and size is not None and size != 1 for size, step in zip(shape, layout, strict=False))
+
+
+def simplest(shape: Shape | None, steps: Steps | None) -> Layout:
+    """The layout for these steps: a word where they are row by row."""
+    if steps is None:
+        return Order.UNKNOWN
+    return Order.ROWS if is_contiguous(shape, steps) else steps

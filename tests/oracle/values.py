@@ -174,7 +174,7 @@ def _under_gradpath(tree: ast.Module) -> Seen:
 
     machine = make_machine(Overlays(), (), tree, "program.py", STEPS)
     machine.builtins[PROBE] = NativeFunction(PROBE, probe)
-    run_module(machine, tree.body)
+    run_module(machine, [tree.body])
     return seen
 
 

@@ -49,11 +49,16 @@ class TypeClass(Class):
         return self.convert(machine, arguments)
 
 
+_NUMBERS_AND_TEXTS = frozenset({"bool", "bytes", "complex", "float", "int", "str"})
+
+
 def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
     """`isinstance(value, kind)`; None where that is not known."""
     if isinstance(kind, tuple):
         answers = [is_instance(machine, value, each) for each in kind]
         return True if True in answers else (None if None in answers else False)
+    if isinstance(value, Unknown) and value.presumption == "graph" and isinstance(kind, TypeClass):
+        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
     if isinstance(value, Unknown) or not isinstance(kind, Class):
         return None
     if isinstance(kind, TypeClass):

@@ -346,15 +346,15 @@ def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) 
             if not sources:
                 return ""
             if not any(tensor.requires_grad for tensor in sources):
-                return "" if any(_is_open(machine, value) for value in arguments.all()) else "plain"
+                return "" if any(map(_is_open, arguments.all())) else "plain"
             return "graph" if machine.autograd.grad_enabled else "cut"
         case _:
             return ""
 
 
-def _is_open(machine: Machine, value: Value) -> bool:
-    """Whether a value may have a graph, of which nothing is seen."""
-    return isinstance(value, Unknown) and value.presumption != "plain" and not graph_sources(machine, (value,))
+def _is_open(value: Value) -> bool:
+    """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
+    return isinstance(value, Unknown) and value.presumption not in ("plain", "cut")
 
 
 # Methods of unknown receivers

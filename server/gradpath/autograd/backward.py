@@ -112,6 +112,8 @@ def _run(
     ready = [_ticket(node) for node in dict.fromkeys(starts) if waiting.get(node, 0) == 0]
     heapq.heapify(ready)
     executed: list[Node] = []
+    proven = {node for start in starts for node in _proven(start)}
+    sure = set(starts)
     while ready:
         node = heapq.heappop(ready)[1].node
         if node.accumulates is not None:
@@ -120,8 +122,10 @@ def _run(
             continue
         if needed is not None and not _below(node, needed):
             continue
-        graphs = _execute(autograd, node, call, flows.get(node, ()))
+        graphs = _execute(autograd, node, call, flows.get(node, ()), sure=node in sure)
         executed.append(node)
+        if node in sure and (node.certain or node in proven):
+            sure.update(node.edges)
         for output in node.outputs:
             if output.retains_grad and call.accumulates:
                 _accumulate(autograd, output, flows.get(node, ()), call.create_graph)
@@ -142,13 +146,19 @@ def _run(
 
 def confirm(node: Node) -> None:
     """A backward that went through proves the graph of its root, and of what alone can have given it one."""
-    while True:
-        node.certain = True
-        for output in node.outputs:
+    for each in _proven(node):
+        each.certain = True
+        for output in each.outputs:
             output.certain = True
-        if len(node.edges) != 1:
-            return
+
+
+def _proven(node: Node) -> list[Node]:
+    """The root of a backward, and what alone can have given it a graph, where nothing else is known to have."""
+    found = [node]
+    while not node.certain and len(node.edges) == 1:
         node = node.edges[0]
+        found.append(node)
+    return found
 
 
 class _Entry:
@@ -208,17 +218,20 @@ def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node
     return counts
 
 
-def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
-    """Run one node; raises if what it saved is freed or changed. Gives the graphs of its gradients (second order)."""
+def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...], *, sure: bool) -> Graphs:
+    """Run one node; raises if what it saved is freed or changed. Gives the graphs of its gradients (second order).
+
+    `sure` is false where a presumption alone leads to the node: it may as well not be reached.
+    """
     run_custom: Custom | None = node.custom if callable(node.custom) else None
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
-    if run_custom is None and node.freed_by is not None and node.holds and node.certain:
+    if run_custom is None and node.freed_by is not None and node.holds and node.certain and sure:
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
         graphs = run_custom(call, incoming)
     else:
-        if node.freed_by is None:
+        if node.freed_by is None and sure:
             check_saved(node, call)
         graphs = gradients_of.onward(autograd, node, incoming) if call.create_graph else ()
     if not call.retain and node.freed_by is None:

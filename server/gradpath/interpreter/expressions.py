@@ -274,6 +274,8 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
         return True
     for value, other in ((left, right), (right, left)):
         if isinstance(value, Unknown):
+            if value.presumption == "graph" and other is None:
+                return False  # It stands for tensors.
             hinted = value.hint is not UNDEFINED and other is None
             found = machine.unknown("identity", ("is", value.number, identity(other)), (value,))
             if isinstance(found, Unknown) and other is None:

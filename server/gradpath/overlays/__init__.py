@@ -152,7 +152,7 @@ class Overlays:
         return machine.call(function, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
-        return machine.unknown("recursion", None, tuple(arguments.all()))
+        return machine.unknown(presumptions.RECURSION, None, tuple(arguments.all()))
 
     def bound(self, machine: Machine, name: str, value: Value) -> object:
         """What a binding is worth noting for: a tensor, or a number read out of one."""

@@ -49,6 +49,9 @@ from gradpath.overlays import branches, weights
 from gradpath.overlays.roles import ENGINE, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
+RECURSION = "recursion"
+"""Why the result of a function that calls itself is unknown."""
+
 
 def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     """The tensor that an unknown value stands for, made when it is first used as one."""
@@ -124,6 +127,9 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 found.append(presume_tensor(machine, value).tensor)
             case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
                 if graph_sources(machine, value.sources[1:], depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if value.cause == RECURSION:
+                if graph_sources(machine, value.sources, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
             case Unknown() if depth > 0:
                 found.extend(graph_sources(machine, value.sources, depth - 1))

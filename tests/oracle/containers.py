@@ -17,7 +17,7 @@ CONTAINERS = paragraphs(
 
 0.4| {listV:fresh} = list({M}.unbind(0))
 
-0.3| {listV:fresh} = [r for r in {M:raw}]
+0.3| {listV:fresh} = [r for r in {M}]
 
 0.7| {dictS:fresh=d} = {{"a": {S:raw}, "b": {S:raw}}}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter import classes
-from gradpath.interpreter.containers import Iteration, List, iterate, sample
+from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.eval import eval_text
 from gradpath.interpreter.expressions import Slice, add
 from gradpath.interpreter.machine import Machine
@@ -176,10 +176,7 @@ def _reversed(machine: Machine, arguments: Arguments) -> Value:
 
 def _sorted(machine: Machine, arguments: Arguments) -> Value:
     items, open = sample(machine, arguments.get(0, "iterable", ()))
-    alike = all(isinstance(item, (int, float)) for item in items) or all(isinstance(item, str) for item in items)
-    if alike and "key" not in arguments.keywords:
-        items = sorted(items, reverse=arguments.keywords.get("reverse") is True)  # type: ignore[type-var]
-    return List(items, open=open)
+    return List(ordered(machine, list(items), arguments), open=open)
 
 
 def _sum(machine: Machine, arguments: Arguments) -> Value:

@@ -84,7 +84,23 @@ def define(machine: Machine, node: ast.ClassDef) -> Class:
             function.owner = made
     for base in made.mro[1:]:
         base.subclassed(machine, made)
+    _announce(machine, made, node)
     return made
+
+
+def _announce(machine: Machine, made: Class, node: ast.ClassDef) -> None:
+    """Tell descriptors their names (`__set_name__`), and a base that it has a subclass (`__init_subclass__`)."""
+    for name, member in list(made.members.items()):
+        if isinstance(member, Instance) and isinstance(member.cls.find("__set_name__"), Function):
+            machine.special(member, "__set_name__", Arguments([made, name]))
+    for base in made.mro[1:]:
+        hook = base.members.get("__init_subclass__")
+        function = hook.function if isinstance(hook, Descriptor) else hook
+        if isinstance(function, Function):
+            keywords = {each.arg: evaluate(machine, each.value) for each in node.keywords if each.arg is not None}
+            keywords.pop("metaclass", None)
+            machine.call(function, Arguments([made], keywords))
+            return
 
 
 def innermost(value: Value) -> Function | None:
@@ -163,6 +179,8 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     found = instance.cls.find(name)
     if isinstance(found, Descriptor) and found.kind == "property":
         return machine.call(found.function, Arguments([instance]))
+    if isinstance(found, Instance) and isinstance(found.cls.find("__set__"), Function):
+        return _read(machine, found, instance)
     if name in instance.attributes:
         return instance.attributes[name]
     if isinstance(found, Descriptor) and found.kind == "cached_property":
@@ -171,6 +189,8 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     native = UNDEFINED if _is_own(instance.cls, name) else instance.native_attribute(machine, name)
     if native is not UNDEFINED:
         return native
+    if isinstance(found, Instance) and isinstance(found.cls.find("__get__"), Function):
+        return _read(machine, found, instance)
     if found is not UNDEFINED:
         return _bound(found, instance)
     if name == "__class__":
@@ -187,10 +207,20 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     return made
 
 
+def _read(machine: Machine, descriptor: Instance, instance: Instance) -> Value:
+    """What a descriptor of the program gives for an attribute."""
+    if not isinstance(descriptor.cls.find("__get__"), Function):
+        return descriptor
+    return machine.special(descriptor, "__get__", Arguments([instance, instance.cls]))
+
+
 def set_attribute(machine: Machine, owner: Object, name: str, value: Value) -> None:
     """`owner.name = value`, which a class of the program may handle itself."""
     setter = _setter(owner.cls) if isinstance(owner, Instance) else None
-    if setter is None:
+    member = owner.cls.find(name) if isinstance(owner, Instance) else None
+    if isinstance(member, Instance) and isinstance(member.cls.find("__set__"), Function):
+        machine.special(member, "__set__", Arguments([owner, value]))
+    elif setter is None:
         owner.set_attribute(machine, name, value)
     else:
         machine.call(setter, Arguments([owner, name, value]))

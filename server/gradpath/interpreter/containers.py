@@ -170,8 +170,7 @@ def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
 
 
 def _sort(machine: Machine, target: List, arguments: Arguments) -> Value:
-    if all(isinstance(item, (int, float)) for item in target.items):
-        target.items.sort(key=lambda item: item, reverse=arguments.get(-1, "reverse", False) is True)  # type: ignore[arg-type, return-value]
+    target.items[:] = ordered(machine, list(target.items), arguments)
     return None
 
 
@@ -252,6 +251,23 @@ class Iteration(Object):
             if default is not UNDEFINED:
                 return default
             raise machine.error("StopIteration", "") from None
+
+
+def ordered(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value]:
+    """The items sorted, where their keys are plain values that can be compared; else as they are."""
+    key = arguments.keywords.get("key")
+    keys = items if key is None else [machine.call(key, Arguments([item])) for item in items]
+    if not all(_is_plain(each) for each in keys):
+        return items
+    try:
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=arguments.keywords.get("reverse") is True)  # type: ignore[arg-type]
+    except TypeError:
+        return items
+    return [items[index] for index in order]
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, CONSTANTS) or (isinstance(value, tuple) and all(map(_is_plain, value)))
 
 
 def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -63,8 +63,11 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
             machine.frame.sent[node] = yield value
             continue
         host, _ = iterate(machine, value)
-        for item in host:  # noqa: UP028 - what is sent goes to this generator, not to the iterator.
-            yield item
+        if isinstance(host, Generator):
+            yield from host  # What is sent to this generator goes to the other one.
+        else:
+            for item in host:  # noqa: UP028 - an iterator takes nothing that is sent.
+                yield item
         machine.frame.sent[node] = value.returned[0] if isinstance(value, Iteration) and value.returned else None
     return None
 

@@ -9,7 +9,7 @@ from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
-from gradpath.interpreter.values import Arguments, Object, Value
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 
 
 class TensorProtocol(Protocol):
@@ -221,6 +221,8 @@ class DType(Object):
         return isinstance(other, DType) and other.name == self.name
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, Unknown):
+            return machine.unknown("dtype", ("dtype", operator, self.name, *_key(other)), (other,))
         if operator in ("eq", "ne"):
             return self.is_same(other) is (operator == "eq")
         return NotImplemented

@@ -399,7 +399,11 @@ class Class(Object):
         return machine.unknown("type expression", None, ()) if operator == "or" else NotImplemented
 
     def item(self, machine: Machine, key: Value) -> Value:
-        return self
+        return self.attribute(machine, key) if isinstance(key, str) and key in self.members else self
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        own = [each for each in self.members.values() if isinstance(each, Instance) and each.cls is self]
+        return iter(own) if own else None  # The members of an enumeration.
 
 
 class Instance(Object):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gradpath.cli import baseline, fix, ignores
+from gradpath.cli.cache import Cache
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
 from gradpath.cli.memory import calm_collector, sweep
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", action="store_true", help="write all that is found now to the file of --baseline")
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
+    add("--no-cache", action="store_true", help="check all files anew, and keep nothing in .gradpath_cache")
     add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
     add("--quiet", "-q", action="store_true", help="diagnostics only: no summary, no progress")
@@ -97,7 +99,8 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, measure=arguments.statistics)
+        cache = None if arguments.no_cache or arguments.statistics else Cache(Path.cwd())
+        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, cache, measure=arguments.statistics)
     finally:
         progress.close()
     for folder in found.empty:
@@ -181,21 +184,38 @@ def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], 
             outcomes[index] = check_file(checked.path, configs[checked.path], measure=checked.understood is not None)
 
 
-def _check_files(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, *, measure: bool) -> list[Checked]:
+def _check_files(
+    files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, cache: Cache | None, *, measure: bool
+) -> list[Checked]:
+    """The outcomes for files in their order, those that an earlier run has left among them."""
+    outcomes: dict[str, Checked] = {}
+    for path, config in files if cache is not None else ():
+        found = cache.find(path, config) if cache is not None else None
+        if found is not None:
+            outcomes[path] = found
+            progress.step()
+    rest = [(path, config) for path, config in files if path not in outcomes]
+    for (path, config), checked in zip(rest, _checked(rest, jobs, progress, measure=measure), strict=True):
+        outcomes[path] = checked
+        if cache is not None:
+            cache.keep(checked, config)
+    return [outcomes[path] for path, _ in files]
+
+
+def _checked(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, *, measure: bool) -> Iterator[Checked]:
     """Check files with up to `jobs` processes (0: one a processor, where it is worth it)."""
     workers = min(jobs or _processors(), len(files))
     if workers > 1 and (jobs or len(files) >= _WORTH_PROCESSES):
         # Imported here because it costs more than the check of a small file.
         from gradpath.cli.workers import check_in_processes
 
-        return list(check_in_processes(files, workers, progress.step, measure=measure))
-    outcomes = []
+        yield from check_in_processes(files, workers, progress.step, measure=measure)
+        return
     calm_collector()
     for path, config in files:
-        outcomes.append(check_file(path, config, measure=measure))
+        yield check_file(path, config, measure=measure)
         sweep()
         progress.step()
-    return outcomes
 
 
 def _processors() -> int:

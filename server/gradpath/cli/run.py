@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import gradpath.check
@@ -13,6 +13,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
 from gradpath.features.understanding import understanding
 from gradpath.mending import mended
+from gradpath.names.watch import watched
 from gradpath.render.report import Understood
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
@@ -27,6 +28,7 @@ class Checked:
     `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` that
     gradpath itself failed on a part of it. `understood` is measured where it is asked for. `dependencies` are the
     absolute paths of the other files that were read, `used` the suppression comments in them that have an effect here.
+    `folders` are the names that were looked for, by folder, to find modules.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Checked:
     incomplete: bool = False
     dependencies: frozenset[str] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
+    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class _Failures(logging.Handler):
@@ -98,4 +101,6 @@ def check_file(path: str, config: Config, *, measure: bool = False) -> Checked:
         document = read_source(Path(path), path)
     except UnreadableSource as error:
         return Checked(path, problem=error.reason)
-    return check_document(document, config, measure=measure)
+    with watched() as folders:
+        checked = check_document(document, config, measure=measure)
+    return replace(checked, folders={folder: tuple(names) for folder, names in folders.items()})

@@ -12,12 +12,21 @@ _SETTLED = 2_000_000_000
 _MOST = 2_000
 """Folders whose lists are kept."""
 
+asked: dict[str, dict[str, bool]] | None = None
+"""What was asked for by folder, and the answers, while somebody watches (see `watch`)."""
+
 _known: dict[str, tuple[int, frozenset[str]]] = {}
 
 
 def has(folder: Path, name: str) -> bool:
     """Whether there is anything called `name` in a folder."""
-    key = str(folder)
+    found = _has(str(folder), name)
+    if asked is not None:
+        asked.setdefault(str(folder), {})[name] = found
+    return found
+
+
+def _has(key: str, name: str) -> bool:
     try:
         modified = os.stat(key).st_mtime_ns
     except (OSError, ValueError):

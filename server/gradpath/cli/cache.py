@@ -22,7 +22,7 @@ from gradpath.cli.run import Checked, source_of
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.names.layout import find_root
-from gradpath.names.watch import content_of, digest_of, environment, state_of
+from gradpath.names.watch import content_of, digest_of, environment, forget, state_of
 
 FOLDER = ".gradpath_cache"
 
@@ -34,9 +34,12 @@ class Cache:
         self._folder = folder / FOLDER / digest_of(_program().encode())
         self._is_ready = False
         self._began = time.time_ns()
+        forget()
 
     def find(self, path: str, config: Config) -> Checked | None:
         """What the last check of a file found; None where there was none, or something has changed since."""
+        if not os.path.isfile(path):
+            return None  # A pipe can be read only once.
         try:
             data = Path(path).read_bytes()
             entry = json.loads(self._place(path, config).read_bytes())
@@ -72,7 +75,7 @@ class Cache:
             try:
                 with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
                     json.dump(entry, file, separators=(",", ":"))
-                os.replace(name, place)
+                os.replace(name, str(place))
             except BaseException:
                 os.unlink(name)
                 raise

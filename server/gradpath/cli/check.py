@@ -99,7 +99,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        cache = None if arguments.no_cache or arguments.statistics else Cache(Path.cwd())
+        cache = Cache(Path.cwd()) if _wants_cache(arguments) else None
         outcomes = _check_files(list(configs.items()), arguments.jobs, progress, cache, measure=arguments.statistics)
     finally:
         progress.close()
@@ -174,6 +174,13 @@ def _add_ignores(
             file=sys.stderr,
         )
     return after, problems
+
+
+def _wants_cache(arguments: argparse.Namespace) -> bool:
+    """Whether earlier outcomes are used: where folders are checked, and nothing else is asked for."""
+    if arguments.no_cache or arguments.statistics or arguments.add_ignores or _allowed(arguments):
+        return False
+    return any(os.path.isdir(path) for path in arguments.paths or ["."])
 
 
 def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:

@@ -60,3 +60,9 @@ def environment(root: str, python: str | None) -> str:
 def digest_of(data: bytes) -> str:
     """A short text that two contents share only if they are the same."""
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def forget() -> None:
+    """Ask the file system anew from here on."""
+    for each in (content_of, environment, _names_in):
+        each.cache_clear()

@@ -11,7 +11,9 @@
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
 | `x[:, 0]`, `x[mask]` of a model's result | is a part of one tensor | tuples and dicts are not indexed like that |
-| `detach()`, `argmax()`, `long()` of a model's result | are those of a tensor | only tensors have them |
+| methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
+| `.data`, `.shape` of such a result, and `.numpy()` | tell nothing | packed sequences have `data`, and callers switch gradients off |
+| what any other unknown call makes of such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()` | owns that model | it says so |
 | an optimizer with a name of its own (`opt_g`, `actor_optimizer`) | owns the one model whose name fits (`G`, `actor`) | that is what the name is for |

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 PATIENCE = 20.0
 """Seconds after which an answer that does not come fails a test."""
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "server")}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "server"), "PYTHONFAULTHANDLER": "1"}
 REAL = (sys.executable, "-m", "gradpath", "server")
 SCRIPTED = (sys.executable, str(HERE / "scripted_server.py"))
 

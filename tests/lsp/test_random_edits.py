@@ -10,6 +10,7 @@ import ast
 import asyncio
 import os
 import random
+import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -151,7 +152,12 @@ class Typist:
             # The answer comes once the newest text has been checked.
             await asyncio.wait_for(self.editor.text_document_hover_async(hover), PATIENCE)
         except asyncio.TimeoutError:
-            pytest.fail(f"{self.path} is not checked after {self.editor.versions[self.uri]} edits:\n{self.text}")
+            # It tells what it is doing as it dies.
+            self.editor.process.send_signal(signal.SIGABRT)
+            busy = await self.editor.errors()
+            pytest.fail(
+                f"{self.path} is not checked after {self.editor.versions[self.uri]} edits:\n{self.text}\n{busy}"
+            )
         shown = await self.editor.diagnostics_of(self.uri)
         document = Document(str(self.path), self.text)
         cold = check(document, project=project_of(self.path)).diagnostics

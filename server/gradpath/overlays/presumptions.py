@@ -80,7 +80,7 @@ def is_presumed(tensor: Tensor) -> bool:
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     if unknown.presumption == "graph":
         return _with_graph(machine, unknown)
-    sources = graph_sources(machine, unknown.sources)
+    sources = _sources_of(machine, unknown)
     match unknown.presumption:
         case "plain":
             made = machine.autograd.tensor(dtype=None)
@@ -97,6 +97,25 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if other == "row" and made.node is not None:
                 made.node.certain = made.certain = True
             return made
+
+
+def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
+    """The same for what one unknown value came from."""
+    found = graph_sources(machine, unknown.sources, depth)
+    receiver = _hidden_receiver(unknown)
+    if found and receiver is not None:
+        # The graph may as well be the receiver's, so that a backward proves nothing of the arguments'.
+        found += graph_sources(machine, (receiver,)) or [presume_tensor(machine, receiver).tensor]
+    return list(dict.fromkeys(found))
+
+
+def _hidden_receiver(unknown: Unknown) -> Unknown | None:
+    """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
+    receiver = unknown.sources[0] if unknown.sources else None
+    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.presumption == "plain":
+        return None
+    is_method = _is_method_of_tensors(unknown.cause.removeprefix("call of "))
+    return receiver if is_method and not role_of(receiver) else None
 
 
 def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
@@ -134,7 +153,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 if graph_sources(machine, value.sources, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
             case Unknown() if depth > 0:
-                found.extend(graph_sources(machine, value.sources, depth - 1))
+                found.extend(_sources_of(machine, value, depth - 1))
             case tuple():
                 found.extend(graph_sources(machine, value, depth - 1))
             case List() | Dict() if depth > 0:

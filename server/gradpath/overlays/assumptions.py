@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays import presumptions
+from gradpath.overlays.clearing import dotted_name
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 Assumptions = Mapping[str, tuple[str, ...]]
@@ -15,7 +16,7 @@ Assumptions = Mapping[str, tuple[str, ...]]
 
 def assumed_call(machine: Machine, assume: Assumptions, unknown: Unknown, arguments: Arguments) -> Value:
     """What a call gives where something is assumed of it, else NotImplemented."""
-    name = presumptions.dotted_name(unknown)
+    name = dotted_name(unknown)
     for kind, calls in assume.items():
         if any(name == call or name.endswith(f".{call}") for call in calls):
             match kind:

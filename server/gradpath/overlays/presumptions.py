@@ -26,7 +26,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 
@@ -41,14 +40,14 @@ from gradpath.interpreter.values import (
     Arguments,
     Class,
     Function,
-    Instance,
     Object,
     Unknown,
     Value,
     identity,
 )
 from gradpath.overlays import branches, weights
-from gradpath.overlays.roles import ENGINE, role_of
+from gradpath.overlays.clearing import dotted_name, is_engine, is_gradient, may_clear
+from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 RECURSION = "recursion"
@@ -277,10 +276,10 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         if owner.presumption in _GRAPH and _is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
-    if _may_clear(unknown, arguments):
+    if may_clear(unknown, arguments):
         weights.clear(machine)
         machine.emit(Lent(dotted_name(unknown), machine.site()))
-    elif unknown.name.endswith("_") and _is_gradient(owner):
+    elif unknown.name.endswith("_") and is_gradient(owner):
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
     callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
@@ -301,64 +300,6 @@ def _is_method_of_tensors(name: str) -> bool:
 
 _SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist", "type", "values"})
 """Methods of dicts, lists, arrays and outputs, too."""
-
-
-def _is_engine(value: Unknown) -> bool:
-    return ENGINE.match(value.name or value.label) is not None
-
-
-def _may_clear(unknown: Unknown, arguments: Arguments) -> bool:
-    """Whether an unknown callee could clear gradients, or step: by its name, by whose method it is, by what it gets."""
-    owner = unknown.owner
-    if owner is not None and _is_engine(owner) and unknown.name in _HARMLESS:
-        return False
-    name = dotted_name(unknown).rpartition(".")[2]
-    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(name):
-        return True
-    if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
-        return True
-    return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
-
-
-_OWN = ("attribute of an unknown base", "attribute set elsewhere")
-"""Causes of methods of `self` that are not seen: they reach all that `self` has."""
-
-_CLEARING = re.compile(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
-"""Names of functions that are there to clear gradients, or may be."""
-
-_HARMLESS = frozenset(
-    """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model
-    save_state unscale_ unscale_gradients""".split()  # noqa: SIM905 - a table of words.
-)
-"""Methods of engines and scalers that leave gradients where they are, whatever they are handed."""
-
-_ASKING = frozenset(
-    """apply buffers children cpu cuda decode double embed encode eval float forward generate half init_hidden
-    load_state_dict log_prob loss modules named_buffers named_children named_modules named_parameters parameters predict
-    register_forward_hook sample share_memory state_dict to train""".split()  # noqa: SIM905 - a table of words.
-)
-"""Methods of models and optimizers that leave gradients where they are."""
-
-
-def _is_gradient(value: Unknown | None) -> bool:
-    """Whether an unknown is `p.grad`, or `p.grad.data`."""
-    while value is not None and value.name == "data":
-        value = value.owner
-    return value is not None and value.name == "grad"
-
-
-def _has_state(value: Value) -> bool:
-    """Whether a callee could clear gradients or step through this argument."""
-    if isinstance(value, Unknown):
-        return role_of(value) in ("model", "optimizer")
-    return isinstance(value, (Instance, List, Dict))
-
-
-def dotted_name(unknown: Unknown) -> str:
-    """What an unknown callee is called, with the library that it comes from where that is known."""
-    if unknown.key is not None and unknown.key[0] == "name":
-        return str(unknown.key[1])
-    return f"{dotted_name(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
@@ -391,7 +332,7 @@ Method = Callable[[Machine, Unknown, Arguments], Value]
 
 def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
-    loss = arguments.get(0, "loss") if _is_engine(receiver) else UNDEFINED
+    loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
     if isinstance(loss, TensorValue):
         return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
     if isinstance(loss, Unknown):
@@ -445,7 +386,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None
     optimizer = arguments.get(0, "optimizer", None)
-    if _is_engine(receiver) and isinstance(optimizer, Object):
+    if is_engine(receiver) and isinstance(optimizer, Object):
         return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
     if _is_deepspeed(receiver):
         updated = weights.write(machine, weights.of(machine, receiver))
@@ -462,7 +403,7 @@ def _is_deepspeed(value: Unknown) -> bool:
 def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`accelerator.prepare(model, optimizer)`: what was given."""
     values = arguments.all()
-    if not _is_engine(receiver) or not values:
+    if not is_engine(receiver) or not values:
         return NotImplemented
     return values[0] if len(values) == 1 else tuple(values)
 
@@ -479,7 +420,7 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     loss = arguments.get(0, "outputs", None)
     if isinstance(loss, Unknown) and (loss.presumption or isinstance(loss.tensor, TensorValue)):
         loss = presume_tensor(machine, loss)
-    if not _is_engine(receiver) or not isinstance(loss, TensorValue):
+    if not is_engine(receiver) or not isinstance(loss, TensorValue):
         return NotImplemented
     return loss.binary(machine, "mul", 65536.0, False)
 

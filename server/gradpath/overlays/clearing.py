@@ -1,0 +1,69 @@
+"""What an unknown call may do to gradients, judged by its name, by whose method it is, and by what it gets."""
+
+from __future__ import annotations
+
+import re
+
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.values import Arguments, Instance, Unknown, Value
+from gradpath.overlays.roles import ENGINE, role_of
+
+
+def is_engine(value: Unknown) -> bool:
+    """Whether an unknown is named like an engine of a framework, such as Accelerate's."""
+    return ENGINE.match(value.name or value.label) is not None
+
+
+def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
+    """Whether an unknown callee could clear gradients, or step: by its name, by whose method it is, by what it gets."""
+    owner = unknown.owner
+    if owner is not None and is_engine(owner) and unknown.name in _HARMLESS:
+        return False
+    name = dotted_name(unknown).rpartition(".")[2]
+    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(name):
+        return True
+    if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
+        return True
+    return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
+
+
+_OWN = ("attribute of an unknown base", "attribute set elsewhere")
+"""Causes of methods of `self` that are not seen: they reach all that `self` has."""
+
+_CLEARING = re.compile(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
+"""Names of functions that are there to clear gradients, or may be."""
+
+_HARMLESS = frozenset(
+    """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model
+    save_state unscale_ unscale_gradients""".split()  # noqa: SIM905 - a table of words.
+)
+"""Methods of engines and scalers that leave gradients where they are, whatever they are handed."""
+
+_ASKING = frozenset(
+    """apply buffers children cpu cuda decode double embed encode eval float forward generate half init_hidden
+    load_state_dict log_prob loss modules named_buffers named_children named_modules named_parameters parameters predict
+    register_forward_hook sample share_memory state_dict to train""".split()  # noqa: SIM905 - a table of words.
+)
+"""Methods of models and optimizers that leave gradients where they are."""
+
+
+def is_gradient(value: Unknown | None) -> bool:
+    """Whether an unknown is `p.grad`, or `p.grad.data`."""
+    while value is not None and value.name == "data":
+        value = value.owner
+    return value is not None and value.name == "grad"
+
+
+def _has_state(value: Value) -> bool:
+    """Whether a callee could clear gradients or step through this argument."""
+    if isinstance(value, Unknown):
+        return role_of(value) in ("model", "optimizer")
+    return isinstance(value, (Instance, List, Dict))
+
+
+def dotted_name(unknown: Unknown) -> str:
+    """What an unknown callee is called, with the library that it comes from where that is known."""
+    if unknown.key is not None and unknown.key[0] == "name":
+        return str(unknown.key[1])
+    return f"{dotted_name(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name

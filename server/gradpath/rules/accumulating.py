@@ -213,11 +213,19 @@ def _takes(event: Built, tensor: Tensor | None) -> bool:
     return any(each is tensor for tensors in event.inputs.values() for each in tensors)
 
 
+def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
+    """Whether a backward starts from the stored tensor when the iteration that has stored it is over."""
+    later = bool(stored.site.loops) and stored.site.loops[-1] not in event.site.loops
+    return later and any(root is stored.tensor for root in event.call.roots)
+
+
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """Whether something is computed from the tensor after it was stored, and back-propagated."""
     inside = False
     for event in trace.events:
         if inside and isinstance(event, Built) and event.node in executed and _takes(event, stored.tensor):
+            return True
+        if inside and isinstance(event, BackwardRan) and _is_gone_back_to(event, stored):
             return True
         inside = inside or event is stored
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
@@ -307,6 +308,9 @@ Event = (
 )
 
 
+Kind = TypeVar("Kind")
+
+
 @dataclass(slots=True)
 class Trace:
     """The events of one path, the decisions that it took, and how often it reached each statement.
@@ -323,10 +327,21 @@ class Trace:
     unclear: set[ast.AST] = field(default_factory=set)
     truncated: bool = False
     steps: int = 0
+    _sorted: dict[type, list[Event]] = field(default_factory=dict)
+    _count: int = 0
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """The events of one kind, in order; they are sorted once for all who ask."""
+        if self._count != len(self.events):
+            self._sorted = {}
+            for event in self.events:
+                self._sorted.setdefault(type(event), []).append(event)
+            self._count = len(self.events)
+        return cast("list[Kind]", self._sorted.get(kind, []))
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""
-        return [event for event in self.events if isinstance(event, Failed) and not event.caught]
+        return [event for event in self.of(Failed) if not event.caught]
 
 
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:

@@ -26,7 +26,7 @@ class Growing:
 
 def growing(trace: Trace) -> Iterator[Growing]:
     """The places that keep the graphs of several iterations, none of which is back-propagated from there."""
-    executed = {node for event in trace.events if isinstance(event, BackwardRan) for node in event.executed}
+    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
     if any(rewrappings(trace)):
@@ -154,7 +154,7 @@ def is_number(trace: Trace, tensor: Tensor) -> bool:
     if tensor.one_element is not None:
         return tensor.one_element
     place = tensor.node.site.node if tensor.node is not None and isinstance(tensor.node.site, Site) else None
-    roots = (root for event in trace.events if isinstance(event, BackwardRan) for root in event.call.roots)
+    roots = (root for event in trace.of(BackwardRan) for root in event.call.roots)
     return any(
         root is tensor or (root.node is not None and isinstance(root.node.site, Site) and root.node.site.node is place)
         for root in roots

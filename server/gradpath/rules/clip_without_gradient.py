@@ -15,9 +15,9 @@ from gradpath.rules.syntax import statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Clips of which each one has no effect on any step."""
-    if not is_whole(trace) or not any(isinstance(event, BackwardRan) for event in trace.events):
+    if not is_whole(trace) or not trace.of(BackwardRan):
         return
-    clips = [event for event in trace.events if isinstance(event, Clipped)]
+    clips = trace.of(Clipped)
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):
         same = [clip for clip in clips if clip.site.node is node]
@@ -39,7 +39,7 @@ def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:
 
 def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bool | None:
     """True where the gradients are not there yet, False where they are used already; None where the clip matters."""
-    optimizers = {id(event.optimizer) for event in trace.events if isinstance(event, Stepped)}
+    optimizers = {id(event.optimizer) for event in trace.of(Stepped)}
     if not clip.known and len(optimizers) != 1:
         return None
     index = next(index for index, each in enumerate(flow) if each is clip)

@@ -43,9 +43,7 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
         if tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
             return Cause("gradient", tensor.origin, tensor)
         if tensor.flag and tensor.node is None and not rewrapped:
-            late = next(
-                (event for event in trace.events if isinstance(event, Flagged) and event.tensor is tensor), None
-            )
+            late = next((event for event in trace.of(Flagged) if event.tensor is tensor), None)
             if late is not None and late.value:
                 return Cause("late", late.site, tensor)
     frozen = {id(each) for each in (root, *root.ancestors()) if not each.requires_grad}

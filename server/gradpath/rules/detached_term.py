@@ -36,8 +36,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Terms that are plain copies, or whose parameters learn from nothing else."""
     if not is_whole(trace):
         return
-    built = {id(event.node): event for event in trace.events if isinstance(event, Built)}
-    mixed = [event for event in trace.events if isinstance(event, Mixed) and event.operator in ("add", "sub")]
+    built = {id(event.node): event for event in trace.of(Built)}
+    mixed = [event for event in trace.of(Mixed) if event.operator in ("add", "sub")]
     seen: set[ast.AST] = set()
     for event in trace.events:
         if not isinstance(event, BackwardRan) or not event.call.accumulates:
@@ -92,9 +92,9 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
         return False
     node = term.source.node
-    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
-    trained = {id(tensor) for event in trace.events if isinstance(event, Stepped) for tensor in event.parameters}
+    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     behind = {id(leaf) for leaf in leaves([node])} if node is not None else set()
     return bool((behind & trained) - reached)
 

@@ -65,7 +65,10 @@ class Entry:
 
 def flow_of(trace: Trace) -> list[Entry]:
     """All that happens to gradients on a path, in order."""
-    return [entry for event in trace.events for entry in _entries(event)]
+    return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(event)]
+
+
+_TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Lent})
 
 
 def _entries(event: Event) -> Iterator[Entry]:

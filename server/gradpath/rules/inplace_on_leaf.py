@@ -33,9 +33,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     what = f"a view of {name}" if leaf is not tensor else name
     kind = "a parameter" if leaf.is_parameter else "a leaf that requires a gradient"
     steps: list[Step] = []
-    asked = [
-        event.site for event in trace.events if isinstance(event, Flagged) and event.tensor is leaf and event.value
-    ]
+    asked = [event.site for event in trace.of(Flagged) if event.tensor is leaf and event.value]
     if asked:
         steps.append(Step(asked[-1], "asks for its gradient"))
     elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
 from gradpath.rules import edits
@@ -21,21 +20,22 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     reported: set[ast.AST] = set()
     flow = flow_of(trace)
-    tensors = {id(tensor): tensor for event in trace.events if isinstance(event, Stepped) for tensor in event.updated}
-    for tensor in tensors.values():
-        for first, again, second in _added(flow, tensor):
+    concerning: dict[int, list[int]] = {id(tensor): [] for event in trace.of(Stepped) for tensor in event.updated}
+    for index, entry in enumerate(flow):
+        for tensor in concerning if entry.tensors is None else entry.tensors & concerning.keys():
+            concerning[tensor].append(index)
+    for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
+        for first, again, second in _added([flow[index] for index in indices]):
             if again.site.node not in reported:
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
 
 
-def _added(flow: Sequence[Entry], tensor: Tensor) -> Iterator[tuple[Stepped, BackwardRan, Stepped]]:
+def _added(flow: Sequence[Entry]) -> Iterator[tuple[Stepped, BackwardRan, Stepped]]:
     """A step, a backward in a later iteration, and the same step again, with no clearing between the steps."""
     used: Stepped | None = None
     added: BackwardRan | None = None
     for entry in flow:
-        if not entry.concerns(tensor):
-            continue
         match entry.effect, entry.event:
             case ((Effect.CLEARED | Effect.UNKNOWN), _):
                 used = added = None

@@ -18,7 +18,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls that retain, and of whose nodes none is ever executed again, whenever the call runs."""
     if not is_whole(trace) or not isinstance(trace.entry, ast.Module):
         return
-    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    runs = trace.of(BackwardRan)
     for node in dict.fromkeys(run.site.node for run in runs):
         call = call_of(trace, node)
         keyword = None if call is None else _retaining(call)

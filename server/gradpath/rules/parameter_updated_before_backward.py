@@ -207,7 +207,7 @@ def _own_parameters(trace: Trace, source: Source, step: Stepped, last: ast.stmt,
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:
     """`retain_graph=True` goes where it served the old graph alone: the program has no other backward."""
     call = call_of(trace, found.failure.site.node)
-    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    runs = trace.of(BackwardRan)
     if call is None or any(run.site.node is not found.failure.site.node for run in runs):
         return ()
     edit = edits.drop_keyword(source.document(found.failure.site), call, "retain_graph")

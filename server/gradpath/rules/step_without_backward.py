@@ -21,7 +21,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     if any(isinstance(event, BackwardRan) and any(map(_is_presumed, event.executed)) for event in trace.events):
         return  # It may have reached any parameter, for all that is seen of its graph.
-    steps = [event for event in trace.events if isinstance(event, Stepped)]
+    steps = trace.of(Stepped)
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
@@ -43,7 +43,7 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
 
 def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     text = source.short(step.site, limit=40)
-    other = next((event for event in trace.events if isinstance(event, BackwardRan)), None)
+    other = next((event for event in trace.of(BackwardRan)), None)
     steps: list[Step] = []
     if other is not None:
         steps.append(Step(other.site, "gives these parameters no gradient"))

@@ -45,7 +45,7 @@ def target_of(source: Source, bound: Bound) -> str:
 
 def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
     """The times that `tensor` itself, or a container with it, was given a name; the earliest first."""
-    return [event for event in trace.events if isinstance(event, Bound) and holds(event, tensor)]
+    return [event for event in trace.of(Bound) if holds(event, tensor)]
 
 
 def holds(bound: Bound, tensor: Tensor) -> bool:

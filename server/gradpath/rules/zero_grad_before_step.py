@@ -28,7 +28,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps that find no gradient because it was cleared after the last backward."""
     if not is_whole(trace):
         return
-    steps = [event for event in trace.events if isinstance(event, Stepped)]
+    steps = trace.of(Stepped)
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         lost = [_lost(trace, flow, step) for step in steps if step.site.node is node]

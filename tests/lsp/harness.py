@@ -184,7 +184,14 @@ class Editor(LanguageClient):
         context = types.CodeActionContext(diagnostics=echoed or [], only=only)
         request = types.CodeActionParams(types.TextDocumentIdentifier(uri), span, context)
         answer = await asyncio.wait_for(self.text_document_code_action_async(request), PATIENCE)
-        return [action for action in answer or () if isinstance(action, types.CodeAction)]
+        offered = [action for action in answer or () if isinstance(action, types.CodeAction)]
+        return [await self.resolved(action) for action in offered]
+
+    async def resolved(self, action: types.CodeAction) -> types.CodeAction:
+        """The action with its edits, which the server may have left for later."""
+        if action.edit is not None or action.data is None:
+            return action
+        return await asyncio.wait_for(self.code_action_resolve_async(action), PATIENCE)
 
     async def hover(self, uri: str, at: str) -> types.Hover | None:
         """The hover where the text `at` begins."""

@@ -109,7 +109,7 @@ async def test_marks_and_fixes_lie_right(editor: Editor, uri: str, text: str) ->
     # Which of the two right ways out is preferred is the rule's business; here it counts where the edit lands.
     kept = text.replace("loss.backward()", "loss.backward(retain_graph=True)", 1)
     without = "".join(split_lines(text)[:-2])
-    assert editor.after(uri, fix.edit) in (kept, without)
+    assert editor.after(uri, (await editor.resolved(fix)).edit) in (kept, without)
 
 
 async def test_a_suppression_comment_silences_it_at_once(editor: Editor, uri: str) -> None:
@@ -127,3 +127,33 @@ async def test_the_fault_stays_while_code_is_half_typed(editor: Editor, uri: str
     await editor.diagnostics_of(uri)
     editor.edit(uri, [(len(PROGRAM), len(PROGRAM), "for x in range(\n")])
     assert "double-backward" in [found.code for found in await editor.diagnostics_of(uri)]
+
+
+async def test_a_fix_that_does_not_help_is_not_offered(editor: Editor, uri: str) -> None:
+    """The step in between has changed what the second call needs: keeping the graph would fail in another way."""
+    program = (
+        "import torch\nw = torch.rand(3, requires_grad=True)\noptimizer = torch.optim.SGD([w], lr=0.1)\n"
+        "h = w.exp().pow(2) * w\nh.sum().backward()\noptimizer.step()\nh.mean().backward()\n"
+    )
+    editor.open(uri, program)
+    await editor.diagnostics_of(uri)
+    offered = await editor.actions(uri, "h.mean().backward()", ["quickfix"])
+    assert not [action.title for action in offered if "retain_graph" in action.title]
+
+
+async def test_all_of_one_rule_are_mended_together(editor: Editor, uri: str) -> None:
+    program = (
+        "import torch\nw = torch.rand(3, requires_grad=True)\n"
+        "def first():\n    loss = w.exp().sum()\n    loss.backward()\n    loss.backward()\n"
+        "def second():\n    loss = w.sin().sum()\n    loss.backward()\n    loss.backward()\n"
+    )
+    editor.open(uri, program)
+    found = await editor.diagnostics_of(uri)
+    assert len(found) == 2
+    [action] = [
+        each
+        for each in await editor.actions(uri, "    loss.backward()\n    loss.backward()", ["quickfix"])
+        if each.title == "Fix all double-backward in this file"
+    ]
+    after = editor.after(uri, action.edit)
+    assert after.count("loss.backward()") == 2

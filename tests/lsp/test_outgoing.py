@@ -7,6 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from gradpath.diagnostic import Diagnostic, Edit, Label, Level, Position, Range
+from gradpath.features.code_actions import Action, Kind
 from gradpath.lsp.client import Client
 from gradpath.lsp.documents import Documents
 from gradpath.lsp.outgoing import Outgoing
@@ -100,3 +101,14 @@ def test_a_rule_links_to_its_page() -> None:
 
 def test_a_rule_without_a_page_has_no_link() -> None:
     assert page_of("no-such-rule") is None
+
+
+def test_a_rule_s_page_is_opened_by_a_command_where_the_client_shows_documents() -> None:
+    diagnostic = Diagnostic("/project/train.py", at(1, 1, 2), "double-backward", "graph", Level.ERROR, "m")
+    action = Action("Read about it", Kind.QUICK_FIX, (), (diagnostic,), page="double-backward")
+    documents = opened(own="x\n")
+    assert outgoing(documents, Client()).action(action) is None
+    made = outgoing(documents, Client(shows_documents=True)).action(action)
+    assert made is not None
+    assert made.edit is None
+    assert made.command == types.Command("Read about it", "gradpath.rule", ["double-backward"])

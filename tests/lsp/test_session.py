@@ -115,6 +115,7 @@ async def test_the_fixes_of_a_place_are_offered(editor: Editor, uri: str) -> Non
         ("Say GOOD", "quickfix", True),
         ("Say nothing", "quickfix", None),
         ("Say it twice", "refactor.rewrite", None),
+        ("Fix all made-up in this file", "quickfix", None),
         ("Ignore made-up on this line", "quickfix", None),
         ("Apply all safe gradpath fixes", "source.fixAll.gradpath", None),
     ]
@@ -123,6 +124,7 @@ async def test_the_fixes_of_a_place_are_offered(editor: Editor, uri: str) -> Non
         "x = GOOD\ny = BAD\n",
         "x = pass\ny = BAD\n",
         "x = BAD\nGOOD\ny = BAD\n",
+        "x = GOOD\ny = GOOD\n",
         "x = BAD  # gradpath: ignore[made-up]\ny = BAD\n",
         "x = GOOD\ny = GOOD\n",
     ]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from gradpath.check import Analysis
-from gradpath.diagnostic import Diagnostic, Edit, Range
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Range
 from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
+from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit
 
@@ -26,19 +27,20 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Edits under a title, with the diagnostics they are about."""
+    """Edits under a title, with the diagnostics they are about; or the page of a rule, to be opened."""
 
     title: str
     kind: Kind
     edits: tuple[Edit, ...]
     diagnostics: tuple[Diagnostic, ...]
     preferred: bool = False
+    page: str = ""
 
 
 def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
     """All actions for a range, the most useful first; the one for the whole file comes last."""
     here = [diagnostic for diagnostic in analysis.diagnostics if _touch(diagnostic.range, range)]
-    actions = [*_fixes(here), *_ignores(analysis, here), *fix_all(analysis)]
+    actions = [*_fixes(here), *_same_rule(analysis, here), *_ignores(analysis, here), *_pages(here), *fix_all(analysis)]
     return tuple(replace(action, edits=_in_style(analysis, action.edits)) for action in actions)
 
 
@@ -47,14 +49,42 @@ def fix_all(analysis: Analysis) -> tuple[Action, ...]:
 
     Fixes that would leave a file that parsed unparsable are left out.
     """
-    chosen = compatible_safe_fixes(analysis.diagnostics)
-    if not _still_parses(analysis, [edit for _, fix in chosen for edit in fix.edits]):
-        chosen = tuple(pair for pair in chosen if _still_parses(analysis, pair[1].edits))
+    chosen = _compatible(analysis, analysis.diagnostics)
     edits = tuple(edit for _, fix in chosen for edit in fix.edits)
     if not edits:
         return ()
     diagnostics = tuple(diagnostic for diagnostic, _ in chosen)
     return (Action("Apply all safe gradpath fixes", Kind.FIX_ALL, edits, diagnostics),)
+
+
+def _same_rule(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Action]:
+    """For each rule that is broken in several places of the file, one action that mends what can be mended safely."""
+    actions: list[Action] = []
+    for rule in dict.fromkeys(diagnostic.rule for diagnostic in diagnostics):
+        chosen = _compatible(analysis, [each for each in analysis.diagnostics if each.rule == rule])
+        if len(chosen) > 1:
+            edits = tuple(edit for _, fix in chosen for edit in fix.edits)
+            found = tuple(diagnostic for diagnostic, _ in chosen)
+            actions.append(Action(f"Fix all {rule} in this file", Kind.QUICK_FIX, edits, found))
+    return actions
+
+
+def _pages(diagnostics: Sequence[Diagnostic]) -> list[Action]:
+    """An action for each rule that opens its page."""
+    actions: list[Action] = []
+    for rule in dict.fromkeys(diagnostic.rule for diagnostic in diagnostics):
+        if rule in RULES:
+            found = tuple(diagnostic for diagnostic in diagnostics if diagnostic.rule == rule)
+            actions.append(Action(f"Read about {rule}", Kind.QUICK_FIX, (), found, page=rule))
+    return actions
+
+
+def _compatible(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> tuple[tuple[Diagnostic, Fix], ...]:
+    """The safe fixes that fit beside each other, without those that would leave the file unparsable."""
+    chosen = compatible_safe_fixes(diagnostics)
+    if not _still_parses(analysis, [edit for _, fix in chosen for edit in fix.edits]):
+        chosen = tuple(pair for pair in chosen if _still_parses(analysis, pair[1].edits))
+    return chosen
 
 
 def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:

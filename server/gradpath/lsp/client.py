@@ -19,6 +19,8 @@ class Client:
     unnecessary_tag: bool = False
     document_changes: bool = False
     markdown: bool = False
+    resolves_edits: bool = False
+    """The client asks for the edits of a code action when it is chosen, and sends back its `data` then."""
     pulls_diagnostics: bool = False
     """The client asks for diagnostics and does not take pushed ones."""
     related_documents: bool = False
@@ -50,6 +52,7 @@ def client_of(capabilities: types.ClientCapabilities) -> Client:
         unnecessary_tag=tags is not None and types.DiagnosticTag.Unnecessary in tags.value_set,
         document_changes=bool(get_capability(capabilities, "workspace.workspace_edit.document_changes", False)),
         markdown=types.MarkupKind.Markdown in hover_formats,
+        resolves_edits=_resolves_edits(capabilities),
         pulls_diagnostics=pushed is None and pulled is not None,
         related_documents=pulled is not None and bool(pulled.related_document_support),
         refreshes_diagnostics=bool(get_capability(capabilities, "workspace.diagnostics.refresh_support", False)),
@@ -74,3 +77,9 @@ def _encoding(capabilities: types.ClientCapabilities) -> Encoding:
         except ValueError:
             continue
     return Encoding.UTF16
+
+
+def _resolves_edits(capabilities: types.ClientCapabilities) -> bool:
+    action = get_capability(capabilities, "text_document.code_action")
+    support = action.resolve_support if action is not None else None
+    return action is not None and support is not None and "edit" in support.properties and bool(action.data_support)

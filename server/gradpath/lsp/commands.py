@@ -43,6 +43,13 @@ def register_commands(server: Server) -> None:
         else:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The graph is drawn in {file}"))
 
+    @server.command("gradpath.rule")
+    async def show_rule(rule: str) -> None:
+        """Show the page of a rule."""
+        page = page_of(rule)
+        if page is not None:
+            server.window_show_document(types.ShowDocumentParams(page, take_focus=True))
+
     @server.command("gradpath.server.checkWorkspace")
     async def check_workspace() -> dict[str, int]:
         """Check all files of the workspace and publish what is found; the numbers of `files` and `diagnostics`."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lsprotocol import types
 
 from gradpath.diagnostic import Range
+from gradpath.lsp.mending import register_actions
 from gradpath.lsp.session import Server
 from gradpath.lsp.workspace import result_id
 
@@ -14,8 +13,8 @@ _NOTEBOOK = "notebook."
 """What stands before a kind of action that is for all cells of a notebook."""
 
 CODE_ACTION_KINDS = (
-    types.CodeActionKind.QuickFix,
-    types.CodeActionKind.RefactorRewrite,
+    types.CodeActionKind.QuickFix.value,
+    types.CodeActionKind.RefactorRewrite.value,
     "source.fixAll.gradpath",
     f"{_NOTEBOOK}source.fixAll.gradpath",
 )
@@ -54,32 +53,7 @@ def register(server: Server) -> None:
     def did_change_workspace_folders(_: types.DidChangeWorkspaceFoldersParams) -> None:
         server.ask_for_settings()
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=list(CODE_ACTION_KINDS)))
-    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
-        # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
-        document = await server.documents.analysed(params.text_document.uri)
-        analysis = None if document is None else server.documents.analysis_of(document)
-        if document is None or analysis is None:
-            return []
-        from gradpath.features.code_actions import actions_at
-
-        place = document.place_in(params.text_document.uri, params.range, server.client.encoding)
-        if place is None:
-            return []
-        outgoing = server.outgoing(document)
-        actions = []
-        for action in actions_at(analysis, place):
-            # In a notebook the action for everything goes by two names: it mends all cells, and this one among them.
-            names = (
-                [action.kind.value] if document.cells is None else [action.kind.value, _NOTEBOOK + action.kind.value]
-            )
-            name = next((name for name in names if _is_wanted(name, params.context.only)), None)
-            made = outgoing.action(action) if name is not None else None
-            if made is not None:
-                made.kind = name
-                actions.append(made)
-        return actions
-
+    register_actions(server, CODE_ACTION_KINDS, _NOTEBOOK)
     _register_marks(server)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -166,11 +140,3 @@ def _register_pull(server: Server) -> None:
             else:
                 items.append(types.WorkspaceFullDocumentDiagnosticReport(uri, found, version, result_id=result))
         return types.WorkspaceDiagnosticReport(items)
-
-
-def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """Whether a kind is one of those that the client asks for, or below one of them."""
-    if only is None:
-        return True
-    names = [name.value if isinstance(name, types.CodeActionKind) else name for name in only]
-    return any(name == "" or kind == name or kind.startswith(f"{name}.") for name in names)

@@ -90,6 +90,8 @@ class Outgoing:
 
     def action(self, action: Action) -> types.CodeAction | None:
         """A code action with its edits; None where they cannot be made in the cells of a notebook."""
+        if action.page:
+            return self._page(action)
         edits: Sequence[Edit] | None = action.edits
         if self._notebooks:
             from gradpath.source.cells import edits_in_cells
@@ -103,6 +105,17 @@ class Outgoing:
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             is_preferred=True if action.preferred else None,
             edit=self.workspace_edit(edits),
+        )
+
+    def _page(self, action: Action) -> types.CodeAction | None:
+        """The action that opens a rule's page, for a client that shows documents when it is asked to."""
+        if not self._client.shows_documents:
+            return None
+        return types.CodeAction(
+            title=action.title,
+            kind=action.kind.value,
+            diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
+            command=types.Command(action.title, "gradpath.rule", arguments=[action.page]),
         )
 
     def workspace_edit(self, edits: Iterable[Edit]) -> types.WorkspaceEdit:

@@ -25,6 +25,7 @@ from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.lsp.frames import Frames
 from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
+from gradpath.lsp.mending import Mending, try_fixes
 from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.protocol import Protocol
@@ -73,6 +74,7 @@ class Server(LanguageServer):
         self.client = Client()
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)
+        self.mending = Mending(self)
         self._worker = Worker(self._work, _import_analysis)
         self.files = Workspace(self)
         self._told: dict[str, frozenset[str]] = {}
@@ -272,6 +274,7 @@ class Server(LanguageServer):
         job = Job(document.uri, document.path, text, document.generation, document.last, cells=cells, memory=memory)
         self._worker.start()
         self._worker.drop(document.uri + _CALLERS)
+        self.mending.forget(document)
         self._worker.submit(job, urgent=urgent)
 
     def recheck(self, first: OpenDocument | None = None) -> None:
@@ -287,10 +290,10 @@ class Server(LanguageServer):
             self.documents.renew(document)
             self.schedule(document, urgent=False)
 
-    def submit(self, job: Job) -> None:
-        """Check a file that is not open when there is nothing else to do."""
+    def submit(self, job: Job, *, urgent: bool = False) -> None:
+        """Check a file that is not open when there is nothing else to do; or do something at once."""
         self._worker.start()
-        self._worker.submit(job, urgent=False)
+        self._worker.submit(job, urgent=urgent)
 
     def drop(self, uri: str) -> None:
         """Forget a job."""
@@ -302,6 +305,8 @@ class Server(LanguageServer):
 
     def _work(self, job: Job, cancelled: Cancelled) -> bool:
         """What the worker's thread does for a job; the result is handed over unless it is out of date by then."""
+        if job.known is not None and job.report is not None:
+            return try_fixes(self, job, cancelled)
         return (self._check if job.known is None else self._look_at_callers)(job, cancelled)
 
     def _check(self, job: Job, cancelled: Cancelled) -> bool:
@@ -311,7 +316,7 @@ class Server(LanguageServer):
         analysis: Analysis | None = None
         try:
             config = self.configurations.of(job.path)
-            project = self._project_of(job)
+            project = self.project_of(job)
             began = time.perf_counter()
             analysis = facade.check(
                 job.document(), config, last=job.last, cancelled=cancelled, project=project, memory=job.memory
@@ -349,7 +354,7 @@ class Server(LanguageServer):
 
         callers: tuple[Analysis, ...] = ()
         try:
-            project = self._project_of(job)
+            project = self.project_of(job)
             if job.known is not None and project is not None:
                 callers = seen_from_callers(job.known, self.configurations.of(job.path), project, cancelled)
         except Exception:
@@ -359,10 +364,11 @@ class Server(LanguageServer):
         self.from_thread(lambda: self._learn(job, callers))
         return True
 
-    def _project_of(self, job: Job) -> Project | None:
+    def project_of(self, job: Job) -> Project | None:
         """The project of a document, with what is open in the editor; None for one that is no file."""
         from gradpath.names.finder import Finder
-        from gradpath.names.project import nobody, project_of
+        from gradpath.names.project import nobody
+        from gradpath.names.project import project_of as find_project
 
         path = Path(job.path)
         if not path.is_absolute():
@@ -370,7 +376,7 @@ class Server(LanguageServer):
         if self._finder is None and self.trusted:
             self._finder = Finder(lambda importer: self.from_thread(lambda: self._found(importer)))
         ask = nobody if self._finder is None else self._finder.ask
-        return project_of(path, self.configurations.of(job.path).python, self.documents.text_at, ask)
+        return find_project(path, self.configurations.of(job.path).python, self.documents.text_at, ask)
 
     def _found(self, importer: Path) -> None:
         """Check anew what an import was found for, the file itself or those that depend on it."""

@@ -111,4 +111,4 @@ def test_a_rule_s_page_is_opened_by_a_command_where_the_client_shows_documents()
     made = outgoing(documents, Client(shows_documents=True)).action(action)
     assert made is not None
     assert made.edit is None
-    assert made.command == types.Command("Read about it", "gradpath.rule", ["double-backward"])
+    assert made.command == types.Command("Read about it", "gradpath.rule", arguments=["double-backward"])

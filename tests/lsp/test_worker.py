@@ -127,3 +127,17 @@ def test_everything_is_cancelled_at_the_end(desk: Desk) -> None:
     desk.await_that(lambda: desk.begun == [("a", 1)])
     desk.worker.stop()
     assert desk.tests["a", 1]()
+
+
+def test_a_job_that_has_noticed_its_end_does_not_go_on(desk: Desk) -> None:
+    desk.worker.submit(job("a", 1))
+    desk.await_that(lambda: desk.begun == [("a", 1)])
+    desk.worker.submit(job("b", 2))
+    assert desk.tests["a", 1]()
+    # What was more urgent is so no longer; the job has stopped all the same, and is begun anew.
+    desk.worker.submit(job("b", 3), urgent=False)
+    assert desk.tests["a", 1]()
+    for _ in range(3):
+        desk.let_one_end()
+    desk.await_that(lambda: sorted(desk.ended) == [("a", 1), ("b", 3)])
+    assert desk.begun.count(("a", 1)) == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -112,7 +111,7 @@ class Worker:
     def _run(self) -> None:
         self._prepare()
         while (job := self._next()) is not None:
-            finished = self._work(job, partial(self._is_cancelled, job))
+            finished = self._work(job, self._cancellation(job))
             with self._changed:
                 if not finished and self._is_wanted(job):
                     self._later.insert(0, job)
@@ -128,5 +127,16 @@ class Worker:
     def _is_wanted(self, job: Job) -> bool:
         return self._wanted.get(job.uri) == job.generation
 
-    def _is_cancelled(self, job: Job) -> bool:
-        return self._first is not None or not self._is_wanted(job)
+    def _cancellation(self, job: Job) -> Cancelled:
+        """Whether a job is cancelled, for the one who works on it: what was true once stays true.
+
+        The reason may go away, but a check that has stopped because of it is not complete.
+        """
+        noticed = False
+
+        def is_cancelled() -> bool:
+            nonlocal noticed
+            noticed = noticed or self._first is not None or not self._is_wanted(job)
+            return noticed
+
+        return is_cancelled

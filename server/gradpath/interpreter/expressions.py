@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator as operators
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +139,10 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     return _constants(machine, name, function, left, right)
 
 
+_WIDE = re.compile(r"%[^a-zA-Z%]*\d{5}")
+"""A format that makes text too long to be worth having."""
+
+
 def _constants(
     machine: Machine, name: str, function: Callable[[object, object], object], left: Value, right: Value
 ) -> Value:
@@ -149,8 +154,10 @@ def _constants(
         size = next((n for n in (left, right) if isinstance(n, int)), 0)
         if size > 4096:
             return machine.unknown("large sequence", None, (left, right))
-    if name == "mod" and isinstance(left, str) and not isinstance(right, CONSTANTS):
-        return machine.unknown("text", None, (right,))
+    if name == "mod" and isinstance(left, (str, bytes)):
+        wide = _WIDE.search(left if isinstance(left, str) else left.decode("latin-1"))
+        if wide is not None or not isinstance(right, CONSTANTS):
+            return machine.unknown("text", None, (right,))
     try:
         return function(left, right)
     except (ZeroDivisionError, OverflowError, ValueError, MemoryError):

@@ -22,10 +22,10 @@ def tally() -> Tally:
 
 
 def test_exception_and_line_agree_with_pytorch(tally: Tally) -> None:
-    """gradpath names the exception that PyTorch raises, and its line, on all but 7 of 1,000 programs."""
-    assert tally.agreement >= 0.993, {k: [o.program.seed for o in v] for k, v in tally.examples.items()}
+    """gradpath names the exception that PyTorch raises, and its line, on all but 2 of 1,000 programs."""
+    assert tally.agreement >= 0.998, {k: [o.program.seed for o in v] for k, v in tally.examples.items()}
 
 
 def test_clean_programs_have_no_error_report(tally: Tally) -> None:
-    """No error is reported on a line that PyTorch ran without complaint, in all but 1 of some 560 clean programs."""
-    assert tally.clean_share >= 0.998, [o.program.seed for o in tally.false_errors]
+    """No error is reported on a line that PyTorch ran without complaint, in any of some 560 clean programs."""
+    assert tally.clean_share >= 0.9995, [o.program.seed for o in tally.false_errors]

@@ -33,34 +33,53 @@ Seen = list[tuple[int, Facts]]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact of an expression (its source `text` in line `line`) that gradpath lacks (`known` is None) or has wrong."""
+    """A fact of an expression (its source `text` in line `line`) that gradpath lacks or has wrong.
+
+    `known` is what gradpath says: None, or a shape with a None, where it does not know.
+    """
 
     what: str
     line: int
     text: str
     fact: str
-    known: object
-    real: object
+    known: Any
+    real: Any
 
     @property
     def wrong(self) -> bool:
-        """Whether gradpath says something else, and not just nothing."""
-        return self.known is not None
+        """Whether gradpath says something else, and not just less."""
+        if self.known is None:
+            return False
+        if not self.fact.endswith("shape") or len(self.known) != len(self.real):
+            return True
+        return any(ours is not None and not _fits(ours, size) for ours, size in zip(self.known, self.real, strict=True))
 
 
-def differences(text: str) -> Iterator[Difference]:
-    """All that gradpath does not know or has wrong of the values of a program, in the order in which it runs."""
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What gradpath has wrong or does not know of the values of a program, and of how many shapes it was asked."""
+
+    differences: tuple[Difference, ...]
+    shapes: int
+
+
+def compare_values(text: str) -> Comparison:
+    """Run a program under both and compare each value, in the order in which the program makes them."""
     tree = ast.parse(text)
     probes = _Probes()
     probed = ast.fix_missing_locations(probes.visit(tree))
+    found: list[Difference] = []
+    shapes = 0
     for (ours, known), (theirs, real) in zip(_under_gradpath(probed), _under_pytorch(probed), strict=False):
         if ours != theirs:
-            return  # The ways part here.
+            break  # The ways part here.
         node, source = probes.nodes[ours]
         for fact, value in real.items():
+            shapes += fact.endswith("shape")
             said = known.get(fact)
             if not _agrees(fact, said, value):
-                yield Difference(_name(node), node.lineno, source, fact, said, value)
+                found.append(Difference(_name(node), node.lineno, source, fact, said, value))
+    return Comparison(tuple(found), shapes)
 
 
 class _Probes(ast.NodeTransformer):
@@ -205,5 +224,8 @@ def _claims(tensor: shadow.Tensor) -> Facts:
 def _agrees(fact: str, known: Any, real: Any) -> bool:
     if known is None or not fact.endswith("shape"):
         return bool(known == real)
-    many = shadow.MANY
-    return len(known) == len(real) and all((a == b or (a == many and b > 1)) for a, b in zip(known, real, strict=True))
+    return len(known) == len(real) and all(_fits(ours, size) for ours, size in zip(known, real, strict=True))
+
+
+def _fits(ours: int | None, size: int) -> bool:
+    return ours == size or (ours == shadow.MANY and size > 1)

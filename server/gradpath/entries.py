@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -58,51 +58,92 @@ def functions(
 
 @dataclass(frozen=True, slots=True)
 class _Mentions:
-    """What a definition speaks of: the names that it reads, those that it calls, and whether it is telling itself."""
+    """What a definition speaks of: the names that it reads, those that it calls, and those that it calls on `self`.
+
+    `tells` says that it is telling itself.
+    """
 
     names: frozenset[str]
     called: frozenset[str]
+    own: frozenset[str]
     tells: bool
 
 
 def _mentions(node: ast.AST) -> _Mentions:
     names: set[str] = set()
     called: set[str] = set()
+    own: set[str] = set()
     tells = False
     for each in ast.walk(node):
-        match each:
-            case ast.Name():
-                names.add(each.id)
-            case ast.Attribute():
-                tells = tells or each.attr in _TELLING
-            case ast.Call(func=ast.Name(id=name)):
-                called.add(name)
-            case _:
-                pass
-    return _Mentions(frozenset(names), frozenset(called), tells)
+        kind = type(each)
+        if kind is ast.Name:
+            names.add(each.id)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            tells = tells or each.attr in _TELLING  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            match each.func:  # type: ignore[attr-defined]
+                case ast.Name(id=name):
+                    called.add(name)
+                case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                    own.add(name)
+                case _:
+                    pass
+    return _Mentions(frozenset(names), frozenset(called), frozenset(own), tells)
+
+
+def _joined(parts: Collection[_Mentions]) -> _Mentions:
+    none = frozenset[str]()
+    return _Mentions(
+        none.union(*(each.names for each in parts)),
+        none.union(*(each.called for each in parts)),
+        none.union(*(each.own for each in parts)),
+        any(each.tells for each in parts),
+    )
 
 
 def _leaders(tree: ast.Module) -> Iterator[Entry]:
-    """The top-level functions that no other calls by name, and that use, maybe through others, what is telling.
+    """The functions that no other calls by name, and that use, maybe through others, what is telling; methods too.
 
-    They show what the others are given, as `main` does under a decorator or in the hands of a launcher.
+    They show what the others are given, as `main` does under a decorator or in the hands of a launcher, and `fit` in a
+    class of which the file makes no instance.
     """
-    statements = {each: _mentions(each) for each in _open(tree.body)}
-    definitions = {
-        each.name: each
-        for each in statements
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-    }
+    statements: dict[ast.stmt, _Mentions] = {}
+    classes: dict[ast.ClassDef, dict[ast.AST, _Mentions]] = {}
+    for statement in _open(tree.body):
+        if isinstance(statement, ast.ClassDef):
+            parts = (*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body)
+            classes[statement] = {each: _mentions(each) for each in parts}
+            statements[statement] = _joined(classes[statement].values())
+        else:
+            statements[statement] = _mentions(statement)
     called = frozenset[str]().union(*(mentions.called for mentions in statements.values()))
-    leading = {name for name, node in definitions.items() if statements[node].tells}
+    definitions = {each.name: each for each in statements if isinstance(each, (*_FUNCTIONS, ast.ClassDef))}
+    told = {name for name, node in definitions.items() if statements[node].tells}
+    for name in _leading({name: statements[node].names for name, node in definitions.items()}, told):
+        node = definitions[name]
+        if isinstance(node, _FUNCTIONS) and name not in called:
+            yield Entry(node, None)
+    for owner, mentions in classes.items():
+        if owner.name not in called and statements[owner].tells:
+            methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
+            told = {name for name, each in methods.items() if mentions[each].tells}
+            for name in _leading({name: mentions[each].own for name, each in methods.items()}, told):
+                if name not in statements[owner].own and name != "__init__":
+                    yield Entry(methods[name], owner.name)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
+    """The definitions that use, maybe through others, one of `told` besides themselves."""
+    leading = set(told)
     more = True
     while more:
-        found = {name for name, node in definitions.items() if statements[node].names & (leading - {name})}
+        found = {name for name, used in uses.items() if used & (leading - {name})}
         more = not found <= leading
         leading |= found
-    for name, node in definitions.items():
-        if not isinstance(node, ast.ClassDef) and name not in called and statements[node].names & (leading - {name}):
-            yield Entry(node, None)
+    return [name for name, used in uses.items() if used & (leading - {name})]
 
 
 def _is_on(function: Definition, stack: Collection[int]) -> bool:

@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.rules.graphs import reach
 from gradpath.rules.rewrapping import rewrappings
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import function_of, statement_of
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
@@ -101,7 +101,10 @@ def _is_total(node: ast.AST) -> bool:
 
 
 def _is_addition(trace: Trace, node: ast.AST) -> bool:
-    """Whether a node adds to a variable what it holds: `total += x`, `total = total + x`."""
+    """Whether a node adds to a variable what it holds, as `total += x` and `total = total + x` do.
+
+    In a function the variable may have another name: `new_mean = mean + x`, where the caller hands in the old result.
+    """
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, ast.Add)
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
@@ -110,7 +113,11 @@ def _is_addition(trace: Trace, node: ast.AST) -> bool:
     if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
         return False
     target = _spelled(statement.targets[0])
-    return any(_spelled(each) == target for each in ast.walk(node))
+    if any(_spelled(each) == target for each in ast.walk(node)):
+        return True
+    function = function_of(trace, node)
+    passed = {each.arg for each in function.args.args} if function is not None else set()
+    return any(isinstance(each, ast.Name) and each.id in passed for each in (node.left, node.right))
 
 
 def _spelled(node: ast.AST) -> str:

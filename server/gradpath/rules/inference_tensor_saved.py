@@ -27,7 +27,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     site = failure.site
     made = tensor.origin if isinstance(tensor.origin, Site) else None
-    switch = switch_around(trace, source, made) if made is not None else None
+    switch = _switch_of(trace, source, tensor)
     name = name_of(trace, source, tensor, site)
     short = f"`{name}`" if name and len(name) <= 30 else "a tensor"
     steps: list[Step] = []
@@ -48,6 +48,16 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         alternatives=(f"`{name}.clone()` outside, a copy that a graph may save",) if short != "a tensor" else (),
         fixes=tuple(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
     )
+
+
+def _switch_of(trace: Trace, source: Source, tensor: Tensor) -> Switch | None:
+    """What the tensor, or the one that it is a part of, was made under."""
+    for each in (tensor, *tensor.ancestors()):
+        made = each.origin if isinstance(each.origin, Site) else None
+        switch = switch_around(trace, source, made) if made is not None else None
+        if switch is not None:
+            return switch
+    return None
 
 
 def _verb(error: AutogradError) -> str:

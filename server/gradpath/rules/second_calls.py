@@ -62,12 +62,23 @@ def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
     for node, edge in entrances(nodes_of(case.earlier.roots), later):
         if edge is not case.shared or not isinstance(node.site, Site):
             continue
-        site = lifted(node.site, case.again)
-        name = name_of(case.trace, case.source, case.shared.outputs[0], case.again)
-        reads = [
-            each
-            for each in ast.walk(site.node)
-            if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(site, each) == name
-        ]
-        return (site, reads[0]) if len(reads) == 1 else None
+        # The call nearest to the two backwards first: a function further in may be called for the later loss, too.
+        callers = {id(frame.caller) for frame in case.again.frames()}
+        frames = node.site.frames()
+        last = next((index for index, frame in enumerate(frames) if id(frame.caller) in callers), len(frames) - 1)
+        for frame in reversed(frames[: last + 1]):
+            reads = _reads(case, frame)
+            if reads:
+                return (frame, reads[0]) if len(reads) == 1 else None
+        return None
     return None
+
+
+def _reads(case: Case, frame: Site) -> list[ast.expr]:
+    """Where the expression of a frame reads the shared value, by the name that it has there."""
+    name = name_of(case.trace, case.source, case.shared.outputs[0], frame)
+    return [
+        each
+        for each in ast.walk(frame.node)
+        if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == name
+    ]

@@ -7,6 +7,7 @@ the parts belong to one computation: then the trunk counts as one that saved som
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -25,6 +26,28 @@ def whole_of(part: Unknown) -> Unknown | None:
     while part.cause in _PARTS and part.sources and isinstance(part.sources[0], Unknown):
         part = found = part.sources[0]
     return found
+
+
+_DETACHED = re.compile(r"mems$|memor(y|ies)$|past|cache|^kv", re.I)
+"""Names of states that models hand out detached, as Transformer-XL does."""
+
+REST = "[:]"
+"""The name of a slice of a model's result: nobody knows what is in it."""
+
+
+def lively(values: Sequence[Value]) -> tuple[Value, ...]:
+    """The arguments of a model through which a graph surely runs on into its result."""
+    kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value))]
+    return tuple(lively(value) if isinstance(value, tuple) else value for value in kept)
+
+
+def _may_be_detached(value: Unknown, depth: int = 5) -> bool:
+    """Whether a value, or one that it is a part of, is called like such a state or is a slice of a result."""
+    if value.name == REST or _DETACHED.search(value.label or value.name):
+        return True
+    if depth == 0 or value.cause.startswith("call of"):
+        return False
+    return any(isinstance(source, Unknown) and _may_be_detached(source, depth - 1) for source in value.sources)
 
 
 def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor]) -> Tensor:

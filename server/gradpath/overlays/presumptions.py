@@ -10,6 +10,7 @@
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
+| an item called `mems`, `memory`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
 | `x[:, 0]`, `x[mask]` of a model's result | is a part of one tensor | tuples and dicts are not indexed like that |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
 | `.data`, `.shape` of such a result, and `.numpy()` | tell nothing | packed sequences have `data`, and callers switch gradients off |
@@ -121,7 +122,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     """The tensor of a model's or a loss's result, or of a part of it."""
     whole = branches.whole_of(unknown)
     result = unknown if whole is None else whole
-    sources = graph_sources(machine, result.sources)
+    sources = graph_sources(machine, branches.lively(result.sources))
     if whole is not None or role_of(result.sources[0]) == "model":
         sources = [branches.trunk(machine, result, sources)]
     made = machine.autograd.presumed(sources, holds=True)
@@ -257,13 +258,15 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
             made.presumption = "plain"
         elif unknown.presumption == "graph" and _is_of_tensor(index):
             made.presumption = "row"
+        if isinstance(index, slice):
+            made.name = branches.REST
         weights.note_part(machine, unknown, made, index)
     return made
 
 
 def _is_of_tensor(index: Value) -> bool:
     """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`."""
-    return isinstance(index, (slice, tuple, TensorValue)) or index is ...
+    return isinstance(index, (tuple, TensorValue)) or index is ...
 
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:

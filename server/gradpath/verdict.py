@@ -38,10 +38,31 @@ def judge(
         first.setdefault(key, each)
         paths.setdefault(key, set()).add(id(each.trace))
     return [
-        _diagnostic(each, _condition(each, traces, rerun, source), source)
+        _diagnostic(
+            each, condition if condition is None or isinstance(condition, str) else words(condition, source), source
+        )
         for key, each in first.items()
         if each.rule.level is Level.ERROR or (_agreed(each, paths[key], traces) and _stands(each, rerun, source))
+        for condition in (_condition(each, traces, rerun),)
+        if condition is None or not _hangs_on_a_mode(each, condition)
     ]
+
+
+def _hangs_on_a_mode(found: Found, condition: Decision | str) -> bool:
+    decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
+    return any(_is_mode_elsewhere(each, found) for each in decisions)
+
+
+def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
+    """Whether the fault hangs on the mode that a function of another file is given: `if method == "step"`.
+
+    Such a function offers several, and who calls it chooses one that fits.
+    """
+    node = decision.node
+    texts = isinstance(node, ast.Compare) and any(
+        isinstance(each, ast.Constant) and isinstance(each.value, str) for each in (node.left, *node.comparators)
+    )
+    return texts and decision.site.path != found.report.at.path
 
 
 def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
@@ -99,16 +120,16 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
 
 
 def _condition(
-    found: Found, traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source
-) -> str | None:
-    """The condition on which the fault hangs, in words; None where it is certain."""
+    found: Found, traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace]
+) -> Decision | str | None:
+    """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
     if found.rule.level is not Level.ERROR:
         return None
     decisions = found.trace.decisions
     for index in range(min(len(decisions), TURNS) - 1, -1, -1):
         other = rerun(found.trace, turned(found.trace, index))
         if _passes(found, other):
-            return words(decisions[index], source)
+            return decisions[index]
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return None

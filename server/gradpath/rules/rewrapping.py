@@ -23,8 +23,8 @@ def rewrappings(trace: Trace) -> Iterator[Rewrapping]:
     """The backwards that give a gradient to their own loss alone, though it was computed, and something is to learn."""
     trains = any(isinstance(event, Stepped) and event.parameters for event in trace.events)
     for event in trace.events:
-        if not isinstance(event, BackwardRan) or len(event.call.roots) != 1:
-            continue
+        if not isinstance(event, BackwardRan) or len(event.call.roots) != 1 or not event.call.accumulates:
+            continue  # `autograd.grad` says itself what it wants the gradient of.
         root = _made_loss(event)
         if root is None:
             continue

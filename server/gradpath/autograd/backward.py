@@ -118,10 +118,13 @@ def _run(
         node = heapq.heappop(ready)[1].node
         if node.accumulates is not None:
             if call.accumulates and (targets is None or node in targets):
+                _run_hooks(node, call)
                 _accumulate(autograd, node.accumulates, flows.get(node, ()), call.create_graph)
             continue
-        if needed is not None and not _below(node, needed):
+        wanted = targets is not None and call.accumulates and node in targets  # Runs, though nothing below it does.
+        if needed is not None and not wanted and not _below(node, needed):
             continue
+        _run_hooks(node, call)
         graphs = _execute(autograd, node, call, flows.get(node, ()), sure=node in sure)
         executed.append(node)
         if node in sure and (node.certain or node in proven):
@@ -142,6 +145,11 @@ def _run(
         confirm(start)
     autograd.recorder.ran_backward(call, executed)
     return flows
+
+
+def _run_hooks(node: Node, call: BackwardCall) -> None:
+    for hook in node.hooks:
+        hook(call)
 
 
 def confirm(node: Node) -> None:

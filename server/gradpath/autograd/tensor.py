@@ -7,7 +7,7 @@ Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/vari
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -102,6 +102,7 @@ class Node:
 
     `certain` is false for a node that only a presumption put there. `accumulates` is the leaf of an AccumulateGrad.
     `behaviour` is what the op table says of the operation, `parameters` names for each edge the parameter it is of.
+    `hooks` run when a gradient arrives.
     """
 
     __slots__ = (
@@ -112,6 +113,7 @@ class Node:
         "edges",
         "freed_by",
         "holds",
+        "hooks",
         "name",
         "number",
         "outputs",
@@ -141,6 +143,7 @@ class Node:
         self.number = next(_numbers)
         self.outputs: list[Tensor] = []
         self.custom: object | None = None
+        self.hooks: tuple[Callable[[BackwardCall], None], ...] = ()
         self.behaviour: Behaviour | None = None
         self.parameters: tuple[str, ...] = ()
 

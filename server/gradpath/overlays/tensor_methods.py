@@ -13,6 +13,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays import conversions
+from gradpath.overlays.hooks import register_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumptions import is_presumed, presume_tensor
@@ -60,12 +61,6 @@ def _retain_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> 
         raise AutogradError(FaultKind.RETAIN_NO_GRAD, tensor=value.tensor)
     value.tensor.retains_grad = not machine.autograd.is_leaf(value.tensor)
     return None
-
-
-def _register_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    if not value.tensor.requires_grad:
-        raise AutogradError(FaultKind.HOOK_NO_GRAD, tensor=value.tensor)
-    return machine.unknown("hook handle")
 
 
 def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -206,7 +201,7 @@ _METHODS: dict[str, Method] = {
     "requires_grad_": _requires_grad,
     "detach_": _detach_,
     "retain_grad": _retain_grad,
-    "register_hook": _register_hook,
+    "register_hook": register_hook,
     "register_post_accumulate_grad_hook": lambda m, v, a: m.unknown("hook handle"),
     "numpy": _numpy,
     "__array__": _numpy,

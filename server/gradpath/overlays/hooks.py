@@ -1,0 +1,47 @@
+"""Hooks of tensors: functions of the program that run when a gradient arrives."""
+
+from __future__ import annotations
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.tensor import BackwardCall, Node
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+
+class Handle(Object):
+    """What `register_hook` gives: it takes the hook away again."""
+
+    __slots__ = ("hook", "node")
+
+    def __init__(self, machine: Machine, value: TensorValue, function: Value, node: Node) -> None:
+        def hook(call: BackwardCall) -> None:
+            gradient = machine.autograd.tensor(shape=value.tensor.shape, dtype=value.tensor.dtype)
+            with machine.autograd.mode(grad=call.create_graph):
+                machine.call(function, Arguments([wrap(gradient)]))
+
+        self.hook = hook
+        self.node = node
+        node.hooks = (*node.hooks, hook)
+
+    def type_name(self) -> str:
+        return "RemovableHandle"
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "remove":
+            return NativeFunction(name, lambda m, a: self._remove())
+        return super().attribute(machine, name)
+
+    def _remove(self) -> None:
+        self.node.hooks = tuple(each for each in self.node.hooks if each is not self.hook)
+
+
+def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`Tensor.register_hook(hook)`: the hook stays with the node that the tensor has now."""
+    if not value.tensor.requires_grad:
+        raise AutogradError(FaultKind.HOOK_NO_GRAD, tensor=value.tensor)
+    function = arguments.get(0, "hook", None)
+    node = machine.autograd.edge(value.tensor)
+    if node is None or not node.certain or isinstance(function, Unknown):
+        return machine.unknown("hook handle")
+    return Handle(machine, value, function, node)

@@ -1,0 +1,107 @@
+"""A client that times a language server over stdio, as an editor sees it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+CAPABILITIES = {
+    "textDocument": {"publishDiagnostics": {"versionSupport": True, "relatedInformation": True}},
+    "workspace": {"workspaceFolders": True},
+}
+
+
+class Server:
+    """A running server. Times are `time.perf_counter` seconds, taken when a message has been read whole."""
+
+    def __init__(self, command: Sequence[str], root: Path) -> None:
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self._root = root
+        self._number = 0
+        self._messages: Queue[tuple[float, dict[str, Any]]] = Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def initialize(self) -> float:
+        """Begin the session; the seconds from the start of the process to the answer."""
+        folder = {"uri": self._root.as_uri(), "name": "bench"}
+        params = {
+            "processId": None,
+            "rootUri": folder["uri"],
+            "capabilities": CAPABILITIES,
+            "workspaceFolders": [folder],
+        }
+        self._number += 1
+        self.send({"id": self._number, "method": "initialize", "params": params})
+        while True:
+            when, message = self._messages.get(timeout=60)
+            if message.get("id") == self._number and "method" not in message:
+                self.notify("initialized", {})
+                return when - self.started
+
+    def notify(self, method: str, params: object) -> float:
+        """Send a notification; when it was sent."""
+        when = time.perf_counter()
+        self.send({"method": method, "params": params})
+        return when
+
+    def diagnostics(self, uri: str, version: int, since: float, patience: float = 60.0) -> float | None:
+        """Seconds until the diagnostics of a version; of any later publication, where the server gives no versions."""
+        end = time.perf_counter() + patience
+        while (left := end - time.perf_counter()) > 0:
+            try:
+                when, message = self._messages.get(timeout=left)
+            except Empty:
+                break
+            if "id" in message and "method" in message:
+                self.send({"id": message["id"], "result": [{}] if "configuration" in message["method"] else None})
+            if message.get("method") != "textDocument/publishDiagnostics" or message["params"]["uri"] != uri:
+                continue
+            if message["params"].get("version", version) >= version:
+                return when - since
+        return None
+
+    def drain(self) -> None:
+        """Forget what has arrived and was not asked for."""
+        while not self._messages.empty():
+            self._messages.get()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message."""
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def memory(self) -> float:
+        """The megabytes that the process holds; 0 where the system does not say."""
+        try:
+            lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        except OSError:
+            return 0.0
+        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while line := stream.readline():
+            length = 0
+            while line.strip():
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+                line = stream.readline()
+            body = stream.read(length)
+            self._messages.put((time.perf_counter(), json.loads(body)))

@@ -1,0 +1,90 @@
+"""The time from a keystroke to the diagnostics of the new text, for gradpath and for other servers."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+
+from bench.client import Server
+from bench.texts import functions
+
+PATIENCE = 20.0
+
+
+def commands(rivals: Path | None) -> Mapping[str, Sequence[str]]:
+    """The servers that are there; `rivals` is the `bin` folder of an environment with pyright, pylsp and ruff."""
+    found: dict[str, Sequence[str]] = {"gradpath": (sys.executable, "-m", "gradpath", "server")}
+    if rivals is not None:
+        others = {
+            "pyright": (str(rivals / "pyright-python-langserver"), "--stdio"),
+            "pylsp": (str(rivals / "pylsp"),),
+            "ruff": (str(rivals / "ruff"), "server"),
+        }
+        found.update({name: command for name, command in others.items() if Path(command[0]).exists()})
+    return found
+
+
+def measure(lines: int, count: int, rivals: Path | None) -> dict[str, dict[str, object]]:
+    """For each server the milliseconds to the first diagnostics, and what each kind of edit takes."""
+    return {name: _measure(command, functions(lines), count) for name, command in commands(rivals).items()}
+
+
+def places(text: str) -> dict[str, int]:
+    """The lines (from 0) that are edited: a comment, the body of a loop and an import."""
+    rows = text.split("\n")
+    half = len(rows) // 2
+    return {
+        "comment": next(i for i, row in enumerate(rows) if i > half and "# the gradients" in row),
+        "loop": next(i for i, row in enumerate(rows) if i > half and "outputs = model(inputs)" in row),
+        "import": 0,
+    }
+
+
+def _measure(command: Sequence[str], text: str, count: int) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.py"
+        path.write_text(text, encoding="utf-8")
+        uri = path.as_uri()
+        server = Server(command, Path(folder))
+        try:
+            found: dict[str, object] = {"initialize ms": round(server.initialize() * 1000)}
+            item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+            sent = server.notify("textDocument/didOpen", {"textDocument": item})
+            first = server.diagnostics(uri, 1, sent, 60.0)
+            found["first diagnostics ms"] = None if first is None else round(first * 1000)
+            version = 1
+            for name, row in places(text).items():
+                times: list[float] = []
+                column = len(text.split("\n")[row])
+                for number in range(count):
+                    server.drain()
+                    version += 1
+                    # A character is put at the end of the line, and taken away the next time.
+                    at = {"line": row, "character": column}
+                    end = {"line": row, "character": column + number % 2 * len(_TYPED[name])}
+                    change = {"range": {"start": at, "end": end}, "text": "" if number % 2 else _TYPED[name]}
+                    identifier = {"uri": uri, "version": version}
+                    sent = server.notify(
+                        "textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]}
+                    )
+                    took = server.diagnostics(uri, version, sent, PATIENCE)
+                    if took is None:
+                        break
+                    times.append(took * 1000)
+                found[name] = _summary(times)
+            found["memory MB"] = round(server.memory())
+            return found
+        finally:
+            server.end()
+
+
+_TYPED = {"comment": "x", "loop": ".relu()", "import": ", os"}
+
+
+def _summary(times: list[float]) -> dict[str, float] | None:
+    if len(times) < 2:
+        return None
+    return {"median ms": round(median(times), 1), "95th percentile ms": round(quantiles(times, n=20)[-1], 1)}

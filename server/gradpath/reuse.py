@@ -198,7 +198,7 @@ def compare(
         if changes[-1] is Change.ALL:
             return reuse
         if changes[-1] is Change.NAMES:
-            names.update(_bound(old.node), _bound(new.node))
+            names.update(name for name, _ in _bound(old.node) ^ _bound(new.node))
     if not surroundings(before.surroundings):
         return reuse
     reuse.before, reuse.changes, reuse.changed_names = before, tuple(changes), frozenset(names)
@@ -275,9 +275,15 @@ def _only_binds(node: ast.stmt) -> bool:
             return False
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _bound(node: ast.stmt) -> frozenset[tuple[str, str]]:
+    """The names that a statement binds, each with what it comes to mean."""
     match node:
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name).partition(".")[0] for alias in names)
-        case ast.Assign(targets=[ast.Name(id=name)]):
-            yield name
+        case ast.Import(names=names):
+            return frozenset((alias.asname or alias.name.partition(".")[0], alias.name) for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            source = "." * level + (module or "")
+            return frozenset((alias.asname or alias.name, f"{source} {alias.name}") for alias in names)
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return frozenset([(name, ast.dump(value))])
+        case _:
+            return frozenset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -10,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
+
+import gradpath
 
 CAPABILITIES = {
     "textDocument": {"publishDiagnostics": {"versionSupport": True, "relatedInformation": True}},
@@ -23,7 +26,12 @@ class Server:
     def __init__(self, command: Sequence[str], root: Path) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=root,
+            env={**os.environ, "PYTHONPATH": str(Path(gradpath.__file__).parents[1])},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._root = root
         self._number = 0

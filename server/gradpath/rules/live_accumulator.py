@@ -127,12 +127,29 @@ def _fixes(
         return
     site, node = value
     document = source.document(site)
-    ways = (".item()", ".detach()") if is_number(trace, found.tensor) else (".detach()",)
+    number = is_number(trace, found.tensor) and not _is_put_together(trace, found)
+    ways = (".item()", ".detach()") if number else (".detach()",)
     for way in ways:
         number = way == ".item()"
         safety = Safety.SAFE if not number or _is_only_a_number(trace, source, found, statement) else Safety.UNSAFE
         title = "Keep the number with `.item()`" if number else "Keep the value with `.detach()`"
         yield Fix(title, safety, edits.append(document, node, way), preferred=True)
+
+
+def _is_put_together(trace: Trace, found: Growing) -> bool:
+    """Whether the list is made one tensor later, which takes tensors alone."""
+    node = found.site.node
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    name = ast.unparse(node.func.value)
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and each.func.attr in ("stack", "cat", "concat", "hstack", "vstack")
+        and any(ast.unparse(argument) == name for argument in each.args)
+        for statement in trace.visits
+        for each in ast.walk(statement)
+    )
 
 
 def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: ast.stmt | None) -> bool:

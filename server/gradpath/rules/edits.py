@@ -144,6 +144,17 @@ def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
     return Edit(document.path, lines_of(document, statement), "")
 
 
+def delete_but_comment(document: Document, statement: ast.stmt) -> Edit | None:
+    """The same, except that a comment behind the statement stays, on a line of its own."""
+    place = document.range_of(statement)
+    comment = document.line(place.end.line)[place.end.column - 1 :]
+    if not comment.strip() or not stands_alone(document, statement):
+        return delete_statement(document, statement)
+    space = len(comment) - len(comment.lstrip())
+    end = Position(place.end.line, place.end.column + space)
+    return Edit(document.path, Range(place.start, end), "")
+
+
 def insert_before(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
     """New lines of code above a statement that begins its line, in its indentation."""
     place = document.range_of(statement).start

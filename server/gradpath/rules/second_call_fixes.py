@@ -145,7 +145,7 @@ def _summed(case: Case) -> Fix | None:
         right = f"({right})"
     if left == right or not isinstance(first, (*edits.ATOMS, ast.BinOp)):
         return None
-    gone = removed(case.trace, document, one)
+    gone = edits.delete_but_comment(document, one)
     if gone is None:
         return None
     text = f"({left} + {right}).backward()"

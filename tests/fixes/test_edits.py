@@ -1,0 +1,101 @@
+"""Fixes edit like a careful person: comments, layout, line ends and arguments that are there already stay."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradpath.check import check
+from gradpath.mending import mended
+from gradpath.source.document import Document
+from gradpath.source.edits import apply_edits
+
+BEFORE = "import torch\nw = torch.rand(3, requires_grad=True)\nkw = {}\nloss = w.exp().sum()\n"
+AGAIN = "(loss * loss).backward()\n"
+KEEP, ADD, DELETE = "Keep the graph", "Add the losses", "Delete the second call"
+
+LAYOUTS = {
+    "an argument that is there already": (
+        KEEP,
+        f"loss.backward(retain_graph=False)\n{AGAIN}",
+        f"loss.backward(retain_graph=True)\n{AGAIN}",
+    ),
+    "a call over several lines": (
+        KEEP,
+        f"loss.backward(\n    gradient=None,  # the usual\n)\n{AGAIN}",
+        f"loss.backward(\n    gradient=None, retain_graph=True,  # the usual\n)\n{AGAIN}",
+    ),
+    "a comma at the end": (
+        KEEP,
+        f"loss.backward(\n    None,\n)\n{AGAIN}",
+        f"loss.backward(\n    None, retain_graph=True,\n)\n{AGAIN}",
+    ),
+    "several statements on a line": (
+        KEEP,
+        "x = 1; loss.backward(); (loss * loss).backward()\n",
+        "x = 1; loss.backward(retain_graph=True); (loss * loss).backward()\n",
+    ),
+    "a block on one line": (
+        KEEP,
+        f"with torch.enable_grad(): loss.backward()\n{AGAIN}",
+        f"with torch.enable_grad(): loss.backward(retain_graph=True)\n{AGAIN}",
+    ),
+    "a lambda": (
+        KEEP,
+        f"go = lambda: loss.backward()\ngo()\n{AGAIN}",
+        f"go = lambda: loss.backward(retain_graph=True)\ngo()\n{AGAIN}",
+    ),
+    "a line that goes on": (
+        KEEP,
+        f"loss \\\n    .backward()\n{AGAIN}",
+        f"loss \\\n    .backward(retain_graph=True)\n{AGAIN}",
+    ),
+    "tabs and a comment": (
+        ADD,
+        "if w.requires_grad:\n\tloss.backward()\t# one\n\t(loss * loss).backward()  # two\n",
+        "if w.requires_grad:\n\t# one\n\t(loss + (loss * loss)).backward()  # two\n",
+    ),
+    "what stands between": (
+        DELETE,
+        "loss.backward()  # first\n# between\n\nloss.backward()\nx = 1\n",
+        "loss.backward()  # first\n# between\n\nx = 1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_layout_stays(layout: str, newline: str) -> None:
+    title, text, fixed = LAYOUTS[layout]
+    assert applied(text.replace("\n", newline), title, newline) == fixed.replace("\n", newline)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"loss.backward(**kw)\n{AGAIN}",  # Who knows what is in it.
+        "[each.backward() for each in (loss, loss * loss)]\n",
+        "loss.backward(*())\n" + AGAIN,
+    ],
+)
+def test_where_the_syntax_leaves_doubt_nothing_is_offered(text: str) -> None:
+    assert applied(text, "", "\n") is None
+
+
+def test_a_moved_statement_takes_its_comment_along() -> None:
+    text = (
+        "for step in range(2):\n    optimizer = torch.optim.SGD([w], lr=0.1)\n"
+        "    torch.nn.utils.clip_grad_norm_([w], 1.0)  # keep it tame\n    loss = w.exp().sum()\n"
+        "    loss.backward()  # back\n    optimizer.step()\n    optimizer.zero_grad()\n"
+    )
+    after = applied(text, "behind the backward", "\n")
+    assert after is not None
+    assert "    loss.backward()  # back\n    torch.nn.utils.clip_grad_norm_([w], 1.0)  # keep it tame\n" in after
+
+
+def applied(text: str, title: str, newline: str) -> str | None:
+    """The text after the first fix whose title has a part; None where there is none."""
+    before = BEFORE.replace("\n", newline)
+    document = Document("train.py", before + text)
+    offered = [fix for each in mended(check(document)).diagnostics for fix in each.fixes if fix.edits]
+    fix = next((fix for fix in offered if title in fix.title), None)
+    return None if fix is None else apply_edits(document, fix.edits).removeprefix(before)

@@ -46,6 +46,15 @@ def test_a_document_without_an_import_of_torch_is_analysed(tmp_path: Path) -> No
     assert "double-backward" in run_python(code, folder=tmp_path).stdout
 
 
+def test_a_document_of_comments_alone_is_analysed(tmp_path: Path) -> None:
+    code = (
+        "from gradpath.check import check\n"
+        "from gradpath.source.document import Document\n"
+        "print(check(Document('train.py', '# import torch\\n')).diagnostics)\n"
+    )
+    assert run_python(code, folder=tmp_path).stdout == "()\n"
+
+
 def test_the_poison_works(poisoned: Path, tmp_path: Path) -> None:
     assert run_python("import torch", poisoned, folder=tmp_path).returncode == 66
 

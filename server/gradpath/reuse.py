@@ -218,7 +218,7 @@ def _pieces(parsed: Parsed) -> Iterator[Piece]:
                     starts.append((each, statement.name))
                     within = True
     firsts = [min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]) for node, _ in starts]
-    ends = [*firsts[1:], document.line_count + 1]
+    ends = [*firsts[1:], document.line_count + 1][: len(firsts)]
     for (node, owner), first, end in zip(starts, firsts, ends, strict=True):
         text = document.text[document.offset(Position(first, 1)) : document.offset(Position(end, 1))]
         torn = any(first <= each.range.end.line and each.range.start.line < end for each in parsed.problems)

@@ -80,6 +80,12 @@ def test_only_what_an_edit_reaches_is_run(ran: list[int], before: str, after: st
     assert ran == expected
 
 
+@pytest.mark.parametrize("text", ["# torch alone\n", "torch", "import torch; x = 1\n", "(", "import torch\r\rx = 1\f"])
+def test_documents_that_cannot_be_cut_are_checked(text: str) -> None:
+    first = check(Document("program.py", text))
+    assert check(Document("program.py", text), memory=first.memory).diagnostics == first.diagnostics
+
+
 def test_a_changed_file_of_the_project_is_read_anew(tmp_path: Path) -> None:
     (tmp_path / "gradpath.toml").touch()
     other = tmp_path / "net.py"

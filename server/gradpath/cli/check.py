@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gradpath.cli import baseline, fix, ignores
+from gradpath.cli import baseline, fix
 from gradpath.cli.cache import Cache
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
@@ -158,6 +158,9 @@ def _add_ignores(
     outcomes: Sequence[Checked], configs: Mapping[str, Config], *, quiet: bool
 ) -> tuple[list[Checked], list[Problem]]:
     """Write suppressions to the files in which something was found, and check those anew."""
+    # Imported here because it brings the analysis, which a run that finds everything in the cache does without.
+    from gradpath.cli import ignores
+
     after, problems, count = list(outcomes), list[Problem](), 0
     for index, checked in enumerate(outcomes):
         if checked.diagnostics:

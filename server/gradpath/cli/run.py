@@ -8,11 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import gradpath.check
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
-from gradpath.features.understanding import understanding
-from gradpath.mending import mended
 from gradpath.names.watch import watched
 from gradpath.render.report import Understood
 from gradpath.source.document import Document, UnreadableSource, decode_source
@@ -60,6 +57,11 @@ def check_document(
 
     With `measure` the outcome tells how much of it was understood; `stack` as in `gradpath.check.check`.
     """
+    # Imported here because a run that finds everything in the cache does without.
+    import gradpath.check
+    from gradpath.features.understanding import understanding
+    from gradpath.mending import mended
+
     failures = _Failures()
     if not _wants_tracebacks():
         logging.getLogger("gradpath").addHandler(failures)

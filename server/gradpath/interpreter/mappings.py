@@ -10,6 +10,7 @@ from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
     Arguments,
+    Instance,
     NativeFunction,
     Unknown,
     Value,
@@ -132,12 +133,18 @@ def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     if found is not UNDEFINED:
         return found
     default = arguments.get(1, "default", None)
-    if target.open or not isinstance(key, CONSTANTS):
+    if target.open or not (isinstance(key, CONSTANTS) or _is_told_apart(target, key)):
         unknown = machine.unknown("item of a dict", ("item", id(target), identity(key)), (target,))
         if isinstance(unknown, Unknown) and isinstance(default, CONSTANTS):
             unknown.hint = default
         return unknown
     return default
+
+
+def _is_told_apart(target: Dict, key: Value) -> bool:
+    """Whether a key is an instance that equals nothing but itself, and all keys of the dict are known."""
+    plain = isinstance(key, Instance) and key.cls.find("__eq__") is UNDEFINED and not key.cls.open
+    return plain and not any(isinstance(each, Unknown) for each, _ in target.entries.values())
 
 
 def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:

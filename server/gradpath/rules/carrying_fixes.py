@@ -196,6 +196,8 @@ def _emptied(case: Case) -> Iterator[Fix]:
     if container is None or not same_activation(container[0], case.again):
         return
     name = edits.flat(_document(case), container[1])
+    if not all(part.isidentifier() for part in name.split(".")):
+        return
     edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
         yield Fix(f"Empty `{name}` at the start of each iteration", Safety.UNSAFE, (edit,))

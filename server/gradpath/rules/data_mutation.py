@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Trace
 from gradpath.rules import edits
-from gradpath.rules.out_of_place import write_text
+from gradpath.rules.out_of_place import NO_COUNTERPART, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, operation, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
@@ -112,7 +112,7 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
     receiver, name = call.func.value, call.func.attr
     if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not is_alone(statement, call):
         return
-    if not name.endswith("_") or not isinstance(receiver.value, (ast.Name, ast.Attribute)):
+    if not name.endswith("_") or name in NO_COUNTERPART or not isinstance(receiver.value, (ast.Name, ast.Attribute)):
         return
     document = source.document(event.site)
     variable = edits.flat(document, receiver.value)

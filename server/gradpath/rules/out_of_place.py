@@ -14,7 +14,7 @@ from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, is_alone, statement_of
 from gradpath.source.document import Document
 
-_NO_COUNTERPART = frozenset(
+NO_COUNTERPART = frozenset(
     {
         "bernoulli_",
         "cauchy_",
@@ -155,12 +155,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
     if not isinstance(call.func, ast.Attribute):
         return
     name = call.func.attr
-    if (
-        not name.endswith("_")
-        or name.endswith("__")
-        or name in _NO_COUNTERPART
-        or name in ("detach_", "requires_grad_")
-    ):
+    if not name.endswith("_") or name.endswith("__") or name in NO_COUNTERPART or name in ("detach_", "requires_grad_"):
         return
     receiver: ast.expr | None = call.func.value
     if isinstance(receiver, ast.Name) and receiver.id in ("torch", "F"):

@@ -19,7 +19,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const status = new Status();
   const running: Server = new Server(context, log, status, (command, args) => {
     if (command === "gradpath.graph") return graph.show(args[0] as string | undefined, args[1] as number | undefined);
-    if (command === "gradpath.openRulePage") return openRule(running, args[0] as string | undefined);
+    if (command === "gradpath.rule") return openRule(running, args[0] as string | undefined);
     return undefined;
   });
   const graph: GraphPanel = new GraphPanel(running);

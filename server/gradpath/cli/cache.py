@@ -28,10 +28,10 @@ FOLDER = ".gradpath_cache"
 
 
 class Cache:
-    """The entries below a folder, for one set of options; a folder that cannot be written only stays empty."""
+    """The entries below a folder, for checks with or without trials of fixes; one that is not writable stays empty."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / FOLDER / digest_of(_program().encode())
+    def __init__(self, folder: Path, *, trials: bool) -> None:
+        self._folder = folder / FOLDER / digest_of(repr((_program(), trials)).encode())
         self._is_ready = False
         self._began = time.time_ns()
         forget()

@@ -88,6 +88,11 @@ def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
     return (Safety.SAFE,) if arguments.fix or arguments.diff else ()
 
 
+def _wants_trials(arguments: argparse.Namespace) -> bool:
+    """Whether anybody will look at the fixes: each trial of one costs a check of its file."""
+    return bool(_allowed(arguments)) or arguments.output_format in ("json", "sarif")
+
+
 def _output(arguments: argparse.Namespace) -> Output:
     return Output(arguments.output_format, arguments.statistics, arguments.quiet, arguments.diff, arguments.exit_zero)
 
@@ -99,8 +104,10 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        cache = Cache(Path.cwd()) if _wants_cache(arguments) else None
-        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, cache, measure=arguments.statistics)
+        trials = _wants_trials(arguments)
+        cache = Cache(Path.cwd(), trials=trials) if _wants_cache(arguments) else None
+        how = {"measure": arguments.statistics, "trials": trials}
+        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, cache, how)
     finally:
         progress.close()
     for folder in found.empty:
@@ -195,7 +202,7 @@ def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], 
 
 
 def _check_files(
-    files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, cache: Cache | None, *, measure: bool
+    files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, cache: Cache | None, how: Mapping[str, bool]
 ) -> list[Checked]:
     """The outcomes for files in their order, those that an earlier run has left among them."""
     outcomes: dict[str, Checked] = {}
@@ -205,25 +212,27 @@ def _check_files(
             outcomes[path] = found
             progress.step()
     rest = [(path, config) for path, config in files if path not in outcomes]
-    for (path, config), checked in zip(rest, _checked(rest, jobs, progress, measure=measure), strict=True):
+    for (path, config), checked in zip(rest, _checked(rest, jobs, progress, how), strict=True):
         outcomes[path] = checked
         if cache is not None:
             cache.keep(checked, config)
     return [outcomes[path] for path, _ in files]
 
 
-def _checked(files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, *, measure: bool) -> Iterator[Checked]:
+def _checked(
+    files: Sequence[tuple[str, Config]], jobs: int, progress: Progress, how: Mapping[str, bool]
+) -> Iterator[Checked]:
     """Check files with up to `jobs` processes (0: one a processor, where it is worth it)."""
     workers = min(jobs or _processors(), len(files))
     if workers > 1 and (jobs or len(files) >= _WORTH_PROCESSES):
         # Imported here because it costs more than the check of a small file.
         from gradpath.cli.workers import check_in_processes
 
-        yield from check_in_processes(files, workers, progress.step, measure=measure)
+        yield from check_in_processes(files, workers, progress.step, **how)
         return
     calm_collector()
     for path, config in files:
-        yield check_file(path, config, measure=measure)
+        yield check_file(path, config, **how)
         sweep()
         progress.step()
 
@@ -240,7 +249,7 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
         document = source_of(name, data)
     except ValueError as error:
         return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)
-    checked = check_document(document, config, measure=arguments.statistics)
+    checked = check_document(document, config, measure=arguments.statistics, trials=_wants_trials(arguments))
     allowed = _allowed(arguments)
     if not allowed:
         return _output(arguments).tell([checked], settings.problems, None, sys.stdout)

@@ -51,11 +51,12 @@ class _Failures(logging.Handler):
 
 
 def check_document(
-    document: Document, config: Config, *, measure: bool = False, stack: Collection[int] = ()
+    document: Document, config: Config, *, measure: bool = False, trials: bool = True, stack: Collection[int] = ()
 ) -> Checked:
     """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line.
 
-    With `measure` the outcome tells how much of it was understood; `stack` as in `gradpath.check.check`.
+    With `measure` the outcome tells how much of it was understood. Without `trials` its fixes are not tried, which is
+    for those who do not look at them. `stack` as in `gradpath.check.check`.
     """
     # Imported here because a run that finds everything in the cache does without.
     import gradpath.check
@@ -66,7 +67,8 @@ def check_document(
     if not _wants_tracebacks():
         logging.getLogger("gradpath").addHandler(failures)
     try:
-        analysis = mended(gradpath.check.check(document, config, stack=stack), config)
+        analysis = gradpath.check.check(document, config, stack=stack)
+        analysis = mended(analysis, config) if trials else analysis
     except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
         if _wants_tracebacks():
             raise
@@ -97,12 +99,12 @@ def source_of(path: str, data: bytes) -> Document:
     return Document(path, decode_source(data))
 
 
-def check_file(path: str, config: Config, *, measure: bool = False) -> Checked:
+def check_file(path: str, config: Config, *, measure: bool = False, trials: bool = True) -> Checked:
     """Check a file as `check_document` does a text."""
     try:
         document = read_source(Path(path), path)
     except UnreadableSource as error:
         return Checked(path, problem=error.reason)
     with watched() as folders:
-        checked = check_document(document, config, measure=measure)
+        checked = check_document(document, config, measure=measure, trials=trials)
     return replace(checked, folders={folder: tuple(names) for folder, names in folders.items()})

@@ -15,7 +15,12 @@ from gradpath.config import Config
 
 
 def check_in_processes(
-    files: Sequence[tuple[str, Config]], workers: int, on_done: Callable[[], None], *, measure: bool = False
+    files: Sequence[tuple[str, Config]],
+    workers: int,
+    on_done: Callable[[], None],
+    *,
+    measure: bool = False,
+    trials: bool = True,
 ) -> tuple[Checked, ...]:
     """Check files as `check_file` does in `workers` processes; the outcomes stand in the order of the files."""
     outcomes: dict[int, Checked] = {}
@@ -24,7 +29,7 @@ def check_in_processes(
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
-                connection, process = _start(measure)
+                connection, process = _start(measure, trials)
                 busy[connection] = process, waiting.pop()
                 connection.send(files[busy[connection][1]])
             for ready in wait(list(busy)):
@@ -50,9 +55,9 @@ def check_in_processes(
     return tuple(outcomes[index] for index in range(len(files)))
 
 
-def _start(measure: bool) -> tuple[Connection, Process]:
+def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
     here, there = Pipe()
-    process = Process(target=_work, args=(there, measure), daemon=True)
+    process = Process(target=_work, args=(there, measure, trials), daemon=True)
     with _without_interrupts():
         process.start()
     there.close()  # So that the end of the process is the end of the connection.
@@ -72,7 +77,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _work(connection: Connection, measure: bool) -> None:
+def _work(connection: Connection, measure: bool, trials: bool) -> None:
     """Check one file after the other until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
     if hasattr(signal, "pthread_sigmask"):
@@ -81,7 +86,7 @@ def _work(connection: Connection, measure: bool) -> None:
     while True:
         try:
             path, config = connection.recv()
-            connection.send(check_file(path, config, measure=measure))
+            connection.send(check_file(path, config, measure=measure, trials=trials))
         except (EOFError, OSError):
             return
         sweep()

@@ -12,6 +12,11 @@ _TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward"
 """Attributes whose presence makes a function worth entering."""
 
 
+_MEANT_TO_WRITE = frozenset(
+    {"clamp", "clamp_min", "clamp_max", "clip", "detach", "masked_fill", "scatter", "index_fill"}
+)
+"""Methods that leave their tensor as it is, and so are lost where they stand alone."""
+
 _CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
 """Methods whose result a framework back-propagates."""
 
@@ -170,9 +175,11 @@ def is_telling(function: Definition) -> bool:
 
 
 def _writes(function: Definition) -> bool:
-    """Whether the body writes in place anywhere: `+=`, `x[i] = v`, `relu_()`, `inplace=True`."""
+    """Whether the body writes in place anywhere, or seems meant to: `+=`, `x[i] = v`, `relu_()`, a lone `clamp(x)`."""
     for node in ast.walk(function):
         match node:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _MEANT_TO_WRITE:
+                return True
             case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
                 continue  # Sequences grow that way; a tensor refuses.
             case ast.Subscript(slice=ast.Constant(value=str())):

@@ -44,7 +44,7 @@ def test_a_fix_that_uncovers_another_fault_is_followed(gradpath_main: Run, write
     path = write("train.py", "twice()\n")
     result = gradpath_main("check", "--fix", "train.py")
     assert path.read_text() == "mended()\nmended()\n"
-    assert result.out == "No mistakes found in 1 file; applied 2 fixes\n"
+    assert result.out == "No mistakes found in 1 file; applied 1 fix\n"
 
 
 def test_a_fix_that_would_not_parse_is_not_applied(gradpath_main: Run, write: Write) -> None:

@@ -150,6 +150,10 @@ def attribute(machine: Machine, value: Value, name: str) -> Value:
     raise machine.error("AttributeError", f"'{kind}' object has no attribute '{name}'", value)
 
 
+_GROWING = frozenset({"center", "expandtabs", "format", "join", "ljust", "rjust", "to_bytes", "zfill"})
+"""Methods of constants whose results may be of any length, and are not computed."""
+
+
 def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
     if not hasattr(value, name):
         raise machine.error("AttributeError", f"'{type(value).__name__}' object has no attribute '{name}'", value)
@@ -159,7 +163,7 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
 
     def method(machine: Machine, arguments: Arguments) -> Value:
         plain = [*arguments.positional, *arguments.keywords.values()]
-        if not all(isinstance(each, CONSTANTS) for each in plain) or name in ("format", "join", "ljust", "zfill"):
+        if not all(isinstance(each, CONSTANTS) for each in plain) or name in _GROWING:
             return machine.unknown("text", None, tuple(plain))
         try:
             result = member(*arguments.positional, **arguments.keywords)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gradpath.check
+import gradpath.mending
 from gradpath.cli import main
 from tests.cli import made_up
 
@@ -55,6 +56,7 @@ def write(project: Path) -> Write:
 def gradpath_main(project: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Run `gradpath` with arguments, on the made-up analysis; `stdin` are the bytes of standard input."""
     monkeypatch.setattr(gradpath.check, "check", made_up.check)
+    monkeypatch.setattr(gradpath.mending, "check", made_up.check)
 
     def run(*arguments: str, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))

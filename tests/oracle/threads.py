@@ -232,7 +232,7 @@ while {=state}["step"] < 3:
 1| {name:fresh=buffer} = collections.deque(maxlen=2)
 for {int:fresh} in range(3):
     {V:fresh=lp} = F.log_softmax({linear:var}({V:raw}), dim=-1)
-    {=buffer}.append(({=lp}[0], {S:raw}<<|.item()>>, {=lp}<<|.detach()>>))
+    {=buffer}.append(({=lp}[0], ({S:raw})<<|.item()>>, {=lp}<<|.detach()>>))
 {S:fresh=a} = sum(-a * r for a, r, _ in {=buffer})
 {=a}.backward(<<|retain_graph=True>>)
 ? (torch.stack([p.exp().sum() for *_, p in {=buffer}]).mean()).backward()

@@ -9,12 +9,12 @@ import json
 import os
 import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.editors.waiting import wait_for
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -65,18 +65,6 @@ def address(tmp_path: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait()
-
-
-def wait_for(address: str) -> None:
-    """Return once the address answers."""
-    end = time.monotonic() + 90
-    while True:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except OSError:
-            assert time.monotonic() < end, f"{address} does not answer"
-            time.sleep(0.1)
 
 
 def test_a_cell_is_marked_until_it_is_mended(address: str, tmp_path: Path) -> None:

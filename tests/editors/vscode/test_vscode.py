@@ -11,14 +11,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.editors.waiting import wait_for
 
 HERE = Path(__file__).parent
 CLIENT = HERE.parents[2] / "client-vscode"
@@ -119,18 +119,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
     finally:
         server.terminate()
         server.wait()
-
-
-def wait_for(address: str) -> None:
-    """Return once the address answers."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except OSError:
-            assert time.monotonic() < end, f"{address} does not answer"
-            time.sleep(0.1)
 
 
 @pytest.fixture

@@ -35,8 +35,7 @@ class PGDAttack:
             adv.requires_grad_(True)
             loss = F.nll_loss(self.model(adv), labels)
             (grad,) = torch.autograd.grad(loss, adv)
-            with torch.no_grad():
-                adv += self.alpha * grad.sign()  # error: [inplace-on-leaf] # raises: RuntimeError "a leaf Variable"
+            adv += self.alpha * grad.sign()  # error: [inplace-on-leaf] # raises: RuntimeError "a leaf Variable"
             delta = torch.clamp(adv - images, -self.epsilon, self.epsilon)
             adv = torch.clamp(images + delta, 0, 1).detach()
         return adv

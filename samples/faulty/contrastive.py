@@ -55,7 +55,7 @@ class AverageMeter:
 
 def train_step(model, views, optimizer, temperatures):
     z1, z2 = model(views[0]), model(views[1])
-    losses = [nt_xent(z1, z2, t) for t in temperatures]
+    losses = [nt_xent(z1, z2, t).item() for t in temperatures]
     loss = sum(losses) / len(losses)
     optimizer.zero_grad()
     loss.backward()  # error: [backward-on-number] # raises: AttributeError "'float' object has no attribute 'backward'"
@@ -72,7 +72,7 @@ def main():
         meter = AverageMeter()
         for views in loader:
             loss = train_step(model, views, optimizer, temperatures=(0.1, 0.5))
-            meter.update(loss.detach(), views[0].size(0))
+            meter.update(loss, views[0].size(0))
         print(f"epoch {epoch}: loss {meter.avg:.4f}")
 
 

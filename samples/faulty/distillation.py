@@ -28,7 +28,7 @@ class FeatureAdapter(nn.Module):
         return F.normalize(self.proj(features), dim=-1)
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def teacher_forward(teacher, x):
     logits, features = teacher(x)
     return logits.div(4.0).softmax(dim=-1), features

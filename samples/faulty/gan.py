@@ -73,7 +73,7 @@ def train():
             errD_real = criterion(netD(real), real_label)
             noise = torch.randn(b_size, LATENT_DIM, device=device)
             fake = netG(noise)
-            errD_fake = criterion(netD(fake.detach()), fake_label)
+            errD_fake = criterion(netD(fake), fake_label)
             errD = errD_real + errD_fake
             errD.backward()
             optimizerD.step()

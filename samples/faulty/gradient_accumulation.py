@@ -33,8 +33,8 @@ def train_one_epoch(model, loader, criterion, optimizer, device):
         running_loss += loss.item() * ACCUMULATION_STEPS
         if (step + 1) % ACCUMULATION_STEPS == 0:
             nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-            optimizer.step()
             optimizer.zero_grad()  # warning: [zero-grad-before-step]
+            optimizer.step()
     return running_loss / len(loader)
 
 

@@ -55,7 +55,6 @@ def train(model, source, criterion, optimizer, epoch):
         logits, hidden = model(tokens, hidden)
         loss = criterion(logits.flatten(0, 1), targets.flatten())
         loss.backward()  # error: [carried-graph] # raises: RuntimeError "through the graph a second time"
-        hidden = tuple(state.detach() for state in hidden)
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         total_loss += loss.item()

@@ -31,10 +31,10 @@ def fit(model, t, y, steps=5, penalty=1e-3):
     history = []
 
     for step in range(steps):
+        prediction = model(t)
+        loss = criterion(prediction, y) + penalty * model.decay**2
 
         def closure():
-            prediction = model(t)
-            loss = criterion(prediction, y) + penalty * model.decay**2
             optimizer.zero_grad()
             loss.backward()  # error: [double-backward] # raises: RuntimeError "through the graph a second time"
             return loss

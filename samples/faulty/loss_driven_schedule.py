@@ -22,7 +22,7 @@ def adjust_learning_rate(optimizer, loss):
     """lr = BASE_LR * loss, but at most MAX_LR."""
     lr = torch.clamp(BASE_LR * loss, max=MAX_LR)
     for param_group in optimizer.param_groups:
-        param_group["lr"] = lr.item()  # warning: [live-hyperparameter]
+        param_group["lr"] = lr  # warning: [live-hyperparameter]
 
 
 def run_epoch(model, loader, criterion, optimizer):

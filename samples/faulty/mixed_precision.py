@@ -19,7 +19,7 @@ class SqueezeExcite(nn.Module):
     def forward(self, x):
         b, c, _, _ = x.shape
         scale = self.fc(self.pool(x).view(b, c)).view(b, c, 1, 1)
-        x = x * scale  # error: [inplace-on-saved]
+        x *= scale  # error: [inplace-on-saved]
         return x
 
 

@@ -16,7 +16,7 @@ class RelativePositionBias(nn.Module):
 
     def forward(self, length):
         if self._cache is None or self._cache.size(-1) != length:
-            self._cache = self.compute(length).detach()
+            self._cache = self.compute(length)
         return self._cache
 
     def compute(self, length):

@@ -17,7 +17,7 @@ SCHEMA = Path(__file__).with_name("sarif-2.1.0.json")
 
 
 def test_sarif_of_the_samples_is_valid_by_its_schema(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    arguments = ["check", "--output-format", "sarif", "--unsafe-fixes", str(SAMPLES), "no such file.py"]
+    arguments = ["check", "--output-format", "sarif", str(SAMPLES), "no such file.py"]
     assert main(arguments) == 2
     log = json.loads(capfdbinary.readouterr().out)
     results = log["runs"][0]["results"]

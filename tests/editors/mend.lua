@@ -1,7 +1,6 @@
 -- Opens a file in Neovim with gradpath, waits for a mark, applies the preferred fix, saves, and says what happened.
--- nvim --clean --headless -l mend.lua FILE SERVER-COMMAND...
-local file = arg[1]
-local command = vim.list_slice(arg, 2)
+-- nvim --clean --headless -l mend.lua FILE CONFIGURATION
+local file, configuration = arg[1], arg[2]
 local patience = 20000
 
 local function fail(what)
@@ -13,9 +12,8 @@ local function await(what, condition)
   if not vim.wait(patience, condition, 10) then fail('no ' .. what) end
 end
 
-vim.lsp.config('gradpath', { cmd = command, filetypes = { 'python' }, root_dir = vim.fs.dirname(file) })
 vim.cmd('filetype on')
-vim.lsp.enable('gradpath')
+dofile(configuration)
 vim.cmd.edit(vim.fn.fnameescape(file))
 local buffer = vim.api.nvim_get_current_buf()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.editors.documented import configurations, install
 from tests.lsp.harness import ENVIRONMENT, REAL, SCRIPTED
 
 HERE = Path(__file__).parent
@@ -19,15 +20,20 @@ PATIENCE = 60
 """Seconds for a whole visit of the editor."""
 
 
-def mend(file: Path, command: tuple[str, ...]) -> dict[str, Any]:
-    """Open a file in Neovim and have it mended; what Neovim saw."""
+NEWER, OLDER = configurations("Neovim")
+"""For 0.11 and newer, which has configurations of its own for servers, and for those before it."""
+
+
+def mend(file: Path, command: tuple[str, ...], configuration: str = NEWER) -> dict[str, Any]:
+    """Open a file in a Neovim configured as the page says and have it mended; what Neovim saw."""
     neovim = shutil.which("nvim", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if neovim is None:
         pytest.skip("Neovim is not installed")
     places = {f"XDG_{name}_HOME": str(file.parent / ".nvim" / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    (init := file.parent / "init.lua").write_text(configuration)
     visit = subprocess.run(
-        [neovim, "--clean", "--headless", "-l", str(HERE / "mend.lua"), str(file), *command],
-        env={**ENVIRONMENT, **places},
+        [neovim, "--clean", "--headless", "-l", str(HERE / "mend.lua"), str(file), str(init)],
+        env={**ENVIRONMENT, **places, "PATH": os.pathsep.join([install(file.parent, command), os.environ["PATH"]])},
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -56,14 +62,15 @@ def test_a_fix_lies_right_behind_an_emoji(tmp_path: Path) -> None:
     assert file.read_bytes().decode() == "CAUSE = 1\r\nx = '😀'; GOOD\r\n"
 
 
-def test_a_repeated_backward_is_mended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("configuration", [NEWER, OLDER], ids=["newer", "older"])
+def test_a_repeated_backward_is_mended(tmp_path: Path, configuration: str) -> None:
     pytest.importorskip("torch")
     file = tmp_path / "train.py"
     file.write_text(
         "import torch\nw = torch.randn(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
     )
     assert "backward through the graph a second time" in run(file).stderr
-    seen = mend(file, REAL)
+    seen = mend(file, REAL, configuration)
     assert seen["underlined"] == ["loss.backward()"]
     assert [(one["line"], one["code"]) for one in seen["seen"]] == [(5, "double-backward")]
     mended = run(file)

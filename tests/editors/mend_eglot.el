@@ -1,5 +1,5 @@
 ;; Opens a file in Emacs with eglot, waits for a diagnostic, applies the preferred fix, saves, and prints what was seen.
-;; emacs --batch -l mend.el FILE COMMAND...
+;; emacs --batch -l mend_eglot.el FILE CONFIGURATION
 (require 'package)
 (package-initialize)
 (require 'eglot)
@@ -15,9 +15,9 @@
       (accept-process-output nil 0.05))
     (or value (progn (message "nothing was seen in time") (kill-emacs 1)))))
 
-(let ((file (car command-line-args-left)) (command (cdr command-line-args-left)) seen)
+(let ((file (car command-line-args-left)) seen)
+  (load (cadr command-line-args-left))
   (setq command-line-args-left nil)
-  (setq eglot-server-programs `((python-mode . ,command)))
   (find-file file)
   (python-mode)
   (cl-letf (((symbol-function 'project-current)

@@ -15,7 +15,8 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "diagnostic"},
+    {"", "records"},
+    {"diagnostic"},
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
@@ -33,11 +34,12 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
-    "diagnostic": set[str](),
-    "autograd": set[str](),
-    "config": {"diagnostic"},
-    "render": {"diagnostic"},
-    "source": {"diagnostic"},
+    "records": set[str](),
+    "diagnostic": {"records"},
+    "autograd": {"records"},
+    "config": {"diagnostic", "records"},
+    "render": {"diagnostic", "records"},
+    "source": {"diagnostic", "records"},
 }
 HOMES = {  # Outside libraries and the layers that may import them.
     "torch": set[str](),

@@ -7,7 +7,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradpath import entries
@@ -22,6 +21,7 @@ from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.quiet import only_defines
+from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Memory, Record, Reuse, compare
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source

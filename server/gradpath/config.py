@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradpath.diagnostic import Level
+from gradpath.records import dataclass, field, replace
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,7 +32,7 @@ _KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", 
 _LEVELS = (OFF, *(level.value for level in Level))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Config:
     """What a project asks of gradpath; the empty configuration is the default.
 

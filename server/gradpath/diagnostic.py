@@ -5,8 +5,9 @@ Lines and columns count from 1; columns count Unicode code points. Only `lsp/con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from gradpath.records import dataclass
 
 
 class Level(str, Enum):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from gradpath.records import dataclass
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built
 from gradpath.names.project import Project, project_of
+from gradpath.records import dataclass, replace
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference

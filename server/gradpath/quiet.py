@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import speaks_of_tensors
+from gradpath.records import dataclass
 
 _MOST = 200
 """Definitions that are looked at for one document; with more, it counts as one that does something."""

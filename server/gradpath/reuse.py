@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from gradpath.diagnostic import Position
 from gradpath.entries import Definition, is_entry
 from gradpath.interpreter.statements import is_generator
+from gradpath.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import turned
 from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
 
 LONGEST = 120

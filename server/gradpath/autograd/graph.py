@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
@@ -16,6 +15,7 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import Behaviour, Output
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
+from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
+
+from gradpath.records import dataclass, field
 
 Kinds: TypeAlias = Mapping[str, object]
 """Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`; absent means the default."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Layout, Order, is_contiguous, is_shared
+from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.autograd.ops import Behaviour

@@ -8,13 +8,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, Protocol
 
 from gradpath import __version__
 from gradpath.cli import status
 from gradpath.cli.nearest import did_you_mean
+from gradpath.records import dataclass
 
 
 class Command(Protocol):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.cli.status import UsageError
 from gradpath.diagnostic import Diagnostic
+from gradpath.records import dataclass, replace
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 _FORMAT = 1
@@ -59,13 +59,17 @@ def read_baseline(path: Path) -> list[Entry]:
 def write_baseline(path: Path, diagnostics: Iterable[Diagnostic], text_of: TextOf) -> int:
     """Write all that was found as known; the number of entries. Raises `UsageError`."""
     entries = sorted(_entry(each, path, text_of) for each in diagnostics)
-    rows = ",\n".join(f"  {json.dumps(asdict(each), ensure_ascii=False)}" for each in entries)
+    rows = ",\n".join(f"  {json.dumps(_row(each), ensure_ascii=False)}" for each in entries)
     body = f"[\n{rows}\n ]" if entries else "[]"
     try:
         path.write_text(f'{{"version": {_FORMAT},\n "entries": {body}}}\n', encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     return len(entries)
+
+
+def _row(entry: Entry) -> dict[str, str]:
+    return {name: getattr(entry, name) for name in entry.__match_args__}
 
 
 def without_known(

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gradpath.cli import baseline, fix
@@ -21,6 +20,7 @@ from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
 from gradpath.config import Config
 from gradpath.diagnostic import Safety
+from gradpath.records import replace
 from gradpath.render.report import Problem
 from gradpath.render.width import safe_text
 from gradpath.source.cells import CellsDocument

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.diagnostic import Diagnostic
+from gradpath.records import replace
 from gradpath.source.document import UnreadableSource
 from gradpath.source.notebook import read_source
 from gradpath.source.suppress import UNUSED

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradpath.cli.output import source_lookup
@@ -18,6 +17,7 @@ from gradpath.cli.whereabouts import Whereabouts
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.explaining import Match, Place, matching, of_autograd
 from gradpath.features.tracebacks import Failure, failures
+from gradpath.records import dataclass, replace
 from gradpath.render.full import render_full
 from gradpath.render.json import diagnostic_as_json
 from gradpath.render.style import BOLD, Style

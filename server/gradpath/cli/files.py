@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.names.walk import Excludes, walk
+from gradpath.records import dataclass
 from gradpath.render.report import Problem
 
 

@@ -7,7 +7,6 @@ import os
 import tempfile
 import tokenize
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from gradpath.cli.run import Checked, check_document, source_of
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Safety
 from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
+from gradpath.records import dataclass, replace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook

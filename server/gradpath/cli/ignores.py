@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.cli.fix import Fixed, UnwritableFile, in_file, write_fixed
@@ -12,6 +11,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.code_actions import NEVER_IGNORED
 from gradpath.features.edits import edited, still_parses
+from gradpath.records import dataclass
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.diagnostic import Diagnostic, Range
+from gradpath.records import replace
 from gradpath.source.cells import CellsDocument, in_cells
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook

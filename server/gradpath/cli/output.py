@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +15,7 @@ from gradpath.cli.notebooks import in_files, notebooks_among
 from gradpath.cli.run import HOW_TO_SEE, Checked
 from gradpath.cli.terminal import complain, style_for
 from gradpath.diagnostic import Diagnostic, Level
+from gradpath.records import dataclass
 from gradpath.render.concise import render_concise
 from gradpath.render.full import render_full
 from gradpath.render.github import render_github, render_github_problem

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
 from gradpath.names.watch import watched
+from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Understood
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source

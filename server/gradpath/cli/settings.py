@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import UsageError
 from gradpath.config import Config, config_from, find_config
+from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Problem
 from gradpath.rules import RULES
 

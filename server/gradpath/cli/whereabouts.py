@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from gradpath.features.explaining import Place
 from gradpath.features.tracebacks import Frame
 from gradpath.names.walk import SKIPPED_FOLDERS
+from gradpath.records import dataclass, field
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import SUFFIX, read_source

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 
 from gradpath.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Range
 from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
+from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.features.tracebacks import Failure
+from gradpath.records import dataclass
 
 _TWICE = ("double-backward", "carried-graph")
 _MODIFIED = ("inplace-on-saved", "parameter-updated-before-backward")

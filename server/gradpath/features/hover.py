@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Position, Range
 from gradpath.features.life import story_at
+from gradpath.records import dataclass
 
 _CODE_OR_MARKUP = re.compile(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.check import Analysis
 from gradpath.diagnostic import Position, Range
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site
+from gradpath.records import dataclass
 
 FREED = "freed here"
 KEPT = "graph kept"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+
+from gradpath.records import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

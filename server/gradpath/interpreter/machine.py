@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from gradpath.autograd.errors import AutogradError
@@ -36,6 +35,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+from gradpath.records import dataclass
 
 
 class Exhausted(Exception):

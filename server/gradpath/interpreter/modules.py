@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
@@ -22,6 +21,7 @@ from gradpath.interpreter.machine import Cancelled, Exhausted, Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
+from gradpath.records import dataclass
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""

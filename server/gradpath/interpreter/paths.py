@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.records import dataclass, field
 
 
 @dataclass(slots=True)

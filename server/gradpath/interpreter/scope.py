@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
+from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.interpreter.trace import Site

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from gradpath.lsp.convert import Encoding
+from gradpath.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

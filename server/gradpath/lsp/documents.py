@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from gradpath.lsp.convert import Encoding, from_range
 from gradpath.lsp.notebooks import OpenCell, cells_of, changed_cells, checked
 from gradpath.lsp.text import apply_changes, split_lines
 from gradpath.lsp.uris import path_of
+from gradpath.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.worker import Job
+from gradpath.records import replace
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from gradpath.lsp.convert import Encoding
 from gradpath.lsp.text import apply_changes, split_lines
+from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.source.cells import Cell

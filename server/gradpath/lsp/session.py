@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from gradpath.lsp.settings import Configurations, section_of
 from gradpath.lsp.uris import uri_of
 from gradpath.lsp.worker import Cancelled, Job, Worker
 from gradpath.lsp.workspace import Workspace
+from gradpath.records import replace
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis

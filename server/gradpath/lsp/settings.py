@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradpath.lsp.uris import path_of
+from gradpath.records import replace
 
 if TYPE_CHECKING:
     # Imported late, as is all that `initialize` can be answered without.
@@ -38,11 +38,11 @@ def merged(file: Config, editor: Config) -> Config:
     merged entry by entry.
     """
     values: dict[str, Any] = {}
-    for field in fields(file):
-        below, above = getattr(file, field.name), getattr(editor, field.name)
+    for name in file.__match_args__:
+        below, above = getattr(file, name), getattr(editor, name)
         if above:
             both = isinstance(below, Mapping) and isinstance(above, Mapping)
-            values[field.name] = {**below, **above} if both else above
+            values[name] = {**below, **above} if both else above
     return replace(file, **values)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis

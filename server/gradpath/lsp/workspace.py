@@ -6,7 +6,6 @@ import asyncio
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from lsprotocol import types
 
 from gradpath.lsp.uris import path_of, uri_of
 from gradpath.lsp.worker import Job
+from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.names.folders import has
 from gradpath.names.layout import MARKERS, REPOSITORY
 from gradpath.names.project import Project
+from gradpath.records import dataclass
 
 _FILES = 2_000
 """How many files of a project are looked through."""

@@ -9,12 +9,12 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from gradpath.names.folders import has
 from gradpath.names.layout import Layout
+from gradpath.records import dataclass
 
 _FOLDERS = (".venv", "venv", "env", ".env")
 _VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")

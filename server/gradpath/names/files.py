@@ -6,12 +6,12 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from gradpath.names.layout import Layout
 from gradpath.names.project import Project, project_of
 from gradpath.names.search_path import added_folders
+from gradpath.records import dataclass
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
 

@@ -7,12 +7,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gradpath.names.folders import has
+from gradpath.records import dataclass, field
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

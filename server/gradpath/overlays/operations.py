@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
@@ -16,6 +15,7 @@ from gradpath.overlays.namespace import Fields
 from gradpath.overlays.presumptions import presume_tensor
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
+from gradpath.records import replace
 
 
 def operation(op: Op, name: str) -> NativeFunction:

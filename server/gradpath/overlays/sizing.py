@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gradpath.autograd.layout import Layout, Order, steps_of
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op
@@ -15,6 +14,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Value
 from gradpath.overlays.tensor_value import DType, TensorNumber
+from gradpath.records import replace
 
 Inputs = Mapping[str, Sequence[Tensor]]
 

@@ -7,12 +7,12 @@ There is one tensor for a model's result, and one for each part of it that is us
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
+from gradpath.records import dataclass, field
 
 Part = tuple[object, ...]
 """The indices and attributes that lead from a model's result to a part of it."""

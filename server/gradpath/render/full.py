@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.diagnostic import Diagnostic, Label
+from gradpath.records import dataclass
 from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
 from gradpath.render.width import LONGEST, row_of, safe_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from gradpath.diagnostic import Diagnostic, Level
+from gradpath.records import dataclass, field
 
 
 class SourceText(Protocol):

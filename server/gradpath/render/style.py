@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradpath.diagnostic import Level
+from gradpath.records import dataclass
 
 BOLD = "1"
 DIM = "2"

@@ -7,8 +7,9 @@ terminal: each is shown as one visible replacement character.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from itertools import accumulate
+
+from gradpath.records import dataclass
 
 TAB = 4
 LONGEST = 160

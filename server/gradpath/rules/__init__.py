@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib import resources
 
+from gradpath.records import replace
 from gradpath.rules.report import Rule
 
 

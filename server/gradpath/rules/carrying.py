@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Site, Trace, iterations_between
+from gradpath.records import dataclass
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of

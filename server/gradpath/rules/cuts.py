@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
+from gradpath.records import dataclass, replace
 from gradpath.rules.report import Source, Step
 from gradpath.rules.stories import short_operation
 from gradpath.rules.syntax import function_of, withs_around

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Trace
+from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.out_of_place import NO_COUNTERPART, write_text
 from gradpath.rules.report import Report, Rule, Source, Step

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
+from gradpath.records import dataclass
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import leaves, nodes_of, reach, reached_leaves

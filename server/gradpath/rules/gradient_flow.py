@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from gradpath.autograd.tensor import Tensor
@@ -19,6 +18,7 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
 )
+from gradpath.records import dataclass
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation

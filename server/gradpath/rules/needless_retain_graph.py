@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Trace
+from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.report import Report, Rule, Source, Step

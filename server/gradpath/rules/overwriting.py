@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import Node, Saved, Tensor, Write
 from gradpath.interpreter.trace import Failed, Site, Stepped, Trace
+from gradpath.records import dataclass
 from gradpath.rules.report import Source
 from gradpath.rules.stories import failures, operation, said
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
+from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import Site, Trace
+from gradpath.records import dataclass
 from gradpath.source.document import Document
 
 

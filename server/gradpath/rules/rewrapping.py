@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
+from gradpath.records import dataclass
 from gradpath.rules.graphs import nodes_of, reach
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import BackwardCall, Node
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.records import dataclass
 from gradpath.rules.graphs import entrances, nodes_of
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of, trains_nothing

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Stepped, Trace
+from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Report, Rule, Source, Step

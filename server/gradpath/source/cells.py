@@ -10,10 +10,10 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
+from gradpath.records import dataclass, replace
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits, difference
 from gradpath.source.magics import UNKNOWN, python_of

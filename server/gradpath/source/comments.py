@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from gradpath.records import dataclass
 from gradpath.source.document import Document
 
 # Strings are matched only to be passed over; of one that never ends, the quote alone is.

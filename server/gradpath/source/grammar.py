@@ -7,10 +7,10 @@ import re
 import sys
 import threading
 import warnings
-from dataclasses import dataclass
 from itertools import pairwise
 
 from gradpath.diagnostic import Range
+from gradpath.records import dataclass
 from gradpath.source.logical import Lines, logical_lines
 
 UNPARSED = "__unparsed__"

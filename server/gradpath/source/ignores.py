@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradpath.diagnostic import Diagnostic, Edit, Range
+from gradpath.records import dataclass
 from gradpath.source.comments import Comments
 from gradpath.source.document import Document
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate
 
 from gradpath.diagnostic import Range
+from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.notebook import SOURCE_KEYS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from gradpath.diagnostic import Position, Range
+from gradpath.records import dataclass, field, replace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.depth import prune
 from gradpath.source.document import Document

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gradpath.diagnostic import Position, Range
+from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.grammar import SyntaxProblem, Unparsable, parse_text
 from gradpath.source.logical import Lines, LogicalLine, indentation_of, width

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from gradpath.records import dataclass
 from gradpath.source.logical import Lines
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import TypeAlias
 
 from gradpath.autograd.layout import Layout, Order, simplest, steps_of
 from gradpath.autograd.shapes import broadcast
 from gradpath.autograd.tensor import Shape
+from gradpath.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

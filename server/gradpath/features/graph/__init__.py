@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from gradpath.records import dataclass
 
 
 class Kind(Enum):

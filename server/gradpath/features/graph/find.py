@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor
 from gradpath.check import Analysis
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
+from gradpath.records import replace
 from gradpath.source.cells import CellsDocument, lines_in_cells
 
 MOST = 120

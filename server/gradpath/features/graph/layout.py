@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradpath.features.graph import Picture
+from gradpath.records import dataclass
 
 Point = tuple[float, float]
 Size = tuple[float, float]

@@ -46,12 +46,11 @@ export class GraphPanel implements vscode.Disposable {
     const panel = vscode.window.createWebviewPanel(
       "gradpath.graph", "Graph", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true }, { enableScripts: true },
     );
-    panel.onDidDispose(() => { this.panel = undefined; });
+    panel.onDidDispose(() => { this.panel = this.shown = undefined; });
     panel.webview.onDidReceiveMessage(({ path, line }: { path: string; line: number }) => {
-      const uri = path === "" ? this.shown?.document.uri : vscode.Uri.file(path);
-      if (uri === undefined) return;
-      const place = new vscode.Range(line - 1, 0, line - 1, 0);
-      void vscode.window.showTextDocument(uri, { selection: place, viewColumn: vscode.ViewColumn.One });
+      const selection = new vscode.Range(line - 1, 0, line - 1, 0);
+      // Unlike `showTextDocument`, this shows a cell within its notebook.
+      void vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(path), { selection, viewColumn: vscode.ViewColumn.One });
     });
     return panel;
   }
@@ -66,7 +65,9 @@ export class GraphPanel implements vscode.Disposable {
   private async update(editor: vscode.TextEditor, line = editor.selection.active.line): Promise<void> {
     const picture = await this.server.execute<Picture | null>("gradpath.server.graph", editor.document.uri.toString(), line);
     if (this.panel === undefined || picture === undefined) return;
-    this.shown = editor;
+    // Where a line has no graph the last picture stays: a click on it leads to such lines.
+    if (picture === null && this.shown !== undefined) return;
+    if (picture !== null) this.shown = editor;
     this.panel.title = picture?.title ?? "Graph";
     this.panel.webview.html = page(picture?.svg ?? "<p>No graph is known at this line: put the cursor on a loss or its <code>backward()</code>.</p>");
   }

@@ -43,7 +43,8 @@ async def test_the_graph_of_a_line_comes_as_a_picture(editor: Editor, tmp_path: 
     editor.open(uri, PROGRAM)
     picture = await execute(editor, "gradpath.server.graph", uri, 3)
     assert picture["title"] == "Graph of loss"
-    ElementTree.fromstring(picture["svg"])
+    boxes = ElementTree.fromstring(picture["svg"]).iter("{http://www.w3.org/2000/svg}g")
+    assert {box.get("data-path") for box in boxes if box.get("data-line")} == {uri}
 
 
 async def test_a_line_without_a_graph_has_no_picture(editor: Editor, tmp_path: Path) -> None:

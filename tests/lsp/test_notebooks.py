@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from importlib import metadata
 from itertools import count
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import pytest_lsp
@@ -268,6 +269,17 @@ async def test_cells_in_other_languages_are_left_alone(editor: Editor) -> None:
     python = Notebook(editor, SETUP, BUILT, FIRST, AGAIN)
     await python.shows((3, FAULT))
     await notebook.shows()
+
+
+async def test_a_picture_of_the_graph_leads_to_the_cells(editor: Editor) -> None:
+    notebook = Notebook(editor, SETUP, BUILT, FIRST)
+    await notebook.shows()
+    asked = types.ExecuteCommandParams("gradpath.server.graph", arguments=[notebook.cells[2], 0])
+    picture = await editor.workspace_execute_command_async(asked)
+    boxes = ElementTree.fromstring(picture["svg"]).iter("{http://www.w3.org/2000/svg}g")
+    places = {(box.get("data-path"), box.get("data-line")) for box in boxes}
+    assert {(notebook.cells[0], "3"), (notebook.cells[1], "2"), (notebook.cells[1], "3")} <= places
+    notebook.close()
 
 
 async def test_changes_for_a_notebook_that_was_never_opened_are_ignored(editor: Editor) -> None:

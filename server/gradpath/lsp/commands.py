@@ -24,7 +24,7 @@ def register_commands(server: Server) -> None:
 
     @server.command("gradpath.server.graph")
     async def graph(uri: str, line: int) -> dict[str, str] | None:
-        """The picture of the graph behind a line: `title` and `svg`, or null where no graph is known."""
+        """The picture of the graph behind a line: `title` and `svg`, with URIs in it, or null where no graph is known."""
         return await _drawn(server, uri, line)
 
     @server.command("gradpath.graph")
@@ -85,4 +85,4 @@ async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
     here = types.Range(types.Position(line, 0), types.Position(line, 0))
     place = document.place_in(uri, here, server.client.encoding)
     picture = None if place is None else picture_at(analysis, place.start.line)
-    return None if picture is None else {"title": picture.title, "svg": as_svg(picture)}
+    return None if picture is None else {"title": picture.title, "svg": as_svg(picture, document.uri_in)}

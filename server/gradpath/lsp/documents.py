@@ -13,7 +13,7 @@ from lsprotocol import types
 from gradpath.lsp.convert import Encoding, from_range
 from gradpath.lsp.notebooks import OpenCell, cells_of, changed_cells, checked
 from gradpath.lsp.text import apply_changes, split_lines
-from gradpath.lsp.uris import path_of
+from gradpath.lsp.uris import path_of, uri_of
 from gradpath.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -97,6 +97,13 @@ class OpenDocument:
         if number is None or self.notebook is None:
             return None
         return self.notebook.in_whole(number, from_range(place, self.cells[number - 1].lines, encoding))
+
+    def uri_in(self, path: str) -> str:
+        """The URI of a path in a picture of the document, in which its own is empty and that of a cell is `cell N`."""
+        number = path.removeprefix("cell ")
+        if self.cells is not None and number.isdigit() and int(number) <= len(self.cells):
+            return self.cells[int(number) - 1].uri
+        return uri_of(path) if path else self.uri
 
     @property
     def told_elsewhere(self) -> frozenset[str]:

@@ -6,15 +6,7 @@ await visit(async (workbench) => {
   await workbench.see(".monaco-editor .squiggly-error");
   await workbench.goTo(13, 8);
   await workbench.run("gradpath: Show the Graph");
-  const drawn = async () => {
-    for (const frame of workbench.page.frames()) {
-      const texts = await frame.$$eval("svg g[data-line]", (boxes) => boxes.map((box) => box.textContent)).catch(() => []);
-      if (texts.length > 0) return { frame, texts };
-    }
-    return undefined;
-  };
-  let shown;
-  while ((shown = await drawn()) === undefined) await workbench.page.waitForTimeout(100);
+  const shown = await workbench.graph();
   await workbench.shot("graph");
 
   await shown.frame.click('svg g[data-line="10"]');

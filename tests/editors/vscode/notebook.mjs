@@ -1,4 +1,4 @@
-// A faulty notebook: the squiggle in its cell, the preferred fix by keyboard, save.
+// A faulty notebook: the squiggle in its cell, the graph whose boxes lead to cells, the preferred fix by keyboard, save.
 import { visit } from "./workbench.mjs";
 
 await visit(async (workbench) => {
@@ -12,5 +12,12 @@ await visit(async (workbench) => {
   await workbench.press("Enter");
   await workbench.see(".notebook-editor .squiggly-error", { state: "detached" });
   await workbench.save();
-  return { fixes };
+
+  await line.click({ position: { x: 60, y: 8 } });
+  await workbench.run("gradpath: Show the Graph");
+  const { frame, texts } = await workbench.graph();
+  await workbench.shot("notebook-graph");
+  await frame.click('svg g.parameter[data-line]');
+  await workbench.see('.notebook-editor .monaco-editor.focused .view-lines:has-text("nn.GRUCell")');
+  return { fixes, boxes: texts };
 });

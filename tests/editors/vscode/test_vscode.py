@@ -163,6 +163,7 @@ def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) 
     file.write_text(json.dumps(notebook(setup, "state" + training), indent=1))
     seen = vscode.visit("notebook.mjs")
     assert seen["fixes"][0].startswith("Detach `state`")
+    assert any("cell 1:4" in box for box in seen["boxes"])
     cells = ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
     assert "    state = state.detach()\n    state = cell" in cells[1]
     script = vscode.workspace / "cells.py"

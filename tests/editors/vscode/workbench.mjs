@@ -81,6 +81,17 @@ export class Workbench {
     return this.page.$$eval(".markers-panel .monaco-list-row", (rows) => rows.map((row) => row.textContent));
   }
 
+  /** The frame of the graph panel and the texts of its boxes, once it shows some. */
+  async graph() {
+    for (;;) {
+      for (const frame of this.page.frames()) {
+        const texts = await frame.$$eval("svg g[data-line]", (boxes) => boxes.map((box) => box.textContent)).catch(() => []);
+        if (texts.length > 0) return { frame, texts };
+      }
+      await this.page.waitForTimeout(100);
+    }
+  }
+
   /** The titles of the menu of quick fixes at the cursor, which stays open with the preferred one chosen. */
   async fixes() {
     await this.press("Control+.");

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gradpath.features.graph import Kind, Picture, Vertex
 from gradpath.features.graph.layout import Layout, Point, Size, lay_out
@@ -30,8 +30,8 @@ path.cut { stroke-dasharray: 4 3; }
 """
 
 
-def as_svg(picture: Picture) -> str:
-    """One `<svg>` element; each box carries `data-line` (from 1) and `data-path`, which is empty for the document."""
+def as_svg(picture: Picture, told: Callable[[str], str] = str) -> str:
+    """One `<svg>` element; each box carries `data-line` (from 1) and `data-path`: what `told` makes of a vertex's path."""
     sizes = {vertex.number: _size(lines_of(vertex)) for vertex in picture.vertices}
     layout = lay_out(picture, sizes)
     width, height = round(layout.width), round(layout.height)
@@ -42,7 +42,7 @@ def as_svg(picture: Picture) -> str:
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path class="head" d="M0 0 8 4 0 8z"/></marker></defs>',
         *_arrows(picture, layout),
-        *(_box(vertex, layout.centres[vertex.number], sizes[vertex.number]) for vertex in picture.vertices),
+        *(_box(vertex, layout.centres[vertex.number], sizes[vertex.number], told) for vertex in picture.vertices),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -71,11 +71,11 @@ def _path(points: Sequence[Point]) -> str:
     return "".join(steps)
 
 
-def _box(vertex: Vertex, centre: Point, size: Size) -> str:
+def _box(vertex: Vertex, centre: Point, size: Size, told: Callable[[str], str]) -> str:
     (x, y), (width, height) = centre, size
     left, top = x - width / 2, y - height / 2
     classes = vertex.kind.value + (" broken" if vertex.broken else "")
-    place = f' data-line="{vertex.line}" data-path="{html.escape(vertex.path)}"' if vertex.line else ""
+    place = f' data-line="{vertex.line}" data-path="{html.escape(told(vertex.path))}"' if vertex.line else ""
     corner = 12 if vertex.kind in (Kind.PARAMETER, Kind.LEAF) else 4
     lines = lines_of(vertex)
     notes = len(lines) - len(vertex.notes)

@@ -1,5 +1,5 @@
 " Opens a file in Vim with ALE, waits for a diagnostic, applies a fix, saves, and writes what was seen.
-" vim -Nu mend.vim -es, with the file in $FILE, the command of the server in $SERVER, and the report's file in $SEEN
+" vim -Nu mend.vim -es, with the file in $FILE, the configuration in $CONFIGURATION, and the report's file in $SEEN
 set nocompatible noswapfile viminfo= hidden
 let g:ale_linters_explicit = 1
 let g:ale_lint_delay = 50
@@ -7,14 +7,7 @@ let g:ale_update_tagstack = 0
 filetype plugin on
 packadd! ale
 runtime plugin/ale.vim
-call ale#linter#Define('python', {
-\   'name': 'gradpath',
-\   'lsp': 'stdio',
-\   'executable': split($SERVER)[0],
-\   'command': $SERVER,
-\   'project_root': {buffer -> expand('#' . buffer . ':p:h')},
-\})
-let g:ale_linters = {'python': ['gradpath']}
+source $CONFIGURATION
 
 " What a person would type at the menu of actions: the number of the first one.
 runtime autoload/ale/util.vim

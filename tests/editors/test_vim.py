@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.documented import configurations, install
 from tests.lsp.harness import ENVIRONMENT, REAL
 
 HERE = Path(__file__).parent
@@ -35,7 +36,14 @@ def test_a_carried_state_is_mended(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     file, report = tmp_path / "train.py", tmp_path / "seen.json"
     file.write_text(PROGRAM)
-    environment = {**ENVIRONMENT, "FILE": str(file), "SERVER": shlex.join(REAL), "SEEN": str(report)}
+    (configuration := tmp_path / "init.vim").write_text(*configurations("Vim with ALE"))
+    environment = {
+        **ENVIRONMENT,
+        "PATH": os.pathsep.join([install(tmp_path, REAL), os.environ["PATH"]]),
+        "FILE": str(file),
+        "CONFIGURATION": str(configuration),
+        "SEEN": str(report),
+    }
     visit = subprocess.run(
         ["vim", "-Nu", str(HERE / "mend.vim"), "-es"],
         env=environment,

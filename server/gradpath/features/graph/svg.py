@@ -31,7 +31,7 @@ path.cut { stroke-dasharray: 4 3; }
 
 
 def as_svg(picture: Picture, told: Callable[[str], str] = str) -> str:
-    """One `<svg>` element; each box carries `data-line` (from 1) and `data-path`: what `told` makes of a vertex's path."""
+    """One `<svg>` element; each box has `data-line` (from 1) and `data-path`: what `told` makes of a vertex's path."""
     sizes = {vertex.number: _size(lines_of(vertex)) for vertex in picture.vertices}
     layout = lay_out(picture, sizes)
     width, height = round(layout.width), round(layout.height)

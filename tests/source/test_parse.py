@@ -235,6 +235,55 @@ def test_any_damage_leaves_a_sound_tree() -> None:
             assert_sound(last)
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_what_an_edit_leaves_of_a_tree_is_the_tree_of_the_new_text(ending: str) -> None:
+    at = random.Random(7)
+    document = Document("a.py", (GAPS * 4).replace("\n", ending))
+    last, kept = parse(document), 0
+    words = ["", "", "x", "# é", ending, " ", "    ", "\\", ";", '"""', "(", ")", "else:", "@", ":", "+ 1", "\ufeff"]
+    for _ in range(1_000):
+        start = at.randrange(len(document.text) + 1)
+        after = edited(document, start, start + at.choice([0, 0, 1, 5]), at.choice(words))
+        found, cold = parse(after, last), parse(after)
+        assert found.complete == cold.complete, after.text
+        if found.complete:
+            assert ast.dump(found.tree, include_attributes=True) == ast.dump(cold.tree, include_attributes=True)
+            kept += len({*found.tree.body} & {*last.tree.body})
+            document = after
+        last = found if at.random() < 0.7 or found.complete else last
+    assert kept > 1_000
+
+
+GAPS = """\
+a = 1; b = (
+    2); c = 3
+d = 4 \\
+
+e = 5  # \\
+if e: d; e
+\\
+f = 6
+
+@property  # first
+
+def g(): pass
+h = [
+] ; i = '''
+'''; j = 7
+"""
+
+
+def test_what_was_cut_stays_reported_while_other_statements_are_edited() -> None:
+    text = "x = 1\ny = " + "-" * 300 + "1\nz = 3\n"
+    first = parsed(text)
+    later = parse(Document("a.py", text.replace("x", "w").replace("z", "v")), first)
+    assert later.problems == first.problems == parsed(text).problems
+    assert later.problems
+    moved = parse(Document("a.py", "\n" + text), later)
+    assert [problem.range.start.line for problem in moved.problems] == [3]
+
+
 def test_a_deep_stack_of_the_caller_does_not_break_the_promise() -> None:
     text = "".join(" " * level + "if x:\n" for level in range(90)) + " " * 90 + "y = (\n"
     outcomes: list[Parsed] = []

@@ -12,9 +12,11 @@ from gradpath.source.depth import prune
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
 from gradpath.source.logical import Lines, LogicalLine, logical_lines
+from gradpath.source.positions import line_starts
 from gradpath.source.quotes import end_swallowing_strings
 from gradpath.source.recovery import Recovery
-from gradpath.source.reuse import unchanged
+from gradpath.source.reuse import first_line, last_line, unchanged
+from gradpath.source.splice import spliced
 
 __all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse"]
 
@@ -38,11 +40,14 @@ class Parsed:
 def parse(document: Document, last: Parsed | None = None) -> Parsed:
     """Parse a document; never raises. `last` is an earlier parse of the same document: it makes recovery better."""
     text = for_parser(document.text)
+    base = last.base if last is not None and not last.complete else last
     problems: list[SyntaxProblem]
     try:
+        found = None if base is None else _spliced(document, text, base)
+        if found is not None:
+            return found
         tree = parse_text(text)
     except Unparsable as error:
-        base = last.base if last is not None and not last.complete else last
         try:
             if isinstance(document, CellsDocument) and len(document.cells) > 1:
                 tree, problems = _parse_cells(document, base)
@@ -53,6 +58,24 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
         return Parsed(document, tree, _in_order(problems), complete=not problems, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
+
+
+def _spliced(document: Document, text: str, base: Parsed) -> Parsed | None:
+    """The parse with what an edit has left of an earlier one; None where that does not work out."""
+    starts = document.line_starts if len(text) == len(document.text) else line_starts(text)
+    found = spliced(for_parser(base.document.text), base.tree.body, text, starts)
+    if found is None:
+        return None
+    body, low, high = found
+    # What stands above and below was looked through when it was parsed.
+    new = body[low:high]
+    problems = prune(ast.Module(new, []), document)
+    body[low:high] = new
+    if base.problems:
+        first = last_line(body[low - 1]) + 1 if low else 1
+        last = first_line(body[high]) - 1 if high < len(body) else base.document.line_count
+        problems += _kept_problems(base, first, last, 0)
+    return Parsed(document, ast.Module(body, []), _in_order(problems))
 
 
 def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Module, list[SyntaxProblem]]:

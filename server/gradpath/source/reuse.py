@@ -41,8 +41,8 @@ def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int
 
     So many statements as `more_before` and `more_after` tell, next to the edit, are not taken as unchanged.
     """
-    head = _common_prefix(old.text, new.text)
-    tail = _common_suffix(old.text, new.text, min(len(old.text), len(new.text)) - head)
+    head = common_prefix(old.text, new.text)
+    tail = common_suffix(old.text, new.text, min(len(old.text), len(new.text)) - head)
     same_above = new.number_at(head) - 1
     same_below = new.text.count("\n", len(new.text) - tail)
     moved = new.count - old.count
@@ -88,7 +88,8 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 stack += children
 
 
-def _common_prefix(one: str, other: str) -> int:
+def common_prefix(one: str, other: str) -> int:
+    """How many characters two texts begin with in common."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -99,7 +100,8 @@ def _common_prefix(one: str, other: str) -> int:
     return low
 
 
-def _common_suffix(one: str, other: str, most: int) -> int:
+def common_suffix(one: str, other: str, most: int) -> int:
+    """How many characters two texts end in in common, `most` at most."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

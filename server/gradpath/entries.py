@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
+from weakref import WeakKeyDictionary
 
 from gradpath.records import dataclass
 
@@ -75,7 +76,24 @@ class _Mentions:
     tells: bool
 
 
+_known: WeakKeyDictionary[ast.AST, _Mentions] = WeakKeyDictionary()
+
+
 def _mentions(node: ast.AST) -> _Mentions:
+    known = _known.get(node)
+    if known is None:
+        known = _known[node] = _mentioned(node)
+    return known
+
+
+def take_over(node: ast.AST, before: ast.AST) -> None:
+    """Take what is known of `before` for a node that stands for the same text in a newer tree."""
+    known = _known.get(before)
+    if known is not None:
+        _known[node] = known
+
+
+def _mentioned(node: ast.AST) -> _Mentions:
     names: set[str] = set()
     called: set[str] = set()
     own: set[str] = set()

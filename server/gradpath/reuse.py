@@ -15,10 +15,10 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from gradpath.diagnostic import Position
-from gradpath.entries import Definition, is_entry
+from gradpath.entries import Definition, is_entry, take_over
 from gradpath.interpreter.statements import is_generator
 from gradpath.records import dataclass, field, replace
+from gradpath.source.reuse import first_line
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic
@@ -108,6 +108,8 @@ class Reuse:
     changes: tuple[Change, ...] = ()
     moved: bool = False
     changed_names: frozenset[str] = frozenset()
+    mentioning: frozenset[int] | None = None
+    """The pieces that speak of those names, once somebody asks; `MODULE` stands for all that are no functions."""
     entered: dict[int, bool] = field(default_factory=dict)
     records: dict[int, Record] = field(default_factory=dict)
 
@@ -147,12 +149,16 @@ class Reuse:
         )
 
     def _mentions(self, record: Record) -> bool:
-        names = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(self.changed_names))) + r")\b")
-        return any(
-            names.search(piece.text) or _EVERYTHING.search(piece.text)
-            for index, piece in enumerate(self.pieces)
-            if (index in record.inside or not piece.is_function) and self.changes[index] is not Change.NAMES
-        )
+        """Whether anything that an entry point depends on speaks of a name that means something else now."""
+        if self.mentioning is None:
+            names = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(self.changed_names))) + r")\b")
+            self.mentioning = frozenset(
+                index if piece.is_function else MODULE
+                for index, piece in enumerate(self.pieces)
+                if self.changes[index] is not Change.NAMES
+                and (names.search(piece.text) or _EVERYTHING.search(piece.text))
+            )
+        return MODULE in self.mentioning or not self.mentioning.isdisjoint(record.inside)
 
     def pieces_of(self, functions: Collection[ast.AST]) -> frozenset[int]:
         """The pieces that functions at the top of the document lie in."""
@@ -217,10 +223,10 @@ def _pieces(parsed: Parsed) -> Iterator[Piece]:
                 if isinstance(each, Definition) or within:
                     starts.append((each, statement.name))
                     within = True
-    firsts = [min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]) for node, _ in starts]
+    firsts = [first_line(node) for node, _ in starts]
     ends = [*firsts[1:], document.line_count + 1][: len(firsts)]
     for (node, owner), first, end in zip(starts, firsts, ends, strict=True):
-        text = document.text[document.offset(Position(first, 1)) : document.offset(Position(end, 1))]
+        text = document.text[document.offset_of_line(first) : document.offset_of_line(end)]
         torn = any(first <= each.range.end.line and each.range.start.line < end for each in parsed.problems)
         yield Piece(node, owner, first, text, torn)
 
@@ -239,21 +245,44 @@ def _change(old: Piece, new: Piece) -> Change:
         return Change.ALL
     torn = old.torn or new.torn
     if old.text == new.text and not torn:
+        take_over(new.node, old.node)
         return Change.NONE
-    if old.first == new.first and _whole(old) == _whole(new):
+    if old.first == new.first and _are_same(_whole(old), _whole(new)):
         return Change.NONE if old.text == new.text else Change.COMMENT
     if isinstance(old.node, Definition) and isinstance(new.node, Definition):
         return Change.BODY if _declared(old.node) == _declared(new.node) else Change.ALL
     return Change.NAMES if _only_binds(old.node) and _only_binds(new.node) else Change.ALL
 
 
-def _whole(piece: Piece) -> str:
+def _whole(piece: Piece) -> list[ast.AST]:
+    """The nodes of a piece; the functions of a class are pieces of their own."""
     node = piece.node
-    if isinstance(node, ast.ClassDef) and not piece.owner:  # Its functions are pieces of their own.
+    if isinstance(node, ast.ClassDef) and not piece.owner:
         first = next((index for index, each in enumerate(node.body) if isinstance(each, Definition)), len(node.body))
-        around = [*node.decorator_list, *node.bases, *node.keywords, *node.body[:first]]
-        return node.name + "".join(ast.dump(each, include_attributes=True) for each in around)
-    return ast.dump(node, include_attributes=True)
+        return [*node.decorator_list, *node.bases, *node.keywords, *node.body[:first]]
+    return [node]
+
+
+def _are_same(one: object, other: object) -> bool:
+    """Whether two parts of trees are the same, their places included."""
+    todo = [(one, other)]
+    while todo:
+        one, other = todo.pop()
+        if one is other:
+            continue
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            todo.extend(zip(one, other, strict=True))
+        elif isinstance(one, ast.AST):
+            if vars(one).keys() != vars(other).keys():
+                return False
+            todo.extend(zip(vars(one).values(), map(vars(other).get, vars(one)), strict=True))
+        elif one != other:
+            return False
+    return True
 
 
 def _declared(node: Definition) -> tuple[object, ...]:

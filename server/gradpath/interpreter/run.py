@@ -189,17 +189,11 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
         with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
-    later = _later.get(function)
-    if later is None:
-        later = _later[function] = _assigned_later(cls, function)
-    for name in later:
+    for name in _assigned_later(cls, function):
         value = instance.attributes.get(name, UNDEFINED)
         if isinstance(value, (Container, *CONSTANTS)):
             machine.library.forget(machine, instance, name)
     return instance
-
-
-_later: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
 
 
 def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
@@ -207,17 +201,25 @@ def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
     found: set[str] = set()
     for each in cls.mro:
         for method in each.node.body if each.node is not None else ():
-            if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) or method.name == "__init__":
-                continue
-            for node in ast.walk(method) if method is not function else ():
-                target = node.value if isinstance(node, ast.Subscript) else node
-                if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
-                    found.add(target.attr)
-                match node:
-                    case ast.Call(
-                        func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")
-                    ):
-                        found.add(name)
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name != "__init__":
+                found |= _assigned(method) if method is not function else set()
+    return found
+
+
+_known: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
+
+
+def _assigned(method: ast.AST) -> set[str]:
+    found = _known.get(method)
+    if found is None:
+        found = _known[method] = set()
+        for node in ast.walk(method):
+            target = node.value if isinstance(node, ast.Subscript) else node
+            if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
+                found.add(target.attr)
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
+                    found.add(name)
     return found
 
 

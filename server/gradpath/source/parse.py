@@ -84,9 +84,9 @@ def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Modu
     same = isinstance(before, CellsDocument) and len(before.cells) == len(document.cells)
     body: list[ast.stmt] = []
     problems: list[SyntaxProblem] = []
-    for index, first_line in enumerate(document.first_lines):
+    for index, first in enumerate(document.first_lines):
         # The empty lines above keep the places right.
-        above = "\n" * (first_line - 1)
+        above = "\n" * (first - 1)
         text = for_parser(above + document.text[slice(*document.bounds(index))])
         try:
             tree = parse_text(text)

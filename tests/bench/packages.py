@@ -69,7 +69,7 @@ def _downloaded(package: Package) -> Path | None:
     """
     into = cache() / "archives" / package.folder
     into.mkdir(parents=True, exist_ok=True)
-    kind = ["--no-binary=:all:"]
+    kind = [f"--no-binary={package.name}"]
     if not package.source:
         platforms = ("any", "manylinux_2_28_x86_64", "manylinux_2_17_x86_64")
         kind = ["--only-binary=:all:", "--python-version=3.11", *(f"--platform={each}" for each in platforms)]

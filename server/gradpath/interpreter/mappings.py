@@ -10,6 +10,8 @@ from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
     Arguments,
+    Class,
+    Function,
     Instance,
     NativeFunction,
     Unknown,
@@ -169,12 +171,15 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     """`dict.update` with a dict, pairs, or keywords; something unknown leaves the dict open."""
     for value in arguments.positional:
         if isinstance(value, Dict):
+            if value.open:
+                _blur(machine, target)
             for key, entry in value.entries.values():
                 target.store(key, entry)
             target.open = target.open or value.open
             continue
         pairs = sequence(machine, value)
         if pairs is None:
+            _blur(machine, target)
             target.open = True
         for pair in pairs or ():
             if isinstance(pair, tuple) and len(pair) == 2:
@@ -184,6 +189,16 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     for name, value in arguments.keywords.items():
         target.store(name, value)
     return None
+
+
+def _blur(machine: Machine, target: Dict) -> None:
+    """Entries that something unknown is written over: settings may have other values now; tensors are presumed not."""
+    for key, value in list(target.entries.values()):
+        if isinstance(value, (*CONSTANTS, Instance, Class, Function)):
+            unknown = machine.unknown("item of a dict", None, (target,))
+            if isinstance(unknown, Unknown) and isinstance(value, CONSTANTS):
+                unknown.hint = value
+            target.store(key, unknown)
 
 
 def _dict_clear(machine: Machine, target: Dict, arguments: Arguments) -> Value:

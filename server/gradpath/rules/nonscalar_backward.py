@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.rules import edits
@@ -33,7 +33,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
         steps.append(Step(made, "one loss for each element" if unreduced else f"has {_size(root)}"))
     steps.append(Step(failure.site, "starts from one number only"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
-    mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else "" for way in ("mean", "sum"))
+    mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
     return Report(
         RULE.id,
         failure.site,
@@ -41,15 +41,18 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
-        help=f"reduce it first: `{mean if method else total}`",
+        help=f"reduce it first: `{mean if method or loss is None else total}`",
         alternatives=(
             f"`{total}`: then twice the elements give twice the gradient",
             "`gradient=` gives a weight to each element",
         )
         if method
         else ("`grad_outputs=` gives a weight to each element",),
-        fixes=tuple(_fixes(source, failure, loss, ("mean", "sum") if method else ("sum",))),
+        fixes=tuple(_fixes(source, failure, loss, _WAYS if method else ("sum",))),
     )
+
+
+_WAYS = ("mean", "sum")
 
 
 def _root(call: ast.Call | None) -> ast.expr | None:
@@ -62,7 +65,7 @@ def _root(call: ast.Call | None) -> ast.expr | None:
 
 
 def _size(root: Tensor) -> str:
-    if root.shape is None or None in root.shape:
+    if root.shape is None or None in root.shape or MANY in root.shape:
         return "more than one element"
     total = 1
     for size in root.shape:

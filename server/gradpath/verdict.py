@@ -128,11 +128,27 @@ def _condition(
     decisions = found.trace.decisions
     for index in range(min(len(decisions), TURNS) - 1, -1, -1):
         other = rerun(found.trace, turned(found.trace, index))
-        if _passes(found, other):
+        if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, rerun)):
             return decisions[index]
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return None
+
+
+def _turned_alone(trace: Trace, index: int, other: Trace, rerun: Callable[[Trace, tuple[bool, ...]], Trace]) -> Trace:
+    """`other`, on which decision `index` is turned around, with all later branches going as they go on `trace`."""
+    wanted = {decision.node: decision.outcome for decision in trace.decisions[index + 1 :]}
+    for _ in range(TURNS):
+        differs = (
+            i
+            for i, each in enumerate(other.decisions)
+            if i > index and each.outcome != wanted.get(each.node, each.outcome)
+        )
+        later = next(differs, None)
+        if later is None:
+            break
+        other = rerun(trace, turned(other, later))
+    return other
 
 
 def _passes(found: Found, other: Trace) -> bool:

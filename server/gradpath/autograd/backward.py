@@ -13,7 +13,7 @@ from gradpath.autograd import gradients as gradients_of
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.graph import Autograd
-from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 
 Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
 """The backward of a custom Function: what runs it, and the graph of the gradient that comes in."""
@@ -61,6 +61,10 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
+        elif not _is_seen_through(autograd, outputs):
+            result = _gradient(autograd, tensor, (), create_graph)
+            result.certain = False
+            results.append(result)
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, certain=tensor.certain)
     return results
@@ -86,6 +90,19 @@ def _begin(
         if not root.requires_grad or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
     return call
+
+
+def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
+    """Whether all is known of a graph, so that it leads nowhere else than is seen."""
+    todo = [edge for edge in map(autograd.edge, outputs) if edge is not None]
+    seen = set(todo)
+    while todo:
+        node = todo.pop()
+        if node.name == PRESUMED or not node.certain:
+            return False
+        todo.extend(edge for edge in node.edges if edge not in seen)
+        seen.update(node.edges)
+    return True
 
 
 def _only_by_base(autograd: Autograd, root: Tensor) -> bool:

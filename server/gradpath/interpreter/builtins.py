@@ -10,7 +10,7 @@ from functools import cache, partial
 from gradpath.interpreter import classes
 from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.eval import eval_text
-from gradpath.interpreter.expressions import Slice, add
+from gradpath.interpreter.expressions import Slice, add, negation
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.numbers import AtLeast
@@ -331,7 +331,7 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
                 return result
             if name == "bool":
                 settled = value.truth(machine)
-                return machine.unknown("bool", ("bool", identity(value)), (value,)) if settled is None else settled
+                return negation(machine, negation(machine, value)) if settled is None else settled
             if name == "abs":
                 found = value.unary(machine, "abs")
                 if found is not NotImplemented:

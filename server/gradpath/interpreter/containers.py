@@ -300,7 +300,13 @@ def _endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator
         elif isinstance(source, Unknown):
             yield machine.library.unknown_item(machine, source, None)
         else:
-            yield any_of(machine, seen, "item of an iterable")
+            yield _another(machine, seen)
+
+
+def _another(machine: Machine, seen: Sequence[Value]) -> Value:
+    """One more item of a list of which not all are seen: like the others, but with a graph of its own, if any."""
+    alike = all(isinstance(each, CONSTANTS) or getattr(each, "presumption", "") == "plain" for each in seen)
+    return machine.unknown("item of an iterable", None, tuple(seen) if alike else ())
 
 
 SOME = 2

@@ -171,14 +171,7 @@ def _unary(machine: Machine, node: ast.UnaryOp) -> Value:
     machine.node = node
     if isinstance(node.op, ast.Not):
         settled = machine.truth(value)
-        if settled is not None:
-            return not settled
-        negated = machine.unknown("negation", ("not", identity(value)), (value,))
-        if isinstance(negated, Unknown) and isinstance(value, Unknown):
-            negated.negates = value
-            if isinstance(value.hint, CONSTANTS):
-                negated.hint = not value.hint
-        return negated
+        return negation(machine, value) if settled is None else not settled
     name = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}[type(node.op)]
     if isinstance(value, Object):
         result = value.unary(machine, name)
@@ -236,15 +229,15 @@ def _compare_once(machine: Machine, operator: ast.cmpop, left: Value, right: Val
             same = is_same(machine, left, right)
             if isinstance(same, bool):
                 return same is isinstance(operator, ast.Is)
-            return same if isinstance(operator, ast.Is) else _not(machine, same)
+            return same if isinstance(operator, ast.Is) else negation(machine, same)
         case ast.In() | ast.NotIn():
             found = _membership(machine, left, right)
             if isinstance(operator, ast.In):
                 return found
-            return not found if isinstance(found, bool) else _not(machine, found)
+            return not found if isinstance(found, bool) else negation(machine, found)
     name, mirrored, function = _COMPARE[type(operator)]
     if name == "ne" and (isinstance(left, Unknown) or isinstance(right, Unknown)):
-        return _not(machine, _compare_once(machine, ast.Eq(), left, right))
+        return negation(machine, _compare_once(machine, ast.Eq(), left, right))
     for value, other, how, reflected in ((left, right, name, False), (right, left, mirrored, True)):
         if isinstance(value, Object) and not isinstance(value, Unknown):
             result = value.compare(machine, how, other, reflected)
@@ -266,12 +259,15 @@ def _compare_once(machine: Machine, operator: ast.cmpop, left: Value, right: Val
         raise machine.error("TypeError", str(error), (left, right)) from None
 
 
-def _not(machine: Machine, value: Value) -> Value:
+def negation(machine: Machine, value: Value) -> Value:
+    """`not value`, of a value whose truth is not settled: asked again, it is decided as `value` is."""
     if isinstance(value, bool):
         return not value
     negated = machine.unknown("negation", ("not", identity(value)), (value,))
     if isinstance(negated, Unknown) and isinstance(value, Unknown):
         negated.negates = value
+        if isinstance(value.hint, CONSTANTS):
+            negated.hint = not value.hint
     return negated
 
 

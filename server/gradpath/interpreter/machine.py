@@ -251,6 +251,15 @@ class Machine:
             likely = bool(value.hint)
         return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle, negated)
 
+    def assume(self, value: Value, wanted: bool = True) -> bool:
+        """Go on as if `value` were true (or false), as after an assertion; False where that is known not to be so."""
+        settled = self.truth(value)
+        if settled is not None:
+            return settled is wanted
+        if isinstance(value, Unknown) and value.negates is not None:
+            return self.assume(value.negates, not wanted)
+        return self.path.outcomes.setdefault(_decision_key(value), wanted) is wanted
+
     def truth(self, value: Value) -> bool | None:
         """The truth of `value`, or None where it is not settled."""
         if isinstance(value, Object):

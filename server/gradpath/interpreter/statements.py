@@ -132,7 +132,7 @@ def _raise(machine: Machine, node: ast.Raise) -> Signal:
 
 
 def _assert(machine: Machine, node: ast.Assert) -> Signal:
-    if machine.truth(evaluate(machine, node.test)) is False:
+    if not machine.assume(evaluate(machine, node.test)):
         raise machine.error("AssertionError", "")
     return None
 

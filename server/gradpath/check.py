@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from gradpath.names.files import Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
+from gradpath.patterns import regex
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Memory, Record, Reuse, compare
@@ -42,7 +42,7 @@ PATHS = 24
 EFFORT = 6_000
 """Statements that the paths of one entry point may execute together before no other is begun."""
 
-RELEVANT = re.compile(r"torch|lightning|accelerate|\.backward\(")
+RELEVANT = regex(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
 
 TOTAL_EFFORT = 18_000
@@ -51,7 +51,7 @@ TOTAL_EFFORT = 18_000
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
-BACKWARDS = re.compile(r"backward\(|\bgrad\(")
+BACKWARDS = regex(r"backward\(|\bgrad\(")
 """What a document must contain to run a backward."""
 
 _reported: set[str] = set()

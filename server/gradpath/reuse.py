@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from gradpath.entries import Definition, is_entry, take_over
 from gradpath.interpreter.statements import is_generator
+from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
 from gradpath.source.reuse import first_line
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 MODULE = -1
 """The number of the module body among the entry points; functions count from 0."""
 
-_EVERYTHING = re.compile(r"\b(?:globals|vars|locals|eval|exec)\(")
+_EVERYTHING = regex(r"\b(?:globals|vars|locals|eval|exec)\(")
 """What reads names that are not written out."""
 
 

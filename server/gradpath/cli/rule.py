@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Iterator
 
@@ -12,12 +11,13 @@ from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
+from gradpath.patterns import regex
 from gradpath.render.style import BOLD, CYAN, LEVEL_COLOURS, Style
 from gradpath.rules import RULES
 from gradpath.rules.report import Rule
 
-_INLINE_CODE = re.compile(r"`([^`\n]+)`")
-_STRONG = re.compile(r"\*\*([^*\n]+)\*\*")
+_INLINE_CODE = regex(r"`([^`\n]+)`")
+_STRONG = regex(r"\*\*([^*\n]+)\*\*")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

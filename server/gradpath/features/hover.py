@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Position, Range
 from gradpath.features.life import story_at
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 
-_CODE_OR_MARKUP = re.compile(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
+_CODE_OR_MARKUP = regex(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
 
 
@@ -28,23 +29,23 @@ class Failure:
     forward: tuple[Frame, ...] = ()
 
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_BOX = re.compile(r"^[\s│|╭╰╮╯─]*(?=\S)|[\s│|╮╯─]+$")
-_PLAIN = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
-_CELL = re.compile(
+_ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
+_BOX = regex(r"^[\s│|╭╰╮╯─]*(?=\S)|[\s│|╮╯─]+$")
+_PLAIN = regex(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+_CELL = regex(
     r"^(?:Cell|Input) In ?\[(?P<number>\d+)\](?:, line (?P<line>\d+))?(?:,? in (?P<function>.+?))?:?$"
     r"|^<ipython-input-(?P<older>\d+)-[^>]*> in (?P<name>.+)$"
 )
-_IPYTHON = re.compile(r"^File (?P<path>.+?):(?P<line>\d+)(?:, in (?P<function>.+))?$")
-_OLDER_IPYTHON = re.compile(r"^(?P<path>\S+\.py) in (?P<function>.+)$")
-_PYTEST = re.compile(r"^(?P<path>\S+\.py):(?P<line>\d+):(?: in (?P<function>.+)| \w+)?$")
-_RICH = re.compile(r"^(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>.+)$")
-_ARROW = re.compile(r"^-*> ?(?P<line>\d+)(?: (?P<code>.*))?$")
-_PYTEST_CODE = re.compile(r"^> {2,}(?P<code>\S.*)$")
-_START = re.compile(r"Traceback \(most recent call last\)")
-_FORWARD = re.compile(r"Traceback of forward call that caused the error")
-_END_OF_FORWARD = re.compile(r"^\s*\(Triggered internally|^\s*return Variable\._execution_engine")
-_EXCEPTION = re.compile(
+_IPYTHON = regex(r"^File (?P<path>.+?):(?P<line>\d+)(?:, in (?P<function>.+))?$")
+_OLDER_IPYTHON = regex(r"^(?P<path>\S+\.py) in (?P<function>.+)$")
+_PYTEST = regex(r"^(?P<path>\S+\.py):(?P<line>\d+):(?: in (?P<function>.+)| \w+)?$")
+_RICH = regex(r"^(?P<path>\S+\.py):(?P<line>\d+) in (?P<function>.+)$")
+_ARROW = regex(r"^-*> ?(?P<line>\d+)(?: (?P<code>.*))?$")
+_PYTEST_CODE = regex(r"^> {2,}(?P<code>\S.*)$")
+_START = regex(r"Traceback \(most recent call last\)")
+_FORWARD = regex(r"Traceback of forward call that caused the error")
+_END_OF_FORWARD = regex(r"^\s*\(Triggered internally|^\s*return Variable\._execution_engine")
+_EXCEPTION = regex(
     r"(?:^|[\s|])(?:[A-Za-z_]\w*\.)*(?P<kind>[A-Z]\w*(?:Error|Exception|Exit|Interrupt)): (?P<message>.*)$"
 )
 

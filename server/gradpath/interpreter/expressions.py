@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator as operators
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
+from gradpath.patterns import regex
 
 
 class Slice(Object):
@@ -139,7 +139,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     return _constants(machine, name, function, left, right)
 
 
-_WIDE = re.compile(r"%[^a-zA-Z%]*\d{5}")
+_WIDE = regex(r"%[^a-zA-Z%]*\d{5}")
 """A format that makes text too long to be worth having."""
 
 

@@ -21,12 +21,13 @@ from gradpath.interpreter.machine import Cancelled, Exhausted, Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""
 
-_REGISTERS = re.compile("regist", re.IGNORECASE)
+_REGISTERS = regex("regist", re.IGNORECASE)
 """What leaves a trace where it is called, so that a definition with it is run in its place."""
 
 

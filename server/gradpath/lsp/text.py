@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from lsprotocol import types
 
 from gradpath.lsp.convert import Encoding, from_range
+from gradpath.patterns import regex
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_LINE = regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 
 
 def split_lines(text: str) -> list[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote, unquote, urlsplit
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # Longer than the letter of a Windows drive.
+from gradpath.patterns import regex
+
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:")  # Longer than the letter of a Windows drive.
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from pathlib import Path
 from gradpath.names.folders import has
 from gradpath.names.layout import MARKERS, REPOSITORY
 from gradpath.names.project import Project
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 
 _FILES = 2_000
@@ -22,10 +23,10 @@ _KEPT = 10_000
 
 _SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "env"})
 
-_IMPORT = re.compile(
+_IMPORT = regex(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]+)|import[ \t]+([^\n;#]+))", re.MULTILINE
 )
-_NAME = re.compile(r"\w+")
+_NAME = regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

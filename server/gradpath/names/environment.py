@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradpath.names.folders import has
 from gradpath.names.layout import Layout
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 
 _FOLDERS = (".venv", "venv", "env", ".env")
@@ -138,12 +139,12 @@ def _lines(file: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-_HOOK = re.compile(r"import[ \t]+([\w.]+)")
+_HOOK = regex(r"import[ \t]+([\w.]+)")
 _HARMLESS = frozenset({"_distutils_hack", "_virtualenv", "a1_coverage", "coverage", "os", "site", "sys", "types"})
 """Modules that environments import at their start for other reasons than to find packages."""
 
-_MAPPING = re.compile(r"^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$", re.MULTILINE)
-_MAP_MODULE = re.compile(r"""\.map_module\(\s*(r?["'].*?["'])\s*,\s*(r?["'].*?["'])\s*\)""")
+_MAPPING = regex(r"^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$", re.MULTILINE)
+_MAP_MODULE = regex(r"""\.map_module\(\s*(r?["'].*?["'])\s*,\s*(r?["'].*?["'])\s*\)""")
 
 
 def _mapped(file: Path) -> Iterator[tuple[str, Path]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from gradpath.names.layout import Layout
 from gradpath.names.project import Project, project_of
 from gradpath.names.search_path import added_folders
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
@@ -21,7 +21,7 @@ _LARGEST = 1_000_000
 _KEPT = 2_000_000
 """Characters of source whose trees are kept in memory, the least used ones going first."""
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|<")
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:|<")
 """What a path begins with that names no file: a URI, or a word such as `<stdin>`."""
 
 Stamp = tuple[int, int]

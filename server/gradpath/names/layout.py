@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import configparser
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gradpath.names.folders import has
+from gradpath.patterns import regex
 from gradpath.records import dataclass, field
 
 if sys.version_info >= (3, 11):
@@ -120,9 +120,9 @@ def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
     return _layout(folder, list(where), {name.strip(): path.strip() for name, path in pairs})
 
 
-_PACKAGE_DIR = re.compile(r"package_dir\s*=\s*(?:\{([^}]*)\}|dict\(([^)]*)\))")
-_PAIR = re.compile(r"""["']([\w.]*)["']\s*:\s*["']([^"']+)["']""")
-_WHERE = re.compile(r"""find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?["']([^"']+)["']""")
+_PACKAGE_DIR = regex(r"package_dir\s*=\s*(?:\{([^}]*)\}|dict\(([^)]*)\))")
+_PAIR = regex(r"""["']([\w.]*)["']\s*:\s*["']([^"']+)["']""")
+_WHERE = regex(r"""find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?["']([^"']+)["']""")
 
 
 @lru_cache(maxsize=64)

@@ -16,6 +16,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
+from gradpath.patterns import regex
 
 _PARTS = ("item of unknown", "attribute of unknown")
 
@@ -28,7 +29,7 @@ def whole_of(part: Unknown) -> Unknown | None:
     return found
 
 
-_DETACHED = re.compile(r"mems$|memor(y|ies)$|past|cache|^kv", re.I)
+_DETACHED = regex(r"mems$|memor(y|ies)$|past|cache|^kv", re.I)
 """Names of states that models hand out detached, as Transformer-XL does."""
 
 REST = "[:]"

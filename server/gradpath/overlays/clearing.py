@@ -8,6 +8,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, Unknown, Value
 from gradpath.overlays.roles import ENGINE, role_of
+from gradpath.patterns import regex
 
 
 def is_engine(value: Unknown) -> bool:
@@ -31,7 +32,7 @@ def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
 _OWN = ("attribute of an unknown base", "attribute set elsewhere")
 """Causes of methods of `self` that are not seen: they reach all that `self` has."""
 
-_CLEARING = re.compile(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
+_CLEARING = regex(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
 """Names of functions that are there to clear gradients, or may be."""
 
 _HARMLESS = frozenset(

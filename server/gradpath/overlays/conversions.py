@@ -14,10 +14,11 @@ from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
 from gradpath.overlays.operations import run_operation
 from gradpath.overlays.tensor_value import Device, DType, TensorValue, wrap
+from gradpath.patterns import regex
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 
-_DEVICE = re.compile(r"device|gpu|rank|cuda", re.IGNORECASE)
+_DEVICE = regex(r"device|gpu|rank|cuda", re.IGNORECASE)
 
 _KINDS = {
     "float": "float32",

@@ -7,11 +7,12 @@ gives something unknown, as that of a library's function does.
 from __future__ import annotations
 
 import ast
-import re
 from enum import Enum
 from weakref import WeakKeyDictionary
 
-_TENSORS = re.compile(r"torch|lightning|accelerate|\.backward\(")
+from gradpath.patterns import regex
+
+_TENSORS = regex(r"torch|lightning|accelerate|\.backward\(")
 _TELLING = frozenset(
     {
         "backward",

@@ -6,28 +6,29 @@ import re
 from functools import cache
 
 from gradpath.interpreter.values import Unknown, Value
+from gradpath.patterns import regex
 
-MODEL = re.compile(
+MODEL = regex(
     r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze)_)"
     r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
     r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
     r"|^_?(model|ds|deepspeed)_engine$|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"
 )
-ENGINE = re.compile(
+ENGINE = regex(
     r"^_?(.*_)?(accelerator|fabric|engine|scaler|optimi[sz]er|manager|strategy|trainer|amp|backend)s?\d?$", re.I
 )
-LOSS = re.compile(
+LOSS = regex(
     r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
 )
-OPTIMIZER = re.compile(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
-LOADER = re.compile(
+OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
+LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
 )
 
 ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
 
-_OPTIMIZER_PART = re.compile(r"opt(im(i[sz]er)?)?s?", re.I)
-_MODEL_PART = re.compile(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
+_OPTIMIZER_PART = regex(r"opt(im(i[sz]er)?)?s?", re.I)
+_MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
 
 
 @cache

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
+from gradpath.patterns import regex
 from gradpath.records import dataclass, replace
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits, difference
 from gradpath.source.magics import UNKNOWN, python_of
 from gradpath.source.positions import line_starts
 
-_LINE_OF = re.compile(r"`[^`]*`|(?<!\.py, )\bline (\d+)\b")
+_LINE_OF = regex(r"`[^`]*`|(?<!\.py, )\bline (\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)

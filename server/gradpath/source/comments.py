@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
 
 # Strings are matched only to be passed over; of one that never ends, the quote alone is.
-_STRING_OR_COMMENT = re.compile(
+_STRING_OR_COMMENT = regex(
     r"""
       (?:\"{3}[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"{3} | '{3}[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'{3})
     | \"{3} | '{3}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import threading
 import warnings
 from itertools import pairwise
 
 from gradpath.diagnostic import Range
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.logical import Lines, logical_lines
 
@@ -17,9 +17,9 @@ UNPARSED = "__unparsed__"
 """The name that stands in a recovered tree for an expression that could not be read: its value is unknown."""
 
 _QUIET = threading.Lock()
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_DEEPENING = re.compile(r"[-+*/%@|&^~<>=.\[({]|\b(?:not|if|lambda|await|elif)\b")
-_STATEMENT_START = re.compile(r"(?m)^[ \t]*(?:def|class|return|import|with|while|raise|try|except|elif|assert)\b")
+_SURROGATE = regex("[\ud800-\udfff]")
+_DEEPENING = regex(r"[-+*/%@|&^~<>=.\[({]|\b(?:not|if|lambda|await|elif)\b")
+_STATEMENT_START = regex(r"(?m)^[ \t]*(?:def|class|return|import|with|while|raise|try|except|elif|assert)\b")
 _DEEPEST_IN_3_10 = 8_000
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Diagnostic, Edit, Range
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.comments import Comments
 from gradpath.source.document import Document
@@ -16,7 +16,7 @@ MARK = "gradpath:"
 ALL = "*"
 """The name under which a suppression without a list covers what it covers."""
 
-_IGNORE = re.compile(
+_IGNORE = regex(
     r"#[ \t]*gradpath:[ \t]*(?P<word>ignore-file|ignore)(?![\w-])(?:[ \t]*\[(?P<names>[^\]#]*)(?P<closed>\]?))?"
 )
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gradpath.patterns import regex
 from gradpath.source.positions import line_starts
 
 
@@ -63,8 +64,8 @@ HEADERS = frozenset(
 )
 """The first words of logical lines that open a block; `match` and `case` may be names as well."""
 
-_BLANK = re.compile(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
-_START = re.compile(r"[ \t\f]*((?:async[ \t]+)?([^\W\d]\w*)?)")
+_BLANK = regex(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
+_START = regex(r"[ \t\f]*((?:async[ \t]+)?([^\W\d]\w*)?)")
 # A logical line on one line, with up to two levels of brackets: most of them, and quickly told.
 _PLAIN = r"""[^"'#()\[\]{}\\\n]*"""
 _STRING = r"""(?:"[^"\\\n]*"(?!")|'[^'\\\n]*'(?!'))"""
@@ -72,8 +73,8 @@ _FLAT = rf"{_PLAIN}(?:{_STRING}{_PLAIN})*"
 _BRACKETS = rf"(?:\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
 _NESTED = rf"{_PLAIN}(?:(?:{_STRING}|{_BRACKETS}){_PLAIN})*"
 _CODE = rf"{_PLAIN}(?:(?:{_STRING}|\({_NESTED}\)|\[{_NESTED}\]){_PLAIN})*"
-_ONE_LINE = re.compile(rf"([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_CODE})([\n#]?)")
-_TOKEN = re.compile(
+_ONE_LINE = regex(rf"([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_CODE})([\n#]?)")
+_TOKEN = regex(
     r"""[^"'#()\[\]{}\\\n]*(?:
       (?P<newline>\n)
     | (?P<open>[(\[{])
@@ -89,7 +90,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # Keywords that no bracket can hold, each at the beginning of a line.
-_STATEMENT = re.compile(
+_STATEMENT = regex(
     r"""[ \t\f]*(?:
       (?:async[ \t]+)?def[ \t]+\w | class[ \t]+\w
     | (?:return|import|with|while|raise|pass|del|assert|global|nonlocal|break|continue|except|elif|try|finally)\b
@@ -99,13 +100,13 @@ _STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-_PERHAPS_STATEMENT = re.compile(r"([ \t\f]*)(?!(?:and|or|in|is|else)\b)[^\W\d]")
+_PERHAPS_STATEMENT = regex(r"([ \t\f]*)(?!(?:and|or|in|is|else)\b)[^\W\d]")
 _OPERATORS = frozenset(
     {"and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "yield", "from", "as"}
 )
-_LAST_WORD = re.compile(r"\w+\Z")
-_NEXT_WORD = re.compile(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
-_HEADER_END = re.compile(r"[ \t\f]*[)\]}].*:\Z")
+_LAST_WORD = regex(r"\w+\Z")
+_NEXT_WORD = regex(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
+_HEADER_END = regex(r"[ \t\f]*[)\]}].*:\Z")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
 _MOST_RETURNS = 10
 

@@ -5,7 +5,7 @@ The masked text has the length and the lines of the cell, so that every position
 
 from __future__ import annotations
 
-import re
+from gradpath.patterns import regex
 
 CODE_MAGICS = frozenset(
     {
@@ -32,18 +32,16 @@ CODE_MAGICS = frozenset(
 UNKNOWN = "ǃ"
 """The one character (a letter, no exclamation mark) that stands for a value which a command or a magic gives."""
 
-_HINT = re.compile(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
-_CELL_MAGIC = re.compile(r"%%(\w+)")
-_COMMAND = re.compile(r"[ \t]*(?:!|%{1,2}(?=\w)|\?{1,2}(?=[\w.*%])|[,;](?=[^\W\d])|/(?=[^\W\d]))")
-_TIMED = re.compile(r"[ \t]*(%time[ \t])[ \t]*\S")
-_HELP = re.compile(r"[ \t]*(?:%{0,2}(?!\d)[\w*]+(?:\.[\w*]+|\[-?\d+\])*|[\w.]+\([^)]*\))\?{1,2}[ \t]*;?[ \t]*$")
-_ASSIGNED = re.compile(r"([ \t]*[^\W\d][\w., \t\[\]\"'()*]*=[ \t]*)(?:!|%(?=\w))")
-_ASSIGNED_TIME = re.compile(r"%time[ \t]+(?=\S)")
-_STRING = re.compile(r"(\"\"\"|'''|\"|')|#|[(\[{]|[)\]}]|\\$")
-_ENDINGS = {
-    quote: re.compile(rf"(?s)(?:\\.|(?!{quote}).)*(?:(?P<end>{quote})|\\?\Z)") for quote in ('"""', "'''", '"', "'")
-}
+_HINT = regex(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]")
+_LINE = regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
+_CELL_MAGIC = regex(r"%%(\w+)")
+_COMMAND = regex(r"[ \t]*(?:!|%{1,2}(?=\w)|\?{1,2}(?=[\w.*%])|[,;](?=[^\W\d])|/(?=[^\W\d]))")
+_TIMED = regex(r"[ \t]*(%time[ \t])[ \t]*\S")
+_HELP = regex(r"[ \t]*(?:%{0,2}(?!\d)[\w*]+(?:\.[\w*]+|\[-?\d+\])*|[\w.]+\([^)]*\))\?{1,2}[ \t]*;?[ \t]*$")
+_ASSIGNED = regex(r"([ \t]*[^\W\d][\w., \t\[\]\"'()*]*=[ \t]*)(?:!|%(?=\w))")
+_ASSIGNED_TIME = regex(r"%time[ \t]+(?=\S)")
+_STRING = regex(r"(\"\"\"|'''|\"|')|#|[(\[{]|[)\]}]|\\$")
+_ENDINGS = {quote: regex(rf"(?s)(?:\\.|(?!{quote}).)*(?:(?P<end>{quote})|\\?\Z)") for quote in ('"""', "'''", '"', "'")}
 
 
 def python_of(cell: str) -> str:

@@ -13,13 +13,14 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 
 from gradpath.diagnostic import Range
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.notebook import SOURCE_KEYS
 
-_TOKEN = re.compile(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
-_CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.DOTALL)
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_TOKEN = regex(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
+_CHARACTER = regex(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.DOTALL)
+_LINE = regex(r"[^\n]*\n|[^\n]+")
 
 Path = tuple[str | int, ...]
 

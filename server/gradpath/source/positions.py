@@ -6,11 +6,12 @@ neither the Language Server Protocol nor Python's tokenizer does.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from itertools import accumulate
 
-_LINE_END = re.compile(r"\r\n?|\n")
+from gradpath.patterns import regex
+
+_LINE_END = regex(r"\r\n?|\n")
 
 
 def line_starts(text: str) -> list[int]:

@@ -7,14 +7,14 @@ less is broken if the string ends before the definition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
+from gradpath.patterns import regex
 from gradpath.source.grammar import Unparsable, parse_text
 from gradpath.source.logical import Lines, LogicalLine, logical_lines, torn_before, width
 from gradpath.source.repair import header_trial, is_header
 
-_DEFINITION = re.compile(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
+_DEFINITION = regex(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
 _MOST_ENDED = 8
 _MOST_TRIED = 16
 _LINES_COMPARED = 200

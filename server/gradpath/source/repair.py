@@ -8,19 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gradpath.patterns import regex
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.logical import HEADERS, LogicalLine
 
 # Syntax that an older Python than the user's cannot read; blanks in its place keep the columns.
-_TYPE_PARAMETERS = re.compile(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])")
-_TYPE_ALIAS = re.compile(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
-_EXCEPT_STAR = re.compile(r"(\s*except)(\*)")
+_TYPE_PARAMETERS = regex(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])")
+_TYPE_ALIAS = regex(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
+_EXCEPT_STAR = regex(r"(\s*except)(\*)")
 
 # Brackets that are not a call's, with nothing in them yet: closed, they would be a value that nobody meant.
-_EMPTY_BRACKETS = re.compile(r"(?:[^\w\s)\]}]|\b(?:return|in|and|or|not|if|else|yield|await|is))\s*[\[({]+\s*\Z")
+_EMPTY_BRACKETS = regex(r"(?:[^\w\s)\]}]|\b(?:return|in|and|or|not|if|else|yield|await|is))\s*[\[({]+\s*\Z")
 _LONGEST_TARGET = 200  # A bound for expressions whose time grows with the square of the length.
-_FOR_TARGET = re.compile(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
-_NAME = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
+_FOR_TARGET = regex(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
+_NAME = regex(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
 
 def _blanked(match: re.Match[str], *groups: int) -> str:

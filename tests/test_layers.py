@@ -15,7 +15,7 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "patterns", "records"},
+    {"", "packages", "patterns", "records", "toml"},
     {"diagnostic"},
     {"config", "render"},
     {"source", "autograd"},
@@ -34,11 +34,13 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
+    "packages": set[str](),
     "patterns": set[str](),
     "records": set[str](),
+    "toml": set[str](),
     "diagnostic": {"records"},
     "autograd": {"records"},
-    "config": {"diagnostic", "records"},
+    "config": {"diagnostic", "records", "toml"},
     "render": {"diagnostic", "records"},
     "source": {"diagnostic", "patterns", "records"},
 }
@@ -52,7 +54,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "lsprotocol": {"lsp"},
     "websockets": {"lsp"},
     "pathspec": {"cli", "config", "names"},
-    "tomli": {"cli", "config", "names"},
+    "tomli": {"toml"},
 }
 
 

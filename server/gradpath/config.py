@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gradpath import toml
 from gradpath.diagnostic import Level
 from gradpath.records import dataclass, field, replace
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -71,7 +65,7 @@ def find_config(start: Path, names: Collection[str] = ()) -> tuple[Config, tuple
 def read_config(file: Path, names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]] | None:
     """The configuration in a file, and complaints which name it; None where the file says nothing about gradpath."""
     try:
-        data: object = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        data: object = toml.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         return Config(), (f"{file}: {error.strerror or type(error).__name__}",)
     except UnicodeDecodeError:
@@ -168,6 +162,8 @@ def _spec(pattern: str) -> GitIgnoreSpec:
 
 
 def _nearest(word: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(word.lower().replace("_", "-"), list(known), n=1, cutoff=0.5)
     return f"; did you mean `{near[0]}`?" if near else ""
 

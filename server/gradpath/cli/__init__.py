@@ -32,6 +32,11 @@ class _Entry:
     module: str
     summary: str
 
+    @property
+    def description(self) -> str:
+        """The summary as a sentence."""
+        return f"{self.summary[0].upper()}{self.summary[1:]}."
+
 
 _COMMANDS = {
     "check": _Entry("gradpath.cli.check", "find autograd mistakes in files and folders"),
@@ -42,7 +47,17 @@ _COMMANDS = {
 }
 
 
+class _Help(argparse.HelpFormatter):
+    """Help as wide as the terminal; left to itself `argparse` loads `shutil` to ask for that, even if none is shown."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
+        super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=_Help)
+
     def error(self, message: str) -> NoReturn:
         self.exit(status.UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
@@ -72,31 +87,32 @@ def _run(words: Sequence[str]) -> int:
     name = next((word for word in words if not word.startswith("-")), None)
     if name is not None and name not in _COMMANDS:
         return _unknown_command(name)
+    if name is None or words[0] != name:
+        return _run_alone(words[: words.index(name)] if name is not None else words)
+    entry = _COMMANDS[name]
+    module: Command = importlib.import_module(entry.module)
+    parser = _Parser(f"gradpath {name}", entry.description)
+    module.configure(parser)
+    try:
+        return module.run(parser.parse_args(words[1:]))
+    except status.UsageError as error:
+        parser.error(str(error))
+
+
+def _run_alone(options: Sequence[str]) -> int:
+    """Run the program without a command, which is for its help and its version."""
     parser = _Parser(
-        prog="gradpath",
-        description="Find PyTorch autograd mistakes in Python source, without running it.",
-        epilog="`gradpath COMMAND --help` tells more about a command.",
-        allow_abbrev=False,
+        "gradpath",
+        "Find PyTorch autograd mistakes in Python source, without running it.",
+        "`gradpath COMMAND --help` tells more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"gradpath {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    chosen: tuple[_Parser, Command] | None = None
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradpath")
     for command, entry in _COMMANDS.items():
-        summary = entry.summary[0].upper() + entry.summary[1:] + "."
-        subparser = subparsers.add_parser(command, help=entry.summary, description=summary, allow_abbrev=False)
-        if command == name:
-            module: Command = importlib.import_module(entry.module)
-            module.configure(subparser)
-            chosen = subparser, module
-    parsed = parser.parse_args(words)
-    if chosen is None:
-        parser.print_help(sys.stderr)
-        return status.UNUSABLE
-    subparser, module = chosen
-    try:
-        return module.run(parsed)
-    except status.UsageError as error:
-        subparser.error(str(error))
+        subparsers.add_parser(command, help=entry.summary, description=entry.description)
+    parser.parse_args(options)
+    parser.print_help(sys.stderr)
+    return status.UNUSABLE
 
 
 def _unknown_command(name: str) -> int:
@@ -106,6 +122,17 @@ def _unknown_command(name: str) -> int:
         hint = did_you_mean(name, _COMMANDS) or f" (there are {', '.join(_COMMANDS)})"
     print(f"gradpath: unknown command `{name}`{hint}", file=sys.stderr)
     return status.UNUSABLE
+
+
+def _columns() -> int:
+    """How wide the terminal is; `COLUMNS` says so where it is set."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size().columns or 80
+    except OSError:
+        return 80
 
 
 def _prepare_streams() -> None:

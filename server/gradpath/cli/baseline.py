@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from gradpath.cli.run import Checked
 from gradpath.cli.status import UsageError
 from gradpath.diagnostic import Diagnostic
 from gradpath.records import dataclass, replace
+from gradpath.render.width import safe_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 _FORMAT = 1
@@ -35,6 +37,27 @@ class Entry:
     line: str
     before: str = ""
     after: str = ""
+
+
+def make_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> list[Checked]:
+    """Write all that was found to the file at `path`, and tell how much; the outcomes without it."""
+    found = [diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics]
+    count = write_baseline(path, found, texts_of(outcomes))
+    if not quiet:
+        mistakes = "1 mistake is" if count == 1 else f"{count} mistakes are"
+        print(f"gradpath: {mistakes} known in {safe_text(str(path))}", file=sys.stderr)
+    return [replace(outcome, diagnostics=()) for outcome in outcomes]
+
+
+def leave_out_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> list[Checked]:
+    """The outcomes without what the file at `path` knows; entries that fit nothing any more are counted."""
+    entries = read_baseline(path)
+    kept, count = without_known(outcomes, entries, path, texts_of(outcomes))
+    if count < len(entries) and not quiet:
+        gone = len(entries) - count
+        what = "1 entry fits nothing" if gone == 1 else f"{gone} entries fit nothing"
+        print(f"gradpath: {safe_text(str(path))}: {what} any more", file=sys.stderr)
+    return kept
 
 
 def read_baseline(path: Path) -> list[Entry]:

@@ -1,15 +1,17 @@
-"""`gradpath check`: finds mistakes in files and folders, and says so in the format that is wanted."""
+"""`gradpath check`: finds mistakes in files and folders, and says so in the format that is wanted.
+
+What few runs need, such as `--fix`, is imported where it is wanted: the check of one file shall answer at once.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gradpath.cli import baseline, fix
-from gradpath.cli.cache import Cache
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.files import find_files
 from gradpath.cli.memory import calm_collector, sweep
@@ -20,11 +22,11 @@ from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
 from gradpath.config import Config
 from gradpath.diagnostic import Safety
-from gradpath.records import replace
-from gradpath.render.report import Problem
 from gradpath.render.width import safe_text
-from gradpath.source.cells import CellsDocument
-from gradpath.source.notebook import decode_notebook
+
+if TYPE_CHECKING:
+    from gradpath.cli.cache import Cache
+    from gradpath.cli.fix import Fixed
 
 _STDIN = "-"
 _WORTH_PROCESSES = 8
@@ -100,105 +102,51 @@ def _output(arguments: argparse.Namespace) -> Output:
 def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.config is not None:
         settings.of_file(Path("x.py"))
-    found = find_files(arguments.paths or ["."], settings.excludes)
+    paths = arguments.paths or ["."]
+    found = find_files(paths, settings.excludes)
     configs = {path: settings.of_file(Path(path)) for path in found.files}
     progress = Progress(len(found.files), quiet=arguments.quiet)
     try:
-        trials = _wants_trials(arguments)
-        cache = Cache(Path.cwd(), trials=trials) if _wants_cache(arguments) else None
-        how = {"measure": arguments.statistics, "trials": trials}
-        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, cache, how)
+        how = {"measure": arguments.statistics, "trials": _wants_trials(arguments)}
+        outcomes = _check_files(list(configs.items()), arguments.jobs, progress, _cache(arguments, paths), how)
     finally:
         progress.close()
     for folder in found.empty:
         print(f"gradpath: no Python files under {safe_text(folder)}", file=sys.stderr)
-    walked = [path for path in arguments.paths or ["."] if os.path.isdir(path)]
+    walked = [path for path in paths if os.path.isdir(path)]
     problems = [*found.problems, *settings.problems]
-    fixes: list[fix.Fixed] = []
+    fixes: list[Fixed] | None = None
     allowed = _allowed(arguments)
     if allowed:
-        for index, checked in enumerate(gathered(outcomes, walked)):
-            if any(diagnostic.fixes for diagnostic in checked.diagnostics):
-                config = configs[checked.path]
-                try:
-                    fixed = fix.fix_file(checked.path, config, allowed, checked, write=not arguments.diff)
-                except fix.UnwritableFile as error:
-                    problems.append(Problem(checked.path, str(error)))
-                    continue
-                fixes.append(fixed)
-                if fixed.count and not arguments.diff:
-                    outcomes[index] = fixed.checked
-        if not arguments.diff:
-            _recheck_dependents(outcomes, configs, {fixed.checked.path for fixed in fixes if fixed.count})
+        from gradpath.cli.fix import fix_files
+
+        outcomes, fixes, failed = fix_files(outcomes, walked, configs, allowed, write=not arguments.diff)
+        problems += failed
     outcomes = gathered(outcomes, walked)
     if arguments.baseline is not None:
+        from gradpath.cli.baseline import leave_out_known, make_known
+
         if arguments.write_baseline:
-            return _write_baseline(arguments, outcomes, problems)
-        outcomes = _without_known(arguments, outcomes)
+            outcomes = make_known(arguments.baseline, outcomes, quiet=arguments.quiet)
+            return Output("concise", quiet=True).tell(outcomes, problems, None, sys.stdout)
+        outcomes = leave_out_known(arguments.baseline, outcomes, quiet=arguments.quiet)
     if arguments.add_ignores:
-        outcomes, failed = _add_ignores(outcomes, configs, quiet=arguments.quiet)
+        from gradpath.cli.ignores import ignore_in_files
+
+        outcomes, failed = ignore_in_files(outcomes, configs, quiet=arguments.quiet)
         problems += failed
-    return _output(arguments).tell(outcomes, problems, fixes if allowed else None, sys.stdout)
+    return _output(arguments).tell(outcomes, problems, fixes, sys.stdout)
 
 
-def _write_baseline(arguments: argparse.Namespace, outcomes: Sequence[Checked], problems: Sequence[Problem]) -> int:
-    found = [diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics]
-    count = baseline.write_baseline(arguments.baseline, found, baseline.texts_of(outcomes))
-    if not arguments.quiet:
-        mistakes = "1 mistake is" if count == 1 else f"{count} mistakes are"
-        print(f"gradpath: {mistakes} known in {safe_text(str(arguments.baseline))}", file=sys.stderr)
-    known = [replace(outcome, diagnostics=()) for outcome in outcomes]
-    return Output("concise", quiet=True).tell(known, problems, None, sys.stdout)
-
-
-def _without_known(arguments: argparse.Namespace, outcomes: Sequence[Checked]) -> list[Checked]:
-    entries = baseline.read_baseline(arguments.baseline)
-    kept, count = baseline.without_known(outcomes, entries, arguments.baseline, baseline.texts_of(outcomes))
-    if count < len(entries) and not arguments.quiet:
-        gone = len(entries) - count
-        what = "1 entry fits nothing" if gone == 1 else f"{gone} entries fit nothing"
-        print(f"gradpath: {safe_text(str(arguments.baseline))}: {what} any more", file=sys.stderr)
-    return kept
-
-
-def _add_ignores(
-    outcomes: Sequence[Checked], configs: Mapping[str, Config], *, quiet: bool
-) -> tuple[list[Checked], list[Problem]]:
-    """Write suppressions to the files in which something was found, and check those anew."""
-    # Imported here because it brings the analysis, which a run that finds everything in the cache does without.
-    from gradpath.cli import ignores
-
-    after, problems, count = list(outcomes), list[Problem](), 0
-    for index, checked in enumerate(outcomes):
-        if checked.diagnostics:
-            try:
-                fixed = ignores.ignore_in_file(checked.path, configs[checked.path], checked)
-            except fix.UnwritableFile as error:
-                problems.append(Problem(checked.path, str(error).replace("fixes not applied", "not written")))
-                continue
-            after[index] = fixed.checked
-            count += fixed.count
-    if not quiet:
-        print(
-            f"gradpath: {count} reports are ignored from now on".replace(" 1 reports are", " 1 report is"),
-            file=sys.stderr,
-        )
-    return after, problems
-
-
-def _wants_cache(arguments: argparse.Namespace) -> bool:
-    """Whether earlier outcomes are used: where folders are checked, and nothing else is asked for."""
+def _cache(arguments: argparse.Namespace, paths: Sequence[str]) -> Cache | None:
+    """The outcomes of earlier runs, which count where folders are checked, and nothing else is asked for."""
     if arguments.no_cache or arguments.statistics or arguments.add_ignores or _allowed(arguments):
-        return False
-    return any(os.path.isdir(path) for path in arguments.paths or ["."])
+        return None
+    if not any(os.path.isdir(path) for path in paths):
+        return None
+    from gradpath.cli.cache import Cache
 
-
-def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:
-    """Check the files anew that depend on a file that was fixed."""
-    changed = {os.path.abspath(path) for path in fixed}
-    for index, checked in enumerate(outcomes):
-        if not changed.isdisjoint(checked.dependencies):
-            outcomes[index] = check_file(checked.path, configs[checked.path], measure=checked.understood is not None)
+    return Cache(Path.cwd(), trials=_wants_trials(arguments))
 
 
 def _check_files(
@@ -206,7 +154,7 @@ def _check_files(
 ) -> list[Checked]:
     """The outcomes for files in their order, those that an earlier run has left among them."""
     outcomes: dict[str, Checked] = {}
-    for path, config in files if cache is not None else ():
+    for path, config in files:
         found = cache.find(path, config) if cache is not None else None
         if found is not None:
             outcomes[path] = found
@@ -225,7 +173,6 @@ def _checked(
     """Check files with up to `jobs` processes (0: one a processor, where it is worth it)."""
     workers = min(jobs or _processors(), len(files))
     if workers > 1 and (jobs or len(files) >= _WORTH_PROCESSES):
-        # Imported here because it costs more than the check of a small file.
         from gradpath.cli.workers import check_in_processes
 
         yield from check_in_processes(files, workers, progress.step, **how)
@@ -253,9 +200,9 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
     allowed = _allowed(arguments)
     if not allowed:
         return _output(arguments).tell([checked], settings.problems, None, sys.stdout)
-    fixed = fix.fix_document(document, config, allowed, checked)
-    if isinstance(document, CellsDocument):
-        fixed = fix.in_file(fixed, decode_notebook(data))
+    from gradpath.cli.fix import fix_text
+
+    fixed = fix_text(document, data, config, allowed, checked)
     if arguments.diff:
         return _output(arguments).tell([checked], settings.problems, [fixed], sys.stdout)
     # The fixed text goes to standard output, as of any filter, so the diagnostics go to standard error.

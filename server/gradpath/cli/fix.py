@@ -6,17 +6,19 @@ import io
 import os
 import tempfile
 import tokenize
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
 
+from gradpath.cli.elsewhere import gathered
 from gradpath.cli.notebooks import with_cells_of
-from gradpath.cli.run import Checked, check_document, source_of
+from gradpath.cli.run import Checked, check_document, check_file, source_of
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Safety
 from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
 from gradpath.records import dataclass, replace
+from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook
@@ -38,6 +40,42 @@ class Fixed:
     after: Document
     checked: Checked
     count: int
+
+
+def fix_files(
+    outcomes: Sequence[Checked],
+    walked: Sequence[str],
+    configs: Mapping[str, Config],
+    allowed: Collection[Safety],
+    *,
+    write: bool,
+) -> tuple[list[Checked], list[Fixed], list[Problem]]:
+    """Fix the files in which something was found: the outcomes after it, what was done, and what cannot be fixed.
+
+    `walked` are the folders that were given. Where nothing is to be written the outcomes are those from before.
+    """
+    after, fixes, problems = list(outcomes), list[Fixed](), list[Problem]()
+    for index, checked in enumerate(gathered(outcomes, walked)):
+        if any(diagnostic.fixes for diagnostic in checked.diagnostics):
+            try:
+                fixed = fix_file(checked.path, configs[checked.path], allowed, checked, write=write)
+            except UnwritableFile as error:
+                problems.append(Problem(checked.path, str(error)))
+                continue
+            fixes.append(fixed)
+            if fixed.count and write:
+                after[index] = fixed.checked
+    if write:
+        _recheck_dependents(after, configs, {fixed.checked.path for fixed in fixes if fixed.count})
+    return after, fixes, problems
+
+
+def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:
+    """Check the files anew that depend on a file that was fixed."""
+    changed = {os.path.abspath(path) for path in fixed}
+    for index, checked in enumerate(outcomes):
+        if not changed.isdisjoint(checked.dependencies):
+            outcomes[index] = check_file(checked.path, configs[checked.path], measure=checked.understood is not None)
 
 
 def fix_document(document: Document, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
@@ -98,12 +136,16 @@ def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Ch
         raise UnwritableFile(str(error)) from error
     if checked.document is None or checked.document.text != document.text:
         checked = check_document(document, config)
-    fixed = fix_document(document, config, allowed, checked)
-    if isinstance(document, CellsDocument):
-        fixed = in_file(fixed, decode_notebook(data))
+    fixed = fix_text(document, data, config, allowed, checked)
     if write:
         write_fixed(path, data, document, fixed)
     return fixed
+
+
+def fix_text(document: Document, data: bytes, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
+    """Fix a document as `fix_document` does; a notebook's text is that of its file, whose bytes are `data`."""
+    fixed = fix_document(document, config, allowed, checked)
+    return in_file(fixed, decode_notebook(data)) if isinstance(document, CellsDocument) else fixed
 
 
 def write_fixed(path: str, data: bytes, document: Document, fixed: Fixed) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gradpath.cli.fix import Fixed, UnwritableFile, in_file, write_fixed
@@ -12,6 +13,7 @@ from gradpath.diagnostic import Diagnostic
 from gradpath.features.code_actions import NEVER_IGNORED
 from gradpath.features.edits import edited, still_parses
 from gradpath.records import dataclass
+from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook
@@ -38,6 +40,26 @@ def ignore_all(document: Document, diagnostics: Sequence[Diagnostic]) -> Ignored
         if after is not None and still_parses(current, after):
             current, count = after, count + len(rules)
     return Ignored(current, count)
+
+
+def ignore_in_files(
+    outcomes: Sequence[Checked], configs: Mapping[str, Config], *, quiet: bool
+) -> tuple[list[Checked], list[Problem]]:
+    """Suppress what was found, and tell how much; the outcomes after it, and which files cannot be written."""
+    after, problems, count = list(outcomes), list[Problem](), 0
+    for index, checked in enumerate(outcomes):
+        if checked.diagnostics:
+            try:
+                fixed = ignore_in_file(checked.path, configs[checked.path], checked)
+            except UnwritableFile as error:
+                problems.append(Problem(checked.path, str(error).replace("fixes not applied", "not written")))
+                continue
+            after[index] = fixed.checked
+            count += fixed.count
+    if not quiet:
+        reports = "1 report is" if count == 1 else f"{count} reports are"
+        print(f"gradpath: {reports} ignored from now on", file=sys.stderr)
+    return after, problems
 
 
 def ignore_in_file(path: str, config: Config, checked: Checked) -> Fixed:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from gradpath.cli.run import Checked
 from gradpath.diagnostic import Diagnostic, Range
 from gradpath.records import replace
 from gradpath.source.cells import CellsDocument, in_cells
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook
 from gradpath.source.notebook_text import place_in_file, sources_of, with_sources
-
-
-def notebooks_among(outcomes: Sequence[Checked]) -> Mapping[str, CellsDocument]:
-    """The notebooks in which something was found, by path."""
-    return {each.path: each.document for each in outcomes if isinstance(each.document, CellsDocument)}
 
 
 def with_cells_of(text: str, before: CellsDocument, after: CellsDocument) -> str:

@@ -1,4 +1,4 @@
-"""Says what a run found, in the format that is wanted, and answers the shell."""
+"""Says what a run found, in the format that is wanted, which alone is imported, and answers the shell."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from gradpath import __version__
 from gradpath.cli import status
-from gradpath.cli.fix import Fixed, difference
-from gradpath.cli.notebooks import in_files, notebooks_among
-from gradpath.cli.run import HOW_TO_SEE, Checked
+from gradpath.cli.run import HOW_TO_SEE, Checked, notebooks_among
 from gradpath.cli.terminal import complain, style_for
-from gradpath.diagnostic import Diagnostic, Level
+from gradpath.diagnostic import Level
 from gradpath.records import dataclass
-from gradpath.render.concise import render_concise
-from gradpath.render.full import render_full
-from gradpath.render.github import render_github, render_github_problem
-from gradpath.render.json import render_json
 from gradpath.render.report import Problem, Report, SourceLookup, Understood
-from gradpath.render.sarif import render_sarif
 from gradpath.render.style import BOLD, GREEN, RED, Style
 from gradpath.render.summary import render_statistics, render_summary
 from gradpath.render.width import safe_text
 from gradpath.rules import RULES
 from gradpath.source.cells import in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
+
+if TYPE_CHECKING:
+    from gradpath.cli.fix import Fixed
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 
@@ -61,10 +57,6 @@ class Output:
         if self.diff:
             _write_difference(fixes or (), stream)
             stream = sys.stderr
-        elif self.format == "json":
-            stream.write(render_json(report) + "\n")
-        elif self.format == "sarif":
-            stream.write(render_sarif(report, __version__) + "\n")
         else:
             stream.writelines(self._lines(report, source_lookup(outcomes), style_for(stream)))
         self._close(report, stream)
@@ -77,7 +69,11 @@ class Output:
         self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None
     ) -> Report:
         diagnostics = (diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics)
-        in_places = in_files if self.format in ("github", "sarif") else in_cells
+        in_places = in_cells
+        if self.format in ("github", "sarif"):
+            from gradpath.cli.notebooks import in_files
+
+            in_places = in_files
         notebooks = notebooks_among(outcomes)
         failed = [Problem(outcome.path, outcome.problem) for outcome in outcomes if outcome.problem is not None]
         return Report(
@@ -90,22 +86,28 @@ class Output:
         )
 
     def _lines(self, report: Report, source_of: SourceLookup, style: Style) -> Iterator[str]:
-        for diagnostic in report.diagnostics:
-            yield self._one(diagnostic, source_of, style) + "\n"
-            if self.format == "full":
-                yield "\n"
-        if self.format == "github":
-            for problem in report.problems:
-                yield render_github_problem(problem) + "\n"
-
-    def _one(self, diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> str:
         match self.format:
+            case "json":
+                from gradpath.render.json import render_json
+
+                yield render_json(report) + "\n"
+            case "sarif":
+                from gradpath.render.sarif import render_sarif
+
+                yield render_sarif(report, __version__) + "\n"
             case "github":
-                return render_github(diagnostic)
+                from gradpath.render.github import render_github, render_github_problem
+
+                yield from (render_github(each) + "\n" for each in report.diagnostics)
+                yield from (render_github_problem(each) + "\n" for each in report.problems)
             case "concise":
-                return render_concise(diagnostic, style)
+                from gradpath.render.concise import render_concise
+
+                yield from (render_concise(each, style) + "\n" for each in report.diagnostics)
             case _:
-                return render_full(diagnostic, source_of, style)
+                from gradpath.render.full import render_full
+
+                yield from (render_full(each, source_of, style) + "\n\n" for each in report.diagnostics)
 
     def _close(self, report: Report, stream: TextIO) -> None:
         """The tables and the summary, which never come between lines that a program reads."""
@@ -143,6 +145,8 @@ def source_lookup(outcomes: Sequence[Checked]) -> SourceLookup:
 
 def _write_difference(fixes: Sequence[Fixed], stream: TextIO) -> None:
     """A patch for programs; on a terminal the same in colour, and without control characters of the source."""
+    from gradpath.cli.fix import difference
+
     style = style_for(stream)
     for fixed in fixes:
         for line in difference(fixed):

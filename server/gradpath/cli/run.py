@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from gradpath.config import Config
@@ -12,6 +12,7 @@ from gradpath.diagnostic import Diagnostic, Range
 from gradpath.names.watch import watched
 from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Understood
+from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
 
@@ -86,6 +87,11 @@ def check_document(
         dependencies=frozenset(map(str, analysis.dependencies)),
         used=analysis.used,
     )
+
+
+def notebooks_among(outcomes: Iterable[Checked]) -> Mapping[str, CellsDocument]:
+    """The notebooks in which something was found, by path."""
+    return {each.path: each.document for each in outcomes if isinstance(each.document, CellsDocument)}
 
 
 def _wants_tracebacks() -> bool:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gradpath import toml
 from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import UsageError
 from gradpath.config import Config, config_from, find_config
 from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Problem
 from gradpath.rules import RULES
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _NAMES = ("gradpath.toml", "pyproject.toml")
 
@@ -83,7 +78,7 @@ def _home(folder: Path) -> Path:
 
 def _read(file: Path) -> tuple[Config, tuple[str, ...]]:
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = toml.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"--config {file}: {error.strerror}") from error
     except ValueError as error:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import configparser
 import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from gradpath import toml
 from gradpath.names.folders import has
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 REPOSITORY = (".git", ".hg", ".svn")
 """What marks the root of a repository, which holds everything that may belong together."""
@@ -86,7 +80,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 @lru_cache(maxsize=64)
 def _of_pyproject(folder: Path, file: str, modified: int, size: int) -> Layout:
     try:
-        tools = _table(tomllib.loads(Path(file).read_text(encoding="utf-8")), "tool")
+        tools = _table(toml.loads(Path(file).read_text(encoding="utf-8")), "tool")
     except (OSError, ValueError):
         return Layout()
     setuptools = _table(tools, "setuptools")
@@ -108,6 +102,8 @@ def _of_pyproject(folder: Path, file: str, modified: int, size: int) -> Layout:
 
 @lru_cache(maxsize=64)
 def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None)
     try:
         parser.read_string(Path(file).read_text(encoding="utf-8"))

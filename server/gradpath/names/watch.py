@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -59,6 +58,8 @@ def environment(root: str, python: str | None) -> str:
 
 def digest_of(data: bytes) -> str:
     """A short text that two contents share only if they are the same."""
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()[:32]
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import pkgutil
 from functools import cache
 from types import ModuleType
 
@@ -22,12 +20,13 @@ from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
+from gradpath.packages import modules_of
 
 
 @cache
 def _overlays() -> list[ModuleType]:
     """The modules of this package."""
-    return [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    return list(modules_of(__name__, __path__[0]))
 
 
 @cache

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
 
-from gradpath.records import replace
+from gradpath.packages import modules_of
 from gradpath.rules.report import Rule
 
 
 @cache
 def _rules() -> dict[str, Rule]:
-    found: dict[str, Rule] = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda each: each.name):
-        rule = getattr(importlib.import_module(f"{__name__}.{module.name}"), "RULE", None)
-        if isinstance(rule, Rule):
-            found[rule.id] = replace(rule, page=_page(module.name))
-    return found
-
-
-def _page(name: str) -> str:
-    page = resources.files(__name__) / f"{name}.md"
-    return page.read_text(encoding="utf-8") if page.is_file() else ""
+    rules = (getattr(module, "RULE", None) for module in modules_of(__name__, __path__[0]))
+    return {rule.id: rule for rule in rules if isinstance(rule, Rule)}
 
 
 class _Catalogue(Mapping[str, Rule]):

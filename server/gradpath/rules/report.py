@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import Site, Trace
@@ -41,7 +42,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the catalogue; `find` reads a trace, never the tree. `page` is its Markdown."""
+    """A rule of the catalogue; `find` reads a trace, never the tree."""
 
     id: str
     family: str
@@ -49,7 +50,12 @@ class Rule:
     summary: str
     pytorch: str | None
     find: Callable[[Trace, Source], Iterator[Report]]
-    page: str = ""
+
+    @property
+    def page(self) -> str:
+        """The Markdown of the rule, which lies beside its module; empty where there is none."""
+        page = Path(__file__).with_name(f"{self.id.replace('-', '_')}.md")
+        return page.read_text(encoding="utf-8") if page.is_file() else ""
 
 
 class Source:

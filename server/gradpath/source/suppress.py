@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.source.comments import Comments, comments_of
@@ -144,6 +143,8 @@ def _hint(
     left = tuple(name for name in names if name not in unused)
     unknown = [name for name in unused if known is not None and name not in known and name != ALL]
     if unknown:
+        from difflib import get_close_matches
+
         near = get_close_matches(unknown[0], known or (), n=1, cutoff=0.5)
         message = f"there is no rule `{unknown[0]}`" + (f"; did you mean `{near[0]}`?" if near else "")
     elif not ignore.closed:

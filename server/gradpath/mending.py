@@ -95,7 +95,7 @@ class _Workshop:
             tried = self._tried(diagnostic, fix) if fix.edits else fix
             if tried is not None and tried.edits not in [each.edits for each in kept if each.edits]:
                 kept.append(tried)
-        best = next((fix for fix in kept if fix.preferred), None)
+        best = next((fix for fix in kept if fix.eligible), None)
         return [replace(fix, preferred=fix is best) for fix in kept]
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
@@ -132,9 +132,12 @@ class _Workshop:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
         if any(each.rule == diagnostic.rule for each in left):
             return None
+        here = _key(diagnostic, self._source)[2]
+        if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
+            return None  # The same place fails for another reason.
         if not any(each.level is Level.ERROR for each in left):
             return fix
-        return replace(fix, preferred=False) if state.progress > self._before.progress else None
+        return replace(fix, eligible=False) if state.progress > self._before.progress else None
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""
@@ -159,7 +162,7 @@ class _Workshop:
             one.title if one.title == other.title else f"{one.title}, and {other.title[:1].lower()}{other.title[1:]}"
         )
         safety = Safety.SAFE if safe else Safety.UNSAFE
-        return Fix(title, safety, edits, one.preferred and safe, one.rewrite or other.rewrite)
+        return Fix(title, safety, edits, rewrite=one.rewrite or other.rewrite, eligible=one.eligible and safe)
 
     def _edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
         after = dict(texts)

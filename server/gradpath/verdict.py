@@ -232,5 +232,6 @@ def _one_preferred(fixes: tuple[Fix, ...], *, certain: bool) -> tuple[Fix, ...]:
     """At most one fix is preferred, and only a safe one; some are safe only where the fault is `certain`."""
     if not certain:
         fixes = tuple(replace(fix, safety=Safety.UNSAFE) if fix.if_certain else fix for fix in fixes)
-    chosen = next((fix for fix in fixes if fix.preferred and fix.safety is Safety.SAFE), None)
+    fixes = tuple(replace(fix, eligible=fix.preferred and fix.safety is Safety.SAFE) for fix in fixes)
+    chosen = next((fix for fix in fixes if fix.eligible), None)
     return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

@@ -102,7 +102,10 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
         size = value.length(machine)
         if size is not None:
             return size
-    return machine.unknown("length", ("len", identity(value)), (value,))
+    length = machine.unknown("length", ("len", identity(value)), (value,))
+    if isinstance(length, Unknown):
+        length.presumption = "plain"  # A number has no graph.
+    return length
 
 
 def _range(machine: Machine, arguments: Arguments) -> Value:

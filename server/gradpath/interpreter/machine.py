@@ -19,6 +19,7 @@ from gradpath.interpreter.trace import (
     Event,
     Failed,
     Flagged,
+    Kept,
     Mutated,
     Site,
     Stored,
@@ -47,7 +48,10 @@ class Cancelled(Exception):
 
 
 class Raised(Exception):
-    """An exception of the interpreted program: an instance, where it was raised, and autograd's error behind it."""
+    """An exception of the interpreted program: an instance, where it was raised, and autograd's error behind it.
+
+    `frame` is the body that was running, where the error is autograd's.
+    """
 
     def __init__(self, value: Value, site: Site, error: AutogradError | None = None, subject: object = None) -> None:
         super().__init__()
@@ -55,6 +59,7 @@ class Raised(Exception):
         self.site = site
         self.error = error
         self.subject = subject
+        self.frame: Frame | None = None
 
 
 class Library(Protocol):
@@ -72,6 +77,7 @@ class Library(Protocol):
     def enter(self, machine: Machine, function: Function, receiver: Value, arguments: Arguments) -> Value: ...
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value: ...
     def bound(self, machine: Machine, name: str, value: Value) -> object: ...
+    def kept(self, frame: Frame) -> tuple[Kept, ...]: ...
     def forget(self, machine: Machine, instance: Instance, name: str) -> None: ...
     def native_exception(self, error: AutogradError) -> str: ...
 
@@ -316,7 +322,7 @@ class Machine:
     def translated(self, error: AutogradError) -> Raised:
         """Autograd's error as an exception of the interpreted program."""
         raised = self.error(self.library.native_exception(error), str(error))
-        raised.error = error
+        raised.error, raised.frame = error, self.frame
         return raised
 
     def failed(self, raised: Raised, *, caught: bool) -> None:
@@ -327,7 +333,9 @@ class Machine:
             arguments = raised.value.attributes.get("args", ())
             if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
                 message = arguments[0]
-        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught and self.forgives))
+        in_backward = raised.error is not None and raised.error.call is not None
+        kept = self.library.kept(raised.frame) if raised.frame is not None and in_backward and not caught else ()
+        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught and self.forgives, kept))
 
     # Budget
 

@@ -269,12 +269,41 @@ class Cleared:
     known: bool = True
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """How tensors are held: `kind` is "tensor", "tuple", "list", "dict", "record" (a named tuple) or "optimizer".
+
+    It is "detachable" for an instance whose own class has a `detach` method. `parts` are the forms of the items by index,
+    key or field, as source text; empty for a tensor and where items hold no tensor. `tensors` are all of them, and
+    `container` is the object itself.
+    """
+
+    kind: str
+    tensors: tuple[Tensor, ...]
+    container: object
+    parts: tuple[tuple[str, Form], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """What a variable, or an attribute that it leads to, held when the path failed.
+
+    `text` reads it in the body that `caller` called (None for the module), and begins with the variable `root`.
+    """
+
+    caller: Site | None
+    root: str
+    text: str
+    form: Form
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """An exception that nothing caught, or that a handler caught (`caught`).
 
     `error` is set for autograd's own errors; `exception` names the class; `subject` is the value that was misused
-    (the float of `loss.item().backward()`, for instance).
+    (the float of `loss.item().backward()`, for instance). `kept` is what the running bodies held, where an uncaught
+    error of autograd came from a backward.
     """
 
     exception: str
@@ -283,6 +312,7 @@ class Failed:
     subject: object
     site: Site
     caught: bool
+    kept: tuple[Kept, ...] = ()
 
 
 Event = (

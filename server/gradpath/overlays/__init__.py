@@ -11,9 +11,10 @@ from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.trace import Held
+from gradpath.interpreter.scope import Frame
+from gradpath.interpreter.trace import Held, Kept
 from gradpath.interpreter.values import Arguments, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays import presumptions
+from gradpath.overlays import keeping, presumptions
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
@@ -175,6 +176,10 @@ class Overlays:
                 return value.read
             case _:
                 return None
+
+    def kept(self, frame: Frame) -> tuple[Kept, ...]:
+        """What the running bodies hold, for the fixes that need a way to it."""
+        return keeping.kept(frame)
 
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
         """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.interpreter.trace import Bound, Built, Failed, Held, Site, Trace, iterations_between
+from gradpath.interpreter.trace import Bound, Built, Failed, Held, Kept, Site, Trace, iterations_between
 from gradpath.records import dataclass
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
-from gradpath.rules.syntax import Compound, statement_of
+from gradpath.rules.syntax import Compound, arguments_of, binds_first, function_of, statement_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 """What is run again and again: loops, and functions that a framework calls for each batch."""
@@ -58,6 +58,7 @@ class Case:
     loop: ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef
     number: int
     carried: tuple[Carried, ...]
+    kept: tuple[Kept, ...]
 
     @property
     def first(self) -> Node:
@@ -77,6 +78,19 @@ class Case:
             return None
         bound = self.carried[0].bound if self.carried else None
         return lifted(site, bound.site if bound is not None else self.again)
+
+    @property
+    def turn(self) -> Site:
+        """The place in the loop's own body that leads to the failing call."""
+        return [frame for frame in self.again.frames() if self.number in dict(frame.loops)][-1]
+
+    @property
+    def crossings(self) -> list[tuple[Node, Node]]:
+        """The edges by which the new graph enters the old one."""
+        entered = {each.node for each in self.carried}
+        old = reach(entered)
+        new = (node for node in reach(nodes_of(self.roots)) if node not in old)
+        return [(node, edge) for node in new for edge in node.edges if edge in entered]
 
     @property
     def from_outside(self) -> bool:
@@ -100,9 +114,19 @@ class Case:
             around = frame.node if statement is None or isinstance(statement, Compound) else statement
             for each in ast.walk(around):
                 name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
-                if name in appended and isinstance(each, (ast.Attribute, ast.Name)):
+                if name in appended and isinstance(each, (ast.Attribute, ast.Name)) and not self._is_fresh(frame, each):
                     return frame, each
         return None
+
+    def _is_fresh(self, frame: Site, variable: ast.expr) -> bool:
+        """Whether each iteration has a variable of its own: it is bound there before it is read."""
+        if not isinstance(variable, ast.Name):
+            return False
+        function = function_of(self.trace, frame.node)
+        outside = frame.caller is None or self.number not in dict(frame.caller.loops)
+        body = self.loop.body if outside or function is None else function.body
+        passed = function is not None and body is function.body and variable.id in arguments_of(function)
+        return not passed and binds_first(body, variable.id)
 
 
 def _appended(trace: Trace) -> Iterator[str]:
@@ -137,7 +161,7 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     else:
         last = _iteration(earlier.site, number)
         carried = _crossing(trace, source, roots, node, failure.site, number, last)
-    return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried))
+    return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried), failure.kept)
 
 
 def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradError, needed: Node) -> Case | None:
@@ -151,7 +175,7 @@ def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradErro
         return None
     last = _iteration(failure.site, number) - 1
     carried = _crossing(trace, source, call.roots, needed, failure.site, number, last)
-    return Case(trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried))
+    return Case(trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried), failure.kept)
 
 
 def _iteration(site: object, number: int) -> int:
@@ -220,10 +244,12 @@ def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
 
 def _is_used_at_once(trace: Trace, tensor: Tensor, use: Site) -> bool:
     """Whether the place that uses it now used it in the iteration that made it, too."""
+    way = [frame.node for frame in use.frames()]
     return any(
         isinstance(event, Built)
         and event.site.node is use.node
         and iterations_between(event.site.loops, use.loops) is not None
+        and [frame.node for frame in event.site.frames()] == way
         and any(each is tensor for tensors in event.inputs.values() for each in tensors)
         for event in trace.events
     )

@@ -9,8 +9,12 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Held, Stepped, Stored
 from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
+from gradpath.rules.entrance_fixes import detached_at
+from gradpath.rules.graphs import nodes_of, terms_of
+from gradpath.rules.keeping_fixes import detached_where_kept
+from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
-from gradpath.rules.rebuilding import builders
+from gradpath.rules.rebuilding import builders, read_elsewhere, written_again
 from gradpath.rules.stories import clears, same_activation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, statement_of
 from gradpath.source.document import Document
@@ -25,18 +29,31 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if taken is not None:
             yield from _untrained(case, taken)
             return
+        entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
+        yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
         yield from _into_the_loop(case)
+        yield from _again_in_the_loop(case)
+        yield from computed_where_read(case.trace, case.source, case.first)
         if not _is_touched(case):
             yield from _added_up(case)
             yield from _retained(case)
     elif case.container is not None:
-        yield from _stored_alone(case)
-        yield from _emptied(case)
+        emptied = [*_started_anew(case), *_emptied(case)]
+        if _holds_terms(case):
+            yield from emptied
+        else:
+            yield from _stored_alone(case)
+            yield from detached_where_kept(case)
+            yield from emptied
     elif case.carried and case.carried[0].cached:
         yield from _kept_detached(case)
-    elif case.carried and case.carried[0].reads:
-        yield from _own_loss(case)
-        yield from detaching_fixes(case)
+    elif case.carried:
+        found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []
+        yield from (fix for fix in found if fix.safety is Safety.SAFE)
+        if not any(fix.safety is Safety.SAFE for fix in found):
+            yield from detached_where_kept(case)
+            yield from detached_at(case.trace, case.source, case.crossings, case.again, case.kept, truncates=True)
+        yield from (fix for fix in found if fix.safety is not Safety.SAFE)
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
@@ -190,6 +207,30 @@ def _once_an_iteration(case: Case, statement: ast.stmt) -> bool:
     return case.trace.visits.get(statement, 0) <= iterations
 
 
+def _holds_terms(case: Case) -> bool:
+    """Whether what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
+    zone = terms_of(nodes_of(case.earlier.roots))
+    return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
+
+
+def _started_anew(case: Case) -> Iterator[Fix]:
+    """`losses = []` before the loop moves into it, where nothing behind the loop reads the list."""
+    container = case.container
+    if container is None or not isinstance(container[1], ast.Name):
+        return
+    name = container[1].id
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.List(elts=[]) | ast.Dict(keys=[])) if bound == name:
+                if read_elsewhere(case.trace, [statement], case.loop):
+                    return
+                moved = into_block(case.trace, _document(case), [statement], case.loop, case.loop.body)
+                if moved is not None:
+                    title = f"Start `{name}` anew in each iteration: move line {statement.lineno} into the loop"
+                    yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
+                return
+
+
 def _emptied(case: Case) -> Iterator[Fix]:
     """`losses.clear()` at the start of each iteration."""
     container = case.container
@@ -200,7 +241,9 @@ def _emptied(case: Case) -> Iterator[Fix]:
         return
     edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
-        yield Fix(f"Empty `{name}` at the start of each iteration", Safety.UNSAFE, (edit,))
+        safety = Safety.SAFE if _holds_terms(case) else Safety.UNSAFE
+        title = f"Empty `{name}` at the start of each iteration"
+        yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
 
 
 def taken_alone(case: Case) -> ast.expr | None:
@@ -267,20 +310,37 @@ def _retained(case: Case) -> Iterator[Fix]:
         yield Fix(title, Safety.SAFE, (edit,))
 
 
+def _built_outside(case: Case) -> list[ast.stmt] | None:
+    """The statements before the loop, in the body that runs it, that build the graph which is needed again."""
+    return builders(case.trace, [case.first], lambda node: node.holds and node.freed_by is not None, case.turn.caller)
+
+
 def _into_the_loop(case: Case) -> Iterator[Fix]:
     """The statements before the loop that build the graph move to the start of the loop's body."""
-    made = case.made
-    if made is None or not same_activation(made, case.again):
-        return
-    found = builders(case.trace, [case.first], lambda node: node.holds and node.freed_by is not None, made.caller)
+    found = _built_outside(case)
     if found is None:
         return
     statements = list(dict.fromkeys(_beside(case, each, found) for each in found))
-    moved = into_block(case.trace, _document(case), statements, case.loop, case.loop.body)
+    moved = into_block(case.trace, case.source.document(case.turn), statements, case.loop, case.loop.body)
     if moved is not None:
         first, last = found[0].lineno, found[-1].lineno
         what = f"line {first}" if first == last else f"lines {first} to {last}"
         yield Fix(f"Move {what} into the loop", Safety.SAFE, moved, preferred=True, rewrite=True)
+
+
+def _again_in_the_loop(case: Case) -> Iterator[Fix]:
+    """Where they cannot move, since something before the loop reads what they compute, they stand in both places."""
+    found = _built_outside(case)
+    statement = statement_of(case.trace, case.turn.node)
+    if found is None or statement is None or case.loop not in case.trace.visits:
+        return
+    again = written_again(case.trace, case.source.document(case.turn), found, found[-1], statement)
+    if again is not None:
+        edit, target = again
+        first, last = found[0].lineno, found[-1].lineno
+        what = f"line {first}" if first == last else f"lines {first} to {last}"
+        title = f"Compute {what} again before line {target.lineno}"
+        yield Fix(title, Safety.UNSAFE, (edit,), rewrite=True)
 
 
 def _beside(case: Case, statement: ast.stmt, found: list[ast.stmt]) -> ast.stmt:

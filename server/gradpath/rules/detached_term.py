@@ -11,14 +11,10 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped,
 from gradpath.records import dataclass
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import leaves, nodes_of, reach, reached_leaves
+from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of
 
-_SUMS = frozenset(
-    {"torch.add", "torch.sub", "torch.rsub", "torch.Tensor.add_", "torch.Tensor.sub_", "torch.stack", "torch.cat"}
-)
-_SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
 
@@ -50,11 +46,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Iterator[Term]:
-    zone = _zone(nodes_of(ran.call.roots))
+    zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
     for node in zone:
         event = built.get(id(node))
-        if event is None or node.name not in _SUMS:
+        if event is None or node.name not in SUMS:
             continue
         for tensor in (each for tensors in event.inputs.values() for each in tensors):
             if tensor.requires_grad:
@@ -71,18 +67,6 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
             continue
         if read.tensor.node not in graph:
             yield Term(cuts.Cause(read.how, read.site, read.tensor, read.how), read.tensor, number.site, ran)
-
-
-def _zone(starts: list[Node]) -> dict[Node, None]:
-    """The nodes that a loss is a sum or a multiple of."""
-    todo = list(starts)
-    zone: dict[Node, None] = {}
-    while todo:
-        node = todo.pop()
-        if node not in zone and node.name.replace("torch.Tensor.", "torch.") in _SUMS | _SCALINGS:
-            zone[node] = None
-            todo.extend(node.edges)
-    return zone
 
 
 def _is_lost(trace: Trace, term: Term) -> bool:

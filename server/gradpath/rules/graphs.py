@@ -7,6 +7,13 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Site
 
+SUMS = frozenset(
+    {"torch.add", "torch.sub", "torch.rsub", "torch.Tensor.add_", "torch.Tensor.sub_", "torch.stack", "torch.cat"}
+)
+"""Operations that put the terms of a loss together."""
+
+_SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
+
 
 def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
     """The nodes that a backward from `roots` starts at."""
@@ -93,3 +100,15 @@ def reached_leaves(ran: BackwardRan) -> list[Tensor]:
         if root.node is None:
             found.setdefault(id(root), root)
     return list(found.values())
+
+
+def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
+    """The nodes that a loss is a sum or a multiple of."""
+    todo = list(starts)
+    zone: dict[Node, None] = {}
+    while todo:
+        node = todo.pop()
+        if node not in zone and node.name.replace("torch.Tensor.", "torch.") in SUMS | _SCALINGS:
+            zone[node] = None
+            todo.extend(node.edges)
+    return zone

@@ -28,6 +28,8 @@ def into_block(
     end = next(i for i, each in enumerate(block) if each is owner)
     if any(place is None or place >= end for place in places):
         return None
+    if any(isinstance(each, ast.AugAssign) for each in statements):
+        return None
     bound = {name for each in statements for name in stored_names(each)}
     read = {name for each in statements for name in names_in(each)} - bound
     start = min(place for place in places if place is not None)

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.graphs import reach
-from gradpath.rules.moving import stored_names
+from gradpath.rules.moving import first_line, stored_names
 from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of
 from gradpath.source.document import Document
 
@@ -25,7 +25,7 @@ def builders(
     caller: Site | None,
     inner: Site | None = None,
 ) -> list[ast.stmt] | None:
-    """The assignments of one function call that build what leads from `starts` to spent nodes, in their order.
+    """The simple statements of one function call that build what leads from `starts` to spent nodes, in their order.
 
     `caller` is the call that runs the function, None for the module; what the call `inner` in it builds does not count.
     None where something else builds a part of it.
@@ -38,7 +38,7 @@ def builders(
             continue
         frame = next((each for each in node.site.frames() if each.caller is caller), None)
         statement = None if frame is None else statement_of(trace, frame.node)
-        if not isinstance(statement, ast.Assign) or not all(_is_name(each) for each in statement.targets):
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)):
             return None
         found[statement] = None
     ordered = sorted(found, key=lambda each: each.lineno)
@@ -53,6 +53,10 @@ def leading(starts: Iterable[Node], is_spent: Callable[[Node], bool]) -> list[No
         if any(id(edge) in wanted for edge in node.edges):
             wanted.add(id(node))
     return [node for node in nodes if id(node) in wanted]
+
+
+def _binds_names(statement: ast.Assign) -> bool:
+    return all(_is_name(each) for each in statement.targets)
 
 
 def _is_name(target: ast.expr) -> bool:
@@ -80,26 +84,27 @@ def written_again(
 ) -> tuple[Edit, ast.stmt] | None:
     """Copies of the statements that stand before `after`, put where the rest of them, or `last`, begins.
 
-    All stand in one block, that of `last`. None where a name has another meaning by then.
+    Where `last` is in a loop that begins behind `after`, the copies go to the start of its body. None where a name has
+    another meaning by then.
     """
-    block = block_of(trace, last)
-    if block is None:
-        return None
-    places = [next((i for i, each in enumerate(block) if each is one), None) for one in statements]
-    end = next(i for i, each in enumerate(block) if each is last)
-    middle = next((i for i, each in enumerate(block) if any(part is after for part in ast.walk(each))), None)
-    if middle is None or any(place is None for place in places):
-        return None
+    block = block_of(trace, min(statements, key=lambda each: each.lineno)) or []
+    places = [_place(block, each) for each in statements]
+    middle, end = _place(block, after), _place(block, last)
     known = [place for place in places if place is not None]
-    before = [place for place in known if place < middle]
-    behind = [place for place in known if place > middle]
-    if not before or middle in known or middle >= end:
+    if middle is None or end is None or len(known) < len(places) or middle in known or middle >= end:
         return None
-    target = block[min([*behind, end])]
-    copied = [block[place] for place in sorted(before)]
+    before = sorted({place for place in known if place < middle})
+    copied = [block[place] for place in before]
+    if not copied or not all(isinstance(each, ast.Assign) and _binds_names(each) for each in copied):
+        return None
+    target = block[min([*(place for place in known if place > middle), end])]
+    stretch = block[before[0] : block.index(target)]
+    if target is block[end] and isinstance(target, (ast.For, ast.AsyncFor, ast.While)):
+        if first_line(target.body).lineno == target.lineno:
+            return None
+        stretch, target = [*stretch, target], first_line(target.body)
     bound = {name for each in copied for name in stored_names(each)}
     read = {name for each in copied for name in names_in(each)} - bound
-    stretch = block[min(before) : block.index(target)]
     if any(stored_names(each) & (read | bound) for each in stretch if each not in copied):
         return None
     texts = [edits.lines_to_move(document, each) for each in copied]
@@ -107,3 +112,8 @@ def written_again(
         return None
     edit = edits.insert_before(document, target, *(line for text in texts for line in text or ()))
     return None if edit is None else (edit, target)
+
+
+def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:
+    """Which statement of a block a statement is, or is in."""
+    return next((i for i, each in enumerate(block) if any(part is statement for part in ast.walk(each))), None)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Site, Stepped
 from gradpath.rules import edits
-from gradpath.rules.graphs import nodes_of, reach
+from gradpath.rules.entrance_fixes import detached_at
+from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
+from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
-from gradpath.rules.rebuilding import builders, read_elsewhere, written_again
+from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
 from gradpath.rules.second_calls import Case, taken_alone
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
@@ -18,16 +21,21 @@ from gradpath.rules.syntax import block_of, call_of, function_of, names_in, stat
 
 def fixes_for(case: Case) -> Iterator[Fix]:
     """The fixes of a case, best first."""
-    yield from _detached(case)
+    detached = list(_detached(case))
+    yield from detached
     yield from _without_repeat(case)
+    later = [] if detached or case.same_root else list(_detached_later(case))
+    yield from (fix for fix in later if fix.safety is Safety.SAFE)
     if case.same_place:
         yield from _into_function(case)
+        yield from computed_where_read(case.trace, case.source, case.shared)
         return
     summed = _summed(case) or _added(case)
     if summed is not None:
         yield summed
     yield from _kept(case)
     yield from _computed_again(case)
+    yield from computed_where_read(case.trace, case.source, case.shared)
 
 
 def _detached(case: Case) -> Iterator[Fix]:
@@ -39,6 +47,17 @@ def _detached(case: Case) -> Iterator[Fix]:
         detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
         kept = clears(case.trace, case.shared, case.earlier)
         yield Fix(title, Safety.SAFE, detached, preferred=True, if_certain=not kept)
+
+
+def _detached_later(case: Case) -> Iterator[Fix]:
+    """`critic(fake.detach())` where the later loss trains nothing behind `fake`."""
+    if case.call is None:
+        return
+    earlier, later = nodes_of(case.earlier.roots), nodes_of(case.call.roots)
+    crossings = [
+        (node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))
+    ]
+    yield from detached_at(case.trace, case.source, crossings, case.again, case.failure.kept)
 
 
 def _without_repeat(case: Case) -> Iterator[Fix]:
@@ -76,10 +95,11 @@ def _only_asks(call: ast.Call) -> bool:
 
 
 def _computed_again(case: Case) -> Iterator[Fix]:
-    """What the first call has freed is computed again before the second."""
+    """What the first call has freed is computed again before the second; safe where that gives the same values."""
     if case.call is None or not same_activation(case.before, case.again):
         return
-    statements = builders(case.trace, nodes_of(case.call.roots), case.is_spent, case.again.caller)
+    starts = nodes_of(case.call.roots)
+    statements = builders(case.trace, starts, case.is_spent, case.again.caller)
     first, last = (statement_of(case.trace, each.node) for each in (case.before, case.again))
     steps = stepped_since(case.trace, case.earlier)
     stepped = statement_of(case.trace, lifted(steps[-1].site, case.again).node) if steps else None
@@ -92,7 +112,16 @@ def _computed_again(case: Case) -> Iterator[Fix]:
         lines = [each.lineno for each in statements if each.lineno < after.lineno]
         what = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
         title = f"Compute {what} again before line {target.lineno}"
-        yield Fix(title, Safety.UNSAFE, (edit,), rewrite=True)
+        same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
+        yield Fix(title, Safety.SAFE if same else Safety.UNSAFE, (edit,), preferred=True, rewrite=True)
+
+
+def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:
+    """Whether nodes computed again have the values that they had: their parameters are the same, nothing is drawn."""
+    updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
+    seen = all(step.updated for step in stepped_since(case.trace, case.earlier))
+    drawn = any("dropout" in node.name or "rand" in node.name or not node.certain for node in nodes)
+    return seen and not drawn and not any(leaf.storage in updated for leaf in leaves(nodes))
 
 
 def _into_function(case: Case) -> Iterator[Fix]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.trace import Trace
 
@@ -106,6 +106,61 @@ def names_in(node: ast.AST) -> set[str]:
 def is_alone(statement: ast.stmt, call: ast.AST) -> bool:
     """Whether a call is a whole statement, its result thrown away."""
     return isinstance(statement, ast.Expr) and statement.value is call
+
+
+def is_read_first(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether a run of these statements may read a variable before it binds it."""
+    return _fate(body, name) is True
+
+
+def binds_first(body: Sequence[ast.stmt], name: str) -> bool:
+    """Whether a run of these statements surely binds a variable before it reads it."""
+    return _fate(body, name) is False
+
+
+def arguments_of(function: Definition) -> set[str]:
+    """The names of a function's parameters."""
+    spec = function.args
+    return {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg) if each}
+
+
+def _fate(body: Sequence[ast.stmt], name: str) -> bool | None:
+    """True where the statements may read a name first, False where they surely bind it, None where they do neither."""
+    for statement in body:
+        found = _fate_in(statement, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _fate_in(statement: ast.stmt, name: str) -> bool | None:
+    blocks = [block for field in ("body", "orelse", "finalbody") if (block := getattr(statement, field, None))]
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False if statement.name == name else None
+    if not blocks:
+        if name in names_in(statement) or (isinstance(statement, ast.AugAssign) and name in names_of(statement.target)):
+            return True
+        return False if any(_is_bound(each, name) for each in ast.walk(statement)) else None
+    inner = {id(each) for block in blocks for part in block for each in ast.walk(part)}
+    inner |= {id(each) for handler in getattr(statement, "handlers", ()) for each in ast.walk(handler)}
+    own = [each for each in ast.walk(statement) if id(each) not in inner]
+    if any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in own):
+        return True
+    fates = [_fate(block, name) for block in blocks]
+    if True in fates:
+        return True
+    if isinstance(statement, (ast.With, ast.AsyncWith)):
+        return False if any(_is_bound(each, name) for each in own) or fates == [False] else None
+    return False if isinstance(statement, ast.If) and fates == [False, False] else None
+
+
+def _is_bound(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+
+
+def names_of(node: ast.AST) -> set[str]:
+    """All names in an expression, those that it binds included."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def torch_name(trace: Trace) -> str | None:

@@ -1,0 +1,116 @@
+"""What the variables of running bodies hold: tensors, containers of them, and the optimizers that train them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.scope import Deferred, Frame
+from gradpath.interpreter.trace import Form, Kept, Site
+from gradpath.interpreter.values import Function, Instance, Unknown, Value
+from gradpath.overlays.layers import ContainerInstance
+from gradpath.overlays.optim import OptimizerInstance
+from gradpath.overlays.tensor_value import TensorValue
+
+DEPTH = 4
+"""Attributes and items that are followed one from the other."""
+
+WIDTH = 400
+"""Values that are looked at for one body."""
+
+
+def kept(frame: Frame) -> tuple[Kept, ...]:
+    """What the bodies hold that are running where `frame` runs, itself first."""
+    found: list[Kept] = []
+    running: Frame | None = frame
+    while running is not None:
+        walk = _Walk(running.caller)
+        for name, value in list(running.scope.variables.items()):
+            found += walk.below(value, name, name, DEPTH)
+        running = running.parent
+    return tuple(found)
+
+
+class _Walk:
+    """A walk over what the variables of one body lead to; each object is entered once, by the first way to it."""
+
+    def __init__(self, caller: Site | None) -> None:
+        self._caller = caller
+        self._seen: set[int] = set()
+
+    def below(self, value: Value, root: str, text: str, depth: int) -> Iterator[Kept]:
+        if isinstance(value, Deferred) or len(self._seen) > WIDTH:
+            return
+        form = _form(value)
+        if form is not None:
+            yield Kept(self._caller, root, text, form)
+            return
+        if id(value) in self._seen or depth == 0:
+            return
+        self._seen.add(id(value))
+        for part, way in _parts(value):
+            yield from self.below(part, root, text + way, depth - 1)
+
+
+def _parts(value: Value) -> Iterator[tuple[Value, str]]:
+    """What an object leads to, and how: `.name` or `[0]`."""
+    match value:
+        case ContainerInstance():
+            by_name = value.cls.name.endswith("Dict")
+            for index, key in enumerate(value.keys):
+                yield value.attributes.get(key), f'["{key}"]' if by_name else f"[{index}]"
+        case Instance():
+            for name, part in list(value.attributes.items()):
+                if name.isidentifier():
+                    yield part, f".{name}"
+        case List(open=False) | tuple():
+            for index, part in enumerate(value if isinstance(value, tuple) else value.items):
+                yield part, f"[{index}]"
+        case Dict():
+            for key, part in list(value.entries.values()):
+                if isinstance(key, (str, int)):
+                    yield part, f"[{_literal(key)}]"
+
+
+def _literal(key: str | int) -> str:
+    return f'"{key}"' if isinstance(key, str) and '"' not in key and "\\" not in key else repr(key)
+
+
+def _form(value: Value, depth: int = 3) -> Form | None:
+    """The form of a value that holds nothing but tensors; None for all others."""
+    if depth == 0:
+        return None
+    match value:
+        case TensorValue():
+            return Form("tensor", (value.tensor,), value)
+        case Unknown(tensor=TensorValue() as made):
+            return Form("tensor", (made.tensor,), value)
+        case OptimizerInstance():
+            return Form("optimizer", tuple(value.parameters()), value)
+        case Instance():
+            fields = value.cls.find("_fields")
+            names = [str(name) for name in fields] if isinstance(fields, tuple) else []
+            parts = [(name, value.attributes.get(name)) for name in names]
+            if isinstance(value.cls.find("detach"), Function):
+                held = [form for _, part in value.attributes.items() if (form := _form(part, depth - 1)) is not None]
+                tensors = tuple(tensor for form in held for tensor in form.tensors)
+                return Form("detachable", tensors, value) if tensors else None
+            return _joined("record", value, parts, depth) if value.cls.node is None and parts else None
+        case tuple():
+            return _joined("tuple", value, [(str(index), part) for index, part in enumerate(value)], depth)
+        case List(open=False):
+            return _joined("list", value, [(str(index), part) for index, part in enumerate(value.items)], depth)
+        case Dict(open=False):
+            named = [(_literal(key), part) for key, part in value.entries.values() if isinstance(key, (str, int))]
+            return _joined("dict", value, named, depth) if len(named) == len(value.entries) else None
+        case _:
+            return None
+
+
+def _joined(kind: str, value: Value, parts: list[tuple[str, Value]], depth: int) -> Form | None:
+    """The form of a container; None where one of its items is no tensor and holds none."""
+    forms = [(name, form) for name, part in parts if (form := _form(part, depth - 1)) is not None]
+    if not forms or len(forms) < len(parts) or any(form.kind == "optimizer" for _, form in forms):
+        return None
+    return Form(kind, tuple(tensor for _, form in forms for tensor in form.tensors), value, tuple(forms))

@@ -1,0 +1,164 @@
+"""Detaching where a later loss takes a value whose graph is spent: for those that do not train what is behind it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.interpreter.trace import BackwardRan, Built, Kept, Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.graphs import leaves
+from gradpath.rules.report import Source
+from gradpath.rules.stories import name_of
+from gradpath.rules.syntax import ancestry, function_of, statement_of
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A place that reads a value with a spent graph: the `expression` in the body of `site`."""
+
+    site: Site
+    expression: ast.expr
+
+
+def detached_at(
+    trace: Trace,
+    source: Source,
+    crossings: Iterable[tuple[Node, Node]],
+    near: Site,
+    kept: Sequence[Kept],
+    *,
+    truncates: bool = False,
+) -> Iterator[Fix]:
+    """`critic(fake.detach())` at each place by which the graph of the failing call at `near` is entered.
+
+    `crossings` are the edges into what is spent. Safe where nothing that ran went through these places, and preferred
+    where the step that comes next trains nothing behind them, or where that `truncates` what goes back over iterations.
+    """
+    pairs = list(crossings)
+    takings = [_taking(trace, source, node, edge, near) for node, edge in pairs]
+    found = {id(each.expression): each for each in takings if each is not None}
+    if not found or None in takings:
+        return
+    ran = {node for event in trace.of(BackwardRan) for node in event.executed}
+    behind = [edge for _, edge in pairs]
+    untrained = truncates or trains_nothing_behind(trace, behind, near, kept)
+    cut = _is_gone_through(trace, [each.expression for each in found.values()], ran) and _is_trained(behind, kept)
+    changes: list[Edit] = []
+    for each in found.values():
+        changes += edits.append(source.document(each.site), each.expression, ".detach()")
+    names = dict.fromkeys(source.text(each.site, each.expression) for each in found.values())
+    lines = dict.fromkeys(each.site.line for each in found.values())
+    what = " and ".join(f"`{name}`" for name in names)
+    title = f"Detach {what} on {'line' if len(lines) == 1 else 'lines'} {' and '.join(map(str, lines))}"
+    if len(names) <= 3 and len(lines) <= 3:
+        safety = Safety.UNSAFE if cut or not untrained else Safety.SAFE
+        yield Fix(title, safety, tuple(changes), preferred=True)
+
+
+def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) -> Taking | None:
+    """Where `node` takes the result of `edge`: the outermost body, from that of `near` inwards, that names it once."""
+    if not isinstance(node.site, Site):
+        return None
+    tensors = [each for each in inputs_of(trace, node) if each.node is edge] or list(edge.outputs)
+    callers = {id(frame.caller) for frame in near.frames()}
+    frames = node.site.frames()
+    outermost = next((index for index, each in enumerate(frames) if id(each.caller) in callers), len(frames) - 1)
+    for frame in reversed(frames[: outermost + 1]):
+        for tensor in tensors[:1]:
+            name = name_of(trace, source, tensor, frame)
+            reads = [each for each in _taken(frame.node) if name and source.text(frame, each) == name]
+            if len(reads) == 1:
+                return Taking(frame, reads[0])
+    return None
+
+
+def inputs_of(trace: Trace, node: Node) -> list[Tensor]:
+    """The tensors that a node was built from."""
+    event = next((each for each in trace.of(Built) if each.node is node), None)
+    return [] if event is None else [tensor for tensors in event.inputs.values() for tensor in tensors]
+
+
+def _taken(node: ast.AST) -> Iterator[ast.expr]:
+    """The variables that an expression takes a value from, the function of a call left aside."""
+    roots: list[ast.AST] = [node]
+    if isinstance(node, ast.Call):
+        roots = [*node.args, *(each.value for each in node.keywords)]
+        if isinstance(node.func, ast.Attribute):
+            roots.append(node.func.value)
+    elif isinstance(node, ast.AugAssign):
+        roots = [node.value]
+    for root in roots:
+        for each in ast.walk(root):
+            if isinstance(each, (ast.Name, ast.Attribute)) and isinstance(each.ctx, ast.Load):
+                yield each
+
+
+def _is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
+    """Whether a backward that ran went through what one of these places gave: it would miss a part of its gradient."""
+    inside = {id(part) for place in places for around in (ancestry(trace, place),) for part in around[-2:]}
+    for event in trace.of(Built):
+        if event.node in ran and any(id(frame.node) in inside for frame in event.site.frames()):
+            if any(tensor.node is not None for tensors in event.inputs.values() for tensor in tensors):
+                return True
+    return False
+
+
+def _is_trained(nodes: Sequence[Node], kept: Sequence[Kept]) -> bool:
+    """Whether some optimizer has parameters behind these nodes."""
+    behind = {id(leaf) for leaf in leaves(nodes)}
+    return any(id(each) in behind for one in kept if one.form.kind == "optimizer" for each in one.form.tensors)
+
+
+def trains_nothing_behind(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:
+    """Whether the step that follows `near` in the program leaves all parameters behind `nodes` alone."""
+    trained = trained_next(trace, near, kept)
+    behind = {id(leaf) for leaf in leaves(nodes)}
+    return bool(trained and behind) and not behind & {id(each) for each in trained}
+
+
+def trained_next(trace: Trace, near: Site, kept: Sequence[Kept]) -> tuple[Tensor, ...]:
+    """The parameters of the optimizer whose `step()` follows a call in the program; empty where that is not seen."""
+    for frame in near.frames():
+        for call in _calls_behind(trace, frame):
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            if call.func.attr == "backward":
+                return ()
+            if call.func.attr == "step":
+                for owner in (*call.args[:1], call.func.value):
+                    text = ast.unparse(owner)
+                    for each in kept:
+                        same = each.form.kind == "optimizer" and each.caller is frame.caller
+                        if same and ast.unparse(ast.parse(each.text, mode="eval").body) == text:
+                            return each.form.tensors
+                    if each_global := _in_module(kept, text):
+                        return each_global
+    return ()
+
+
+def _in_module(kept: Sequence[Kept], text: str) -> tuple[Tensor, ...]:
+    for each in kept:
+        if each.caller is None and each.form.kind == "optimizer" and each.text == text:
+            return each.form.tensors
+    return ()
+
+
+def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
+    """The calls that follow the statement of a site in its body, as the text goes, nearest first."""
+    statement = statement_of(trace, frame.node)
+    function = function_of(trace, frame.node)
+    roots: Sequence[ast.AST] = function.body if function is not None else list(trace.visits)
+    if statement is None:
+        return
+    last = statement.end_lineno or statement.lineno
+    calls = {
+        id(each): each
+        for root in roots
+        for each in ast.walk(root)
+        if isinstance(each, ast.Call) and each.lineno > last
+    }
+    yield from sorted(calls.values(), key=lambda each: (each.lineno, each.col_offset))

@@ -1,0 +1,160 @@
+"""Detaching what is carried over in the body that can name it: behind the call that has just gone back through it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradpath.autograd.tensor import Node
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import BackwardRan, Bound, Form, Held, Kept, Site, Stored
+from gradpath.rules import edits
+from gradpath.rules.carrying import Case
+from gradpath.rules.graphs import reach
+from gradpath.rules.stories import since
+from gradpath.rules.syntax import Compound, arguments_of, function_of, is_read_first, statement_of
+
+MOST = 4
+"""Values that one fix detaches."""
+
+
+def detached_where_kept(case: Case) -> Iterator[Fix]:
+    """`model.state = model.state.detach()` behind the backward, or behind the call in the loop that leads to it."""
+    for frame in case.again.frames():
+        if case.number not in dict(frame.loops):
+            return
+        found = _carriers(case, frame)
+        statement = statement_of(case.trace, frame.node)
+        if not 0 < len(found) <= MOST or statement is None or isinstance(statement, (ast.Return, Compound)):
+            continue
+        lines = [_line(each) for each in found]
+        edit = edits.insert_after(case.source.document(frame), statement, *(line for line in lines if line))
+        if edit is None or not all(lines):
+            continue
+        what = " and ".join(f"`{each.text}`" for each in found)
+        title = f"Detach {what} behind line {statement.end_lineno}"
+        safety = Safety.UNSAFE if _is_needed_again(case) else Safety.SAFE
+        yield Fix(title, safety, (edit,), preferred=True)
+        return
+
+
+def _carriers(case: Case, frame: Site) -> list[Kept]:
+    """What a running body can name that carries the old graph: values that outlive its iteration, or its call."""
+    body = next((each for each in case.again.frames() if each.caller is frame.caller), frame)
+    inside = _is_in_loop(case, body)
+    function = function_of(case.trace, frame.node)
+    given = arguments_of(function) if function is not None else set()
+    names, containers = _homes(case)
+    found: list[Kept] = []
+    others: list[Kept] = []
+    for kept in case.kept:
+        if kept.caller is not frame.caller or kept.form.kind == "optimizer" or not _is_stale(case, kept.form.tensors):
+            continue
+        if inside:
+            lives = is_read_first(case.loop.body, kept.root)
+        else:
+            lives = kept.root in given and kept.text != kept.root
+        if not lives:
+            continue
+        last = kept.text.rpartition(".")[2].partition("[")[0]
+        held = kept.form.container
+        if last in names or id(held) in containers or any(each.node in _entered(case) for each in kept.form.tensors):
+            found.append(kept)
+        elif kept.form.kind != "tensor" or kept.text == kept.root:
+            others.append(kept)
+    return found or others
+
+
+def _is_in_loop(case: Case, body: Site) -> bool:
+    """Whether the loop is run by the body that a site is in, not by one of its callers."""
+    return body.caller is None or case.number not in dict(body.caller.loops)
+
+
+def _entered(case: Case) -> set[Node]:
+    """The nodes by which the graph of the earlier iteration is entered."""
+    return {each.node for each in case.carried}
+
+
+def _homes(case: Case) -> tuple[set[str], set[int]]:
+    """Where the carried tensors were put: the names of variables and attributes, and containers."""
+    nodes = _entered(case)
+    names: set[str] = set()
+    containers: set[int] = set()
+    for event in case.trace.events:
+        match event:
+            case Bound(value=Held() as held):
+                if any(each.node in nodes for each in held.tensors):
+                    names.add(event.name)
+            case Bound() if event.tensor is not None and event.tensor.node in nodes:
+                names.add(event.name)
+            case Stored():
+                parts = event.value if isinstance(event.value, tuple) else (event.value,)
+                tensors = [getattr(each, "tensor", None) for each in parts]
+                if any(getattr(each, "node", None) in nodes for each in tensors):
+                    containers.add(id(event.container))
+    return names, containers
+
+
+def _is_stale(case: Case, tensors: Iterable[object]) -> bool:
+    """Whether something leads back to what the earlier call has freed, or to what cannot be gone through again."""
+    starts = [node for each in tensors if isinstance(node := getattr(each, "node", None), Node)]
+    return any(each is case.node or (each.holds and each.freed_by is not None) for each in reach(starts))
+
+
+def _is_needed_again(case: Case) -> bool:
+    """Whether a backward behind the one that freed the graph went through what would then be detached."""
+    entered = _entered(case)
+    return any(
+        any(edge in entered for edge in node.edges)
+        for event in since(case.trace, case.earlier)
+        if isinstance(event, BackwardRan)
+        for node in event.executed
+    )
+
+
+def _line(kept: Kept) -> str | None:
+    """The statement that takes a value out of its graph."""
+    if kept.form.kind == "tensor" and kept.form.tensors[0].is_parameter:
+        return f"{kept.text}.detach_()"
+    text = detached(kept.form, kept.text, {kept.root})
+    return None if text is None else f"{kept.text} = {text}"
+
+
+def detached(form: Form, text: str, taken: set[str]) -> str | None:
+    """The expression that holds the same values as `text`, without their graphs; None where none is short enough."""
+    if form.kind in ("tensor", "detachable"):
+        return f"{text}.detach()"
+    if form.kind == "record":
+        fields = [(name, detached(part, f"{text}.{name}", taken)) for name, part in form.parts]
+        changes = ", ".join(f"{name}={value}" for name, value in fields)
+        return f"{text}._replace({changes})" if all(value for _, value in fields) else None
+    if not form.parts:
+        return None
+    if len({_shape(part) for _, part in form.parts}) > 1:
+        if form.kind == "dict" or len(form.parts) > MOST:
+            return None
+        items = [detached(part, f"{text}[{name}]", taken) for name, part in form.parts]
+        if not all(items):
+            return None
+        joined = ", ".join(item for item in items if item)
+        return f"[{joined}]" if form.kind == "list" else f"({joined}{',' if len(items) == 1 else ''})"
+    first = form.parts[0][1]
+    choice = ("state", "each") if first.kind in ("tensor", "detachable") else ("states", "group")
+    name = next((each for each in choice if each not in taken), "item")
+    item = detached(first, name, {*taken, name})
+    if item is None:
+        return None
+    match form.kind:
+        case "tuple":
+            return f"tuple({item} for {name} in {text})"
+        case "list":
+            return f"[{item} for {name} in {text}]"
+        case _:
+            return f"{{key: {item} for key, {name} in {text}.items()}}"
+
+
+def _shape(form: Form) -> object:
+    """What two forms have in common that one expression can detach."""
+    if form.kind in ("tuple", "list") and len({_shape(part) for _, part in form.parts}) > 1:
+        return form.kind, tuple(_shape(part) for _, part in form.parts)
+    return form.kind, tuple({_shape(part) for _, part in form.parts}) if form.kind != "record" else form.parts[0][0]

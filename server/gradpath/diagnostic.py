@@ -84,8 +84,8 @@ class Fix:
     """A way out: its edits are applied together or not at all, and never overlap.
 
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
-    Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. `if_certain` says that a safe fix is safe because the program fails without it: a run that got past the place
-    would have other gradients.
+    Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. `if_certain` says that a
+    safe fix is safe because the program fails without it: a run that got past the place would have other gradients.
     """
 
     title: str

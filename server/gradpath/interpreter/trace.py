@@ -273,9 +273,8 @@ class Cleared:
 class Form:
     """How tensors are held: `kind` is "tensor", "tuple", "list", "dict", "record" (a named tuple) or "optimizer".
 
-    It is "detachable" for an instance whose own class has a `detach` method. `parts` are the forms of the items by index,
-    key or field, as source text; empty for a tensor and where items hold no tensor. `tensors` are all of them, and
-    `container` is the object itself.
+    It is "detachable" for an instance whose own class has a `detach` method. `parts` are the forms of the items by
+    index, key or field, as source text; a tensor has none. `tensors` are all of them, `container` is the object itself.
     """
 
     kind: str

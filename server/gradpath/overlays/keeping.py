@@ -58,19 +58,23 @@ def _parts(value: Value) -> Iterator[tuple[Value, str]]:
     match value:
         case ContainerInstance():
             by_name = value.cls.name.endswith("Dict")
-            for index, key in enumerate(value.keys):
-                yield value.attributes.get(key), f'["{key}"]' if by_name else f"[{index}]"
+            for index, name in enumerate(value.keys):
+                yield value.attributes.get(name), f'["{name}"]' if by_name else f"[{index}]"
         case Instance():
             for name, part in list(value.attributes.items()):
                 if name.isidentifier():
                     yield part, f".{name}"
-        case List(open=False) | tuple():
-            for index, part in enumerate(value if isinstance(value, tuple) else value.items):
+        case List(open=False):
+            for index, part in enumerate(value.items):
                 yield part, f"[{index}]"
+        case tuple():  # An item of a tuple cannot be assigned, but what it leads to can.
+            for index, part in enumerate(value):
+                if _form(part) is None:
+                    yield part, f"[{index}]"
         case Dict():
-            for key, part in list(value.entries.values()):
+            for key, item in list(value.entries.values()):
                 if isinstance(key, (str, int)):
-                    yield part, f"[{_literal(key)}]"
+                    yield item, f"[{_literal(key)}]"
 
 
 def _literal(key: str | int) -> str:

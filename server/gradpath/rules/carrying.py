@@ -161,7 +161,9 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     else:
         last = _iteration(earlier.site, number)
         carried = _crossing(trace, source, roots, node, failure.site, number, last)
-    return Case(trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried), failure.kept)
+    return Case(
+        trace, source, roots, node, earlier, earlier.site, failure.site, loop, number, tuple(carried), failure.kept
+    )
 
 
 def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradError, needed: Node) -> Case | None:
@@ -175,7 +177,9 @@ def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradErro
         return None
     last = _iteration(failure.site, number) - 1
     carried = _crossing(trace, source, call.roots, needed, failure.site, number, last)
-    return Case(trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried), failure.kept)
+    return Case(
+        trace, source, call.roots, needed, call, failure.site, failure.site, loop, number, tuple(carried), failure.kept
+    )
 
 
 def _iteration(site: object, number: int) -> int:

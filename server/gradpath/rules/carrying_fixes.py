@@ -42,8 +42,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if _holds_terms(case):
             yield from emptied
         else:
-            yield from _stored_alone(case)
-            yield from detached_where_kept(case)
+            yield from list(_stored_alone(case)) or detached_where_kept(case)
             yield from emptied
     elif case.carried and case.carried[0].cached:
         yield from _kept_detached(case)

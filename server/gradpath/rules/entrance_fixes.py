@@ -100,11 +100,12 @@ def _taken(node: ast.AST) -> Iterator[ast.expr]:
 def _is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
     """Whether a backward that ran went through what one of these places gave: it would miss a part of its gradient."""
     inside = {id(part) for place in places for around in (ancestry(trace, place),) for part in around[-2:]}
-    for event in trace.of(Built):
-        if event.node in ran and any(id(frame.node) in inside for frame in event.site.frames()):
-            if any(tensor.node is not None for tensors in event.inputs.values() for tensor in tensors):
-                return True
-    return False
+    return any(
+        event.node in ran
+        and any(id(frame.node) in inside for frame in event.site.frames())
+        and any(tensor.node is not None for tensors in event.inputs.values() for tensor in tensors)
+        for event in trace.of(Built)
+    )
 
 
 def _is_trained(nodes: Sequence[Node], kept: Sequence[Kept]) -> bool:
@@ -156,9 +157,6 @@ def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
         return
     last = statement.end_lineno or statement.lineno
     calls = {
-        id(each): each
-        for root in roots
-        for each in ast.walk(root)
-        if isinstance(each, ast.Call) and each.lineno > last
+        id(each): each for root in roots for each in ast.walk(root) if isinstance(each, ast.Call) and each.lineno > last
     }
     yield from sorted(calls.values(), key=lambda each: (each.lineno, each.col_offset))

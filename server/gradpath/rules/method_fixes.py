@@ -22,9 +22,9 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
     for frame in node.site.frames() if isinstance(node.site, Site) else ():
         statement, function = statement_of(trace, frame.node), function_of(trace, frame.node)
         match statement:
-            case ast.Assign(
-                targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]
-            ) if function is not None and function.name == "__init__":
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]) if (
+                function is not None and function.name == "__init__"
+            ):
                 yield from _moved(trace, source, frame, statement, function, own, name)
                 return
 

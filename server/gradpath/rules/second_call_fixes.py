@@ -54,9 +54,7 @@ def _detached_later(case: Case) -> Iterator[Fix]:
     if case.call is None:
         return
     earlier, later = nodes_of(case.earlier.roots), nodes_of(case.call.roots)
-    crossings = [
-        (node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))
-    ]
+    crossings = [(node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))]
     yield from detached_at(case.trace, case.source, crossings, case.again, case.failure.kept)
 
 
@@ -113,7 +111,7 @@ def _computed_again(case: Case) -> Iterator[Fix]:
         what = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
         title = f"Compute {what} again before line {target.lineno}"
         same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
-        yield Fix(title, Safety.SAFE if same else Safety.UNSAFE, (edit,), preferred=True, rewrite=True)
+        yield Fix(title, Safety.SAFE if same else Safety.UNSAFE, (edit,), preferred=not case.same_root, rewrite=True)
 
 
 def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:

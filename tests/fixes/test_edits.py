@@ -77,8 +77,8 @@ def test_the_layout_stays(layout: str, newline: str) -> None:
         "loss.backward(*())\n" + AGAIN,
     ],
 )
-def test_where_the_syntax_leaves_doubt_nothing_is_offered(text: str) -> None:
-    assert applied(text, "", "\n") is None
+def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
+    assert applied(text, KEEP, "\n") is None
 
 
 def test_a_moved_statement_takes_its_comment_along() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Kept, Site, Trace
+from gradpath.records import dataclass
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source

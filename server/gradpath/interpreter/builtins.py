@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter import classes
+from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
 from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
+from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text
 from gradpath.interpreter.expressions import Slice, add, negation
-from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import (
@@ -29,26 +31,6 @@ from gradpath.interpreter.values import (
     identity,
 )
 
-
-class TypeClass(Class):
-    """A builtin type such as `list`: calling it converts; `holds` tells which values are its instances."""
-
-    __slots__ = ("convert", "holds")
-
-    def __init__(
-        self,
-        name: str,
-        convert: Callable[[Machine, Arguments], Value],
-        holds: Callable[[Value], bool],
-    ) -> None:
-        super().__init__(name)
-        self.convert = convert
-        self.holds = holds
-
-    def call(self, machine: Machine, arguments: Arguments) -> Value:
-        return self.convert(machine, arguments)
-
-
 _NUMBERS_AND_TEXTS = frozenset({"bool", "bytes", "complex", "float", "int", "str"})
 
 
@@ -62,7 +44,7 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
     if isinstance(value, Unknown) or not isinstance(kind, Class):
         return None
     if isinstance(kind, TypeClass):
-        return kind.holds(value)
+        return kind.holds(value) or (isinstance(value, Instance) and value.cls.is_subclass(kind))
     test = getattr(kind, "holds", None)
     if test is not None:
         answer: bool | None = test(value)
@@ -261,12 +243,25 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return True
         if value.native_attribute(machine, name) is not UNDEFINED:
             return True
-        return None if value.cls.open else False
+        if value.cls.open:
+            return None
+        return value.cls.find("__getattr__") is not UNDEFINED and _computes(machine, value, name)
     if isinstance(value, Function):
         return name in value.attributes
     if isinstance(value, Object):
         return None
     return hasattr(value, name)
+
+
+def _computes(machine: Machine, instance: Instance, name: str) -> bool:
+    """Whether the `__getattr__` of the program gives an attribute; an AttributeError says that it does not."""
+    try:
+        machine.attribute(instance, name)
+    except Raised as raised:
+        if isinstance(raised.value, Instance) and raised.value.cls.name == "AttributeError":
+            return False
+        raise
+    return True
 
 
 def _hasattr(machine: Machine, arguments: Arguments) -> Value:
@@ -312,6 +307,8 @@ def _next(machine: Machine, arguments: Arguments) -> Value:
 
 def _type(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "object", None)
+    if len(arguments.positional) == 3:
+        return machine.call(TYPE["__new__"], arguments.shifted(None))
     if isinstance(value, Instance):
         return value.cls
     if not isinstance(value, Object):
@@ -450,14 +447,17 @@ _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value],
     "type": (_type, lambda value: isinstance(value, Class)),
 }
 
+_METHODS = {"dict": MAPPING, "list": SEQUENCE}
+
 
 @cache
 def _shared() -> dict[str, Value]:
     names: dict[str, Value] = {name: NativeFunction(name, function) for name, function in _FUNCTIONS.items()}
     for name, (convert, holds) in _TYPES.items():
-        names[name] = TypeClass(name, convert, holds)
+        names[name] = made = TypeClass(name, convert, holds, _METHODS.get(name, frozenset()))
+        made.members.update(TYPE if name == "type" else {})
     names["object"] = plain = Class("object")
-    plain.members["__setattr__"] = classes.STORE_ATTRIBUTE
+    plain.members.update(__setattr__=classes.STORE_ATTRIBUTE, __new__=classes.MAKE_BARE)
     for kind in ("staticmethod", "classmethod"):
         names[kind] = NativeFunction(kind, partial(_descriptor, kind))
     names["property"] = NativeFunction("property", _property)

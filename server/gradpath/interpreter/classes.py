@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Generator
 
 from gradpath.interpreter.containers import Iteration, List
-from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine, Raised
-from gradpath.interpreter.mappings import Namespace
-from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.mappings import Dict, Namespace
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -59,50 +56,6 @@ class Context(Object):
         return super().attribute(machine, name)
 
 
-def define(machine: Machine, node: ast.ClassDef) -> Class:
-    """Execute a class body and make the class."""
-    bases: list[Class] = []
-    for each in node.bases:
-        value = evaluate(machine, each)
-        if isinstance(value, Class):
-            bases.append(value)
-        elif isinstance(value, Unknown):
-            bases.append(OpenClass(value))
-    before = machine.frame.scope
-    machine.frame.scope = Scope(before, transparent=True)
-    try:
-        for _ in machine.run_block(node.body):
-            pass
-        members = machine.frame.scope.variables
-    finally:
-        machine.frame.scope = before
-    made = Class(node.name, bases, members)
-    made.node = node
-    for member in members.values():
-        function = innermost(member)
-        if function is not None and function.owner is None:
-            function.owner = made
-    for base in made.mro[1:]:
-        base.subclassed(machine, made)
-    _announce(machine, made, node)
-    return made
-
-
-def _announce(machine: Machine, made: Class, node: ast.ClassDef) -> None:
-    """Tell descriptors their names (`__set_name__`), and a base that it has a subclass (`__init_subclass__`)."""
-    for name, member in list(made.members.items()):
-        if isinstance(member, Instance) and isinstance(member.cls.find("__set_name__"), Function):
-            machine.special(member, "__set_name__", Arguments([made, name]))
-    for base in made.mro[1:]:
-        hook = base.members.get("__init_subclass__")
-        function = hook.function if isinstance(hook, Descriptor) else hook
-        if isinstance(function, Function):
-            keywords = {each.arg: evaluate(machine, each.value) for each in node.keywords if each.arg is not None}
-            keywords.pop("metaclass", None)
-            machine.call(function, Arguments([made], keywords))
-            return
-
-
 def innermost(value: Value) -> Function | None:
     """The function of the program inside the wrappers that decorators put around it."""
     for _ in range(8):
@@ -122,7 +75,7 @@ def note_field(machine: Machine, name: str) -> None:
 
 
 def instantiate(machine: Machine, cls: Class, arguments: Arguments) -> Value:
-    """Call a class."""
+    """Make an instance of a class."""
     maker = cls.find("__new__")
     if isinstance(maker, (Function, Descriptor)):
         function = maker.function if isinstance(maker, Descriptor) else maker
@@ -202,7 +155,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if name == "__dict__":
         return Namespace(instance.attributes, open=instance.cls.open)
     getter = instance.cls.find("__getattr__")
-    if isinstance(getter, Function):
+    if isinstance(getter, Object) and getter.binds:
         return machine.call(getter, Arguments([instance, name]))
     cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
     made = machine.unknown(cause, ("attr", id(instance), name), (instance,))
@@ -225,17 +178,19 @@ def set_attribute(machine: Machine, owner: Object, name: str, value: Value) -> N
     if isinstance(member, Instance) and isinstance(member.cls.find("__set__"), Function):
         machine.special(member, "__set__", Arguments([owner, value]))
     elif setter is None:
+        if name == "__dict__" and isinstance(owner, Instance) and isinstance(value, Dict):
+            owner.attributes.update({key: each for key, each in value.entries.values() if isinstance(key, str)})
         owner.set_attribute(machine, name, value)
     else:
         machine.call(setter, Arguments([owner, name, value]))
 
 
-def _setter(cls: Class) -> Function | None:
+def _setter(cls: Class) -> Object | None:
     """The `__setattr__` of a class of the program."""
     for each in cls.mro:
         found = each.members.get("__setattr__")
         if found is not None:
-            return found if isinstance(found, Function) else None
+            return found if isinstance(found, Object) and found.binds and found is not STORE_ATTRIBUTE else None
     return None
 
 
@@ -248,6 +203,15 @@ def _store_attribute(machine: Machine, arguments: Arguments) -> Value:
 
 STORE_ATTRIBUTE = NativeFunction("__setattr__", _store_attribute)
 """`object.__setattr__`."""
+
+
+def _make_bare(machine: Machine, arguments: Arguments) -> Value:
+    cls = arguments.get(0, "cls", None)
+    return cls.create(machine) if isinstance(cls, Class) else machine.unknown("bare instance")
+
+
+MAKE_BARE = NativeFunction("__new__", _make_bare)
+"""`object.__new__`."""
 
 
 def _is_own(cls: Class, name: str) -> bool:
@@ -278,6 +242,8 @@ class Super(Object):
 
     def attribute(self, machine: Machine, name: str) -> Value:
         cls = self.receiver.cls if isinstance(self.receiver, Instance) else self.receiver
+        if isinstance(cls, Class) and cls.meta is not None and self.owner in cls.meta.mro:
+            return BoundMethod(Super(self.owner, cls.meta).attribute(machine, name), cls)
         if not isinstance(cls, Class):
             return machine.unknown("super of unknown", None, (self.receiver,))
         order = cls.mro
@@ -300,6 +266,8 @@ class Super(Object):
             return BoundMethod(STORE_ATTRIBUTE, self.receiver)
         if name in ("__init__", "__init_subclass__", "__post_init__"):
             return NativeFunction(name, lambda m, a: None)
+        if name == "__new__":
+            return MAKE_BARE
         return machine.unknown(f"super().{name}", None, (self.receiver,))
 
 

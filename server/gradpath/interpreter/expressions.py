@@ -10,7 +10,7 @@ from typing import Any
 from gradpath.interpreter import comprehensions
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict, Set, update
+from gradpath.interpreter.mappings import Dict, Set, plain_content, update
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -252,11 +252,23 @@ def _compare_once(machine: Machine, operator: ast.cmpop, left: Value, right: Val
             return (left is right) is (name == "eq")
         return machine.unknown("comparison of objects", None, (left, right))
     if isinstance(left, tuple) and isinstance(right, tuple) and any(isinstance(v, Object) for v in left + right):
-        return machine.unknown("comparison of tuples", None, (left, right))
+        if name in ("eq", "ne") and _differ(left, right):
+            return name == "ne"
+        return machine.unknown(
+            "comparison of tuples", ("compare", name, identity(left), identity(right)), (left, right)
+        )
     try:
         return bool(function(left, right))
     except TypeError as error:
         raise machine.error("TypeError", str(error), (left, right)) from None
+
+
+def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
+    """Whether two tuples are not equal, whatever the objects in them are."""
+    pairs = zip(left, right, strict=False)
+    return len(left) != len(right) or any(
+        isinstance(one, CONSTANTS) and isinstance(other, CONSTANTS) and one != other for one, other in pairs
+    )
 
 
 def negation(machine: Machine, value: Value) -> Value:
@@ -324,10 +336,11 @@ def _call(machine: Machine, node: ast.Call) -> Value:
         else:
             arguments.positional.append(evaluate(machine, each))
     for keyword in node.keywords:
-        value = evaluate(machine, keyword.value)
         if keyword.arg is not None:
-            arguments.keywords[keyword.arg] = value
-        elif isinstance(value, Dict):
+            arguments.keywords[keyword.arg] = evaluate(machine, keyword.value)
+            continue
+        value = plain_content(evaluate(machine, keyword.value))
+        if isinstance(value, Dict):
             arguments.open = arguments.open or value.open
             for key, entry in value.entries.values():
                 if isinstance(key, str):

@@ -1,4 +1,7 @@
-"""Dicts and sets; what is compared by value in Python is compared by identity where it is no constant."""
+"""Dicts, sets, and the program's own kinds of containers.
+
+What is compared by value in Python is compared by identity where it is no constant.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from gradpath.interpreter.values import (
     Function,
     Instance,
     NativeFunction,
+    Object,
     Unknown,
     Value,
     identity,
@@ -262,3 +266,46 @@ class Set(Container):
             self.open = self.open or items is None
             self.members.update({identity(item): item for item in items or ()})
         return None
+
+
+class Holder(Instance):
+    """An instance of the program's own kind of `dict` or `list`: it holds its items in `content`.
+
+    `shared` says that its items are its attributes as well (`self.__dict__ = self`).
+    """
+
+    __slots__ = ("content", "shared")
+
+    def __init__(self, cls: Class, content: Container) -> None:
+        super().__init__(cls)
+        self.content = content
+        self.shared = False
+
+    def parts(self) -> Sequence[Value]:
+        return (*self.content.parts(), *self.attributes.values())
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        if self.shared and isinstance(self.content, Dict):
+            return self.content.look_up(name)
+        return UNDEFINED
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        if name == "__dict__" and value is self:
+            self.shared = True
+        elif self.shared:
+            self.content.set_item(machine, name, value)
+        else:
+            super().set_attribute(machine, name, value)
+
+    def looked_up(self, machine: Machine, key: Value) -> Value:
+        """The item of `key`, which `__missing__` may make."""
+        content = self.content
+        missing = self.cls.find("__missing__") if isinstance(content, Dict) else UNDEFINED
+        if isinstance(missing, Object) and isinstance(content, Dict) and content.contains(machine, key) is False:
+            return machine.call(missing, Arguments([self, key]))
+        return content.item(machine, key)
+
+
+def plain_content(value: Value) -> Value:
+    """The dict or list behind an instance of the program's own kind of them; any other value itself."""
+    return value.content if isinstance(value, Holder) else value

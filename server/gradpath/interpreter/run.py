@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.containers import Container
+from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import Path
@@ -28,7 +29,7 @@ def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, fil
     machine.run_block = partial(statements.run_block, machine)
     machine.assign = partial(assignment.assign, machine)
     machine.invoke = partial(calls.invoke, machine)
-    machine.instantiate = partial(classes.instantiate, machine)
+    machine.instantiate = partial(call_class, machine)
     machine.attribute = partial(classes.attribute, machine)
     machine.instance_attribute = partial(classes.instance_attribute, machine)
     machine.builtins = builtins.make_builtins()

@@ -11,6 +11,7 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
 from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.containers import Iteration, iterate
+from gradpath.interpreter.defining import define
 from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
@@ -379,7 +380,7 @@ def _handles(machine: Machine, handler: ast.ExceptHandler, raised: Raised) -> bo
 
 def _class(machine: Machine, node: ast.ClassDef) -> Steps:
     yield from ()
-    made = classes.define(machine, node)
+    made = define(machine, node)
     machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, made))
     return None
 

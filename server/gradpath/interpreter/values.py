@@ -330,9 +330,12 @@ class Descriptor(Object):
 
 
 class Class(Object):
-    """A class, of the program or (through subclasses in overlays) of a library; `mro` begins with itself."""
+    """A class, of the program or (through subclasses in overlays) of a library; `mro` begins with itself.
 
-    __slots__ = ("bases", "members", "mro", "name", "node", "open")
+    `meta` is the class of the class, where the program has its own.
+    """
+
+    __slots__ = ("bases", "members", "meta", "mro", "name", "node", "open")
 
     def __init__(self, name: str, bases: Sequence[Class] = (), members: dict[str, Value] | None = None) -> None:
         self.name = name
@@ -340,6 +343,7 @@ class Class(Object):
         self.members: dict[str, Value] = {} if members is None else members
         self.mro: tuple[Class, ...] = (self, *_linearise([list(base.mro) for base in bases], list(bases)))
         self.node: ast.ClassDef | None = None
+        self.meta: Class | None = next((base.meta for base in bases if base.meta is not None), None)
         self.open: bool = any(base.open for base in bases)
 
     def type_name(self) -> str:
@@ -366,6 +370,10 @@ class Class(Object):
         found = self.find(name)
         if name in ("__name__", "__qualname__"):
             return self.name
+        if found is UNDEFINED and self.meta is not None:
+            found = self.meta.find(name)
+            if isinstance(found, Object) and found.binds:
+                return BoundMethod(found, self)
         if found is UNDEFINED:
             return super().attribute(machine, name)
         if isinstance(found, Descriptor):

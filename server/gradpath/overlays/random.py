@@ -10,12 +10,19 @@ from gradpath.overlays.tensor_value import TensorValue
 
 
 def _sample(machine: Machine, arguments: Arguments) -> Value:
-    """`random.sample(population, k)`: as many items, of which the first stand for all."""
+    """`random.sample(population, k)`: as many items, of which the first stand for all.
+
+    Of items with graphs those come first that no backward has been through: what fails then fails for every choice.
+    """
     source = arguments.get(0, "population", None)
     items = sequence(machine, source) if not isinstance(source, Unknown) else None
     count = arguments.get(1, "k", 1)
-    if not items or any(_has_graph(item, 3) for item in items):
+    if not items:
         return machine.unknown("random choice", None, (source,))
+    if any(_has_graph(item, 3) for item in items):
+        if not isinstance(count, int):
+            return machine.unknown("random choice", None, (source,))
+        return List(sorted(items, key=lambda item: _is_spent(item, 3))[:count], open=count > len(items))
     if not isinstance(count, int):
         return List(items[:2], open=True)
     return List([items[index % len(items)] for index in range(min(count, 4096))])
@@ -37,6 +44,18 @@ def _has_graph(value: Value, depth: int) -> bool:
         case tuple() | Container() | Fields() | Instance():
             parts = value if isinstance(value, tuple) else value.parts()
             return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
+        case _:
+            return False
+
+
+def _is_spent(value: Value, depth: int) -> bool:
+    """Whether a value holds a tensor whose graph a backward has freed."""
+    match value:
+        case TensorValue():
+            return value.tensor.node is not None and value.tensor.node.freed_by is not None
+        case tuple() | Container() | Fields() | Instance():
+            parts = value if isinstance(value, tuple) else value.parts()
+            return depth > 0 and any(_is_spent(part, depth - 1) for part in parts)
         case _:
             return False
 

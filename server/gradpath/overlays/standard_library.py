@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.containers import Iteration, List, extend, iterate, sample, sequence
+from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
 from gradpath.interpreter.machine import Machine, Raised
-from gradpath.interpreter.mappings import Dict, update
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -172,54 +172,6 @@ def _product(machine: Machine, arguments: Arguments) -> Value:
     if any(items is None for items in lists):
         return machine.unknown("product")
     return List(list(itertools.islice(itertools.product(*(items or [] for items in lists)), 256)))
-
-
-def _deque(machine: Machine, arguments: Arguments) -> Value:
-    made = List([])
-    if arguments.positional:
-        extend(machine, made, arguments.positional[0])
-    limit = arguments.get(1, "maxlen", None)
-    if isinstance(limit, int):
-        made = Bounded(made.items[-limit:], limit)
-    elif limit is not None:
-        made.open = True
-    return made
-
-
-class Bounded(List):
-    """A deque of limited length: what is appended behind pushes out what stands in front."""
-
-    __slots__ = ("limit",)
-
-    def __init__(self, items: list[Value], limit: int) -> None:
-        super().__init__(items)
-        self.limit = limit
-
-    def attribute(self, machine: Machine, name: str) -> Value:
-        method = super().attribute(machine, name)
-        if name not in ("append", "extend"):
-            return method
-
-        def bounded(machine: Machine, arguments: Arguments) -> Value:
-            machine.call(method, arguments)
-            del self.items[: -self.limit]
-            return None
-
-        return NativeFunction(f"deque.{name}", bounded)
-
-
-def _ordered(machine: Machine, arguments: Arguments) -> Value:
-    made = Dict(open=arguments.open)
-    update(machine, made, arguments)
-    return made
-
-
-def _defaultdict(machine: Machine, arguments: Arguments) -> Value:
-    made = Dict()
-    made.default = arguments.get(0, "default_factory", UNDEFINED)
-    if made.default is None:
-        made.default = UNDEFINED
-    return made
 
 
 def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
@@ -439,10 +391,6 @@ NAMES: Names = {
     "itertools.repeat": lambda machine, arguments: Iteration(
         itertools.repeat(arguments.get(0, "object", None)), endless=True
     ),
-    "collections.deque": _deque,
-    "collections.OrderedDict": _ordered,
-    "collections.defaultdict": _defaultdict,
-    "collections.Counter": lambda machine, arguments: Dict(open=True),
     "collections.namedtuple": _namedtuple,
     "types.SimpleNamespace": _simple_namespace,
     "typing.NamedTuple": RecordClass("NamedTuple"),

@@ -10,6 +10,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
+from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
@@ -362,6 +363,9 @@ NAMES: Names = {
     "torch.nn.Parameter": TensorClass("Parameter", parameters_only=True),
     "torch.nn.parameter.Parameter": TensorClass("Parameter", parameters_only=True),
     **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},
+    "torch.Size": TypeClass(
+        "Size", lambda m, a: m.call(m.builtins["tuple"], a), lambda value: isinstance(value, tuple)
+    ),
     "torch.randint": NativeFunction(
         "randint",
         lambda m, a: finish(

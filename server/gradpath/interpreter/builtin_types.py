@@ -1,0 +1,85 @@
+"""Builtin types as classes, which the program can call and derive from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradpath.interpreter.containers import Container, Iteration, iterate
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Holder
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Value
+
+Convert = Callable[[Machine, Arguments], Value]
+
+
+class TypeClass(Class):
+    """A builtin type such as `list`: calling it converts; `holds` tells which values are its instances.
+
+    `methods` are those that instances of the program's subclasses inherit.
+    """
+
+    __slots__ = ("convert", "holds", "methods")
+
+    def __init__(
+        self, name: str, convert: Convert, holds: Callable[[Value], bool], methods: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__(name)
+        self.convert = convert
+        self.holds = holds
+        self.methods = methods
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return self.convert(machine, arguments)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        if not self.methods:
+            return None
+        content = self.convert(machine, Arguments())
+        return Holder(subclass, content) if isinstance(content, Container) else None
+
+    def native_member(self, name: str) -> Value:
+        if name not in self.methods:
+            return UNDEFINED
+        return NativeFunction(f"{self.name}.{name}", lambda machine, arguments: self._apply(machine, name, arguments))
+
+    def _apply(self, machine: Machine, name: str, arguments: Arguments) -> Value:
+        receiver, *rest = arguments.positional or [None]
+        more = Arguments(rest, arguments.keywords, arguments.open)
+        if isinstance(receiver, Holder) and name == "__init__":
+            content = self.convert(machine, more)
+            if isinstance(content, Container):
+                receiver.content = content
+            return None
+        content = receiver.content if isinstance(receiver, Holder) else receiver
+        if not isinstance(content, Container):
+            return machine.unknown(f"{self.name}.{name}", None, tuple(arguments.all()))
+        if name == "__getitem__" and isinstance(receiver, Holder):
+            return receiver.looked_up(machine, more.get(0, "key", None))
+        special = _SPECIAL.get(name)
+        return (
+            machine.call(machine.attribute(content, name), more) if special is None else special(machine, content, more)
+        )
+
+
+def _length(machine: Machine, content: Container, arguments: Arguments) -> Value:
+    return machine.call(machine.builtins["len"], Arguments([content]))
+
+
+def _iterator(machine: Machine, content: Container, arguments: Arguments) -> Value:
+    host, endless = iterate(machine, content)
+    return Iteration(host, endless=endless)
+
+
+_SPECIAL: dict[str, Callable[[Machine, Container, Arguments], Value]] = {
+    "__getitem__": lambda m, c, a: c.item(m, a.get(0, "key", None)),
+    "__setitem__": lambda m, c, a: c.set_item(m, a.get(0, "key", None), a.get(1, "value", None)),
+    "__delitem__": lambda m, c, a: c.delete_item(m, a.get(0, "key", None)),
+    "__contains__": lambda m, c, a: c.contains(m, a.get(0, "key", None)),
+    "__len__": _length,
+    "__iter__": _iterator,
+}
+
+_COMMON = frozenset({"__init__", "clear", "copy", "pop", *_SPECIAL})
+
+MAPPING = _COMMON | {"get", "items", "keys", "setdefault", "update", "values"}
+SEQUENCE = _COMMON | {"append", "count", "extend", "index", "insert", "remove", "reverse", "sort"}

@@ -1,0 +1,71 @@
+"""`collections`: deques, dicts with an order or a default, and what the program derives from them."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
+from gradpath.interpreter.containers import List, extend
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict, update
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.overlays.namespace import Names
+
+
+def _deque(machine: Machine, arguments: Arguments) -> Value:
+    made = List([])
+    if arguments.positional:
+        extend(machine, made, arguments.positional[0])
+    limit = arguments.get(1, "maxlen", None)
+    if isinstance(limit, int):
+        made = Bounded(made.items[-limit:], limit)
+    elif limit is not None:
+        made.open = True
+    return made
+
+
+class Bounded(List):
+    """A deque of limited length: what is appended behind pushes out what stands in front."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, items: list[Value], limit: int) -> None:
+        super().__init__(items)
+        self.limit = limit
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        method = super().attribute(machine, name)
+        if name not in ("append", "extend"):
+            return method
+
+        def bounded(machine: Machine, arguments: Arguments) -> Value:
+            machine.call(method, arguments)
+            del self.items[: -self.limit]
+            return None
+
+        return NativeFunction(f"deque.{name}", bounded)
+
+
+def _ordered(machine: Machine, arguments: Arguments) -> Value:
+    made = Dict(open=arguments.open)
+    update(machine, made, arguments)
+    return made
+
+
+def _defaultdict(machine: Machine, arguments: Arguments) -> Value:
+    made = Dict()
+    made.default = arguments.get(0, "default_factory", UNDEFINED)
+    if made.default is None:
+        made.default = UNDEFINED
+    return made
+
+
+def _is_dict(value: Value) -> bool:
+    return isinstance(value, Dict)
+
+
+NAMES: Names = {
+    "collections.deque": TypeClass("deque", _deque, lambda value: isinstance(value, List), SEQUENCE),
+    "collections.OrderedDict": TypeClass("OrderedDict", _ordered, _is_dict, MAPPING),
+    "collections.UserDict": TypeClass("UserDict", _ordered, _is_dict, MAPPING),
+    "collections.defaultdict": TypeClass("defaultdict", _defaultdict, _is_dict, MAPPING),
+    "collections.Counter": lambda machine, arguments: Dict(open=True),
+}

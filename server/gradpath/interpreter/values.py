@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from gradpath.interpreter.linearisation import linearise
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -341,7 +342,7 @@ class Class(Object):
         self.name = name
         self.bases = tuple(bases)
         self.members: dict[str, Value] = {} if members is None else members
-        self.mro: tuple[Class, ...] = (self, *_linearise([list(base.mro) for base in bases], list(bases)))
+        self.mro: tuple[Class, ...] = (self, *linearise([list(base.mro) for base in bases], list(bases)))
         self.node: ast.ClassDef | None = None
         self.meta: Class | None = next((base.meta for base in bases if base.meta is not None), None)
         self.open: bool = any(base.open for base in bases)
@@ -488,20 +489,3 @@ class Instance(Object):
 
     def parts(self) -> Sequence[Value]:
         return tuple(self.attributes.values())
-
-
-def _linearise(sequences: list[list[Class]], bases: list[Class]) -> list[Class]:
-    """C3 merge; on an inconsistent hierarchy, which Python refuses, plain order."""
-    todo = [sequence for sequence in [*sequences, bases] if sequence]
-    result: list[Class] = []
-    while todo:
-        for sequence in todo:
-            head = sequence[0]
-            if not any(head in other[1:] for other in todo):
-                break
-        else:
-            head = todo[0][0]
-        result.append(head)
-        todo = [[each for each in sequence if each is not head] for sequence in todo]
-        todo = [sequence for sequence in todo if sequence]
-    return result

@@ -262,7 +262,7 @@ def _entries(
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps
         yield record
-    for entry in entries.functions(tree, stack, reuse.is_entry):
+    for entry in entries.functions(files.checked, stack, reuse.is_entry):
         if entry.function in called:
             continue
         if left < -2 * TOTAL_EFFORT:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+from gradpath.patterns import regex
 from gradpath.records import dataclass
+from gradpath.source.document import Document
+from gradpath.source.nodes import nodes
+from gradpath.source.parse import Parsed
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering."""
 
+_TELLING_WORDS = regex(r"\b(?:" + "|".join(sorted(_TELLING)) + r")\b")
 
 _MEANT_TO_WRITE = frozenset(
     {"clamp", "clamp_min", "clamp_max", "clip", "detach", "masked_fill", "scatter", "index_fill"}
@@ -21,6 +27,8 @@ _MEANT_TO_WRITE = frozenset(
 
 _CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
 """Methods whose result a framework back-propagates."""
+
+_RUN_BY_OTHERS = _CALLED_BY_FRAMEWORKS | {"forward"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ def is_entry(function: Definition, owner: str | None) -> bool:
 
 
 def functions(
-    tree: ast.Module,
+    parsed: Parsed,
     stack: Collection[int] = (),
     is_entry: Callable[[Definition, str | None], bool] = is_entry,
 ) -> Iterator[Entry]:
@@ -50,17 +58,29 @@ def functions(
     Functions that nothing calls and that lead to others come first, then the rest in order. Those around a line of
     `stack` always are worth it.
     """
-    yield from _leaders(tree)
-    for statement in _open(tree.body):
+    told = _lines_that_tell(parsed.document)
+
+    def is_worth_it(function: Definition, owner: str | None) -> bool:
+        may = _holds_any(function, told) or (owner is not None and function.name in _RUN_BY_OTHERS)
+        return (may and is_entry(function, owner)) or _is_on(function, stack)
+
+    if told:
+        yield from _leaders(parsed.tree)
+    for statement in _open(parsed.tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if is_entry(statement, None) or _is_on(statement, stack):
+            if is_worth_it(statement, None):
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
-                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and (
-                    is_entry(each, statement.name) or _is_on(each, stack)
-                ):
+                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_worth_it(each, statement.name):
                     yield Entry(each, statement.name)
+
+
+def _lines_that_tell(document: Document) -> list[int]:
+    """The lines with a word that may be a telling attribute, in order: the text is searched faster than the tree."""
+    starts = document.line_starts
+    found = (bisect_right(starts, match.start()) for match in _TELLING_WORDS.finditer(document.text))
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +118,7 @@ def _mentioned(node: ast.AST) -> _Mentions:
     called: set[str] = set()
     own: set[str] = set()
     tells = False
-    for each in ast.walk(node):
+    for each in nodes(node):
         kind = type(each)
         if kind is ast.Name:
             names.add(each.id)  # type: ignore[attr-defined]
@@ -170,9 +190,16 @@ def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
     return [name for name, used in uses.items() if used & (leading - {name})]
 
 
-def _is_on(function: Definition, stack: Collection[int]) -> bool:
+def _is_on(function: Definition, lines: Collection[int]) -> bool:
     last = function.end_lineno or function.lineno
-    return any(function.lineno <= line <= last for line in stack)
+    return any(function.lineno <= line <= last for line in lines)
+
+
+def _holds_any(function: Definition, lines: Sequence[int]) -> bool:
+    """Whether one of some lines, which are in order, lies in a function or its decorators."""
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    index = bisect_left(lines, first)
+    return index < len(lines) and lines[index] <= (function.end_lineno or function.lineno)
 
 
 def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -190,12 +217,14 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def is_telling(function: Definition) -> bool:
     """Whether the body does anything that a rule could speak of: a backward, a step, a gradient."""
-    return any(isinstance(node, ast.Attribute) and node.attr in _TELLING for node in ast.walk(function))
+    return any(isinstance(node, ast.Attribute) and node.attr in _TELLING for node in nodes(function))
 
 
 def _writes(function: Definition) -> bool:
     """Whether the body writes in place anywhere, or seems meant to: `+=`, `x[i] = v`, `relu_()`, a lone `clamp(x)`."""
-    for node in ast.walk(function):
+    for node in nodes(function):
+        if type(node) not in _WRITING:
+            continue
         match node:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _MEANT_TO_WRITE:
                 return True
@@ -210,3 +239,6 @@ def _writes(function: Definition) -> bool:
             case ast.keyword(arg="inplace"):
                 return True
     return False
+
+
+_WRITING = frozenset({ast.Expr, ast.AugAssign, ast.Subscript, ast.Attribute, ast.keyword})

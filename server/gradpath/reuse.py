@@ -16,9 +16,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from gradpath.entries import Definition, is_entry, take_over
-from gradpath.interpreter.statements import is_generator
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
+from gradpath.source.nodes import is_generator
 from gradpath.source.reuse import first_line
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from gradpath.interpreter.paths import turned
 from gradpath.interpreter.trace import Decision, Site, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.source.nodes import nodes
 
 LONGEST = 120
 """Characters of a headline."""
@@ -176,7 +177,7 @@ def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
     for node in trace.visits:
         if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
             continue
-        if any(child is site.node for child in ast.walk(node)) and (best is None or node.lineno >= best.lineno):
+        if any(child is site.node for child in nodes(node)) and (best is None or node.lineno >= best.lineno):
             best = node
     return best
 

@@ -24,7 +24,7 @@ def seen_from_callers(
     Only functions of which a rule could speak are looked for. Slow, compared with the check of the file itself.
     """
     file = Path(analysis.document.path)
-    names = {entry.owner or entry.function.name for entry in entries.functions(analysis.parsed.tree)}
+    names = {entry.owner or entry.function.name for entry in entries.functions(analysis.parsed)}
     found: list[Analysis] = []
     for path in callers_of(project, file, names, CALLERS, cancelled) if names else ():
         if cancelled():

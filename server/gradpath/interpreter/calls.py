@@ -14,6 +14,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Unknown, Value
+from gradpath.source.nodes import is_generator
 
 DEPTH = 40
 """How deep calls of the program's functions nest before they count as unknown."""
@@ -35,7 +36,7 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
     scope = Scope(function.scope)
     bind_arguments(machine, function, arguments, scope)
     frame = _frame(machine, function, scope)
-    if function.is_generator:
+    if frame.is_generator:
         return _generator(machine, function, frame)
     if isinstance(function.node, ast.Lambda):
         return _in_frame(machine, frame, function.node.body)
@@ -66,7 +67,7 @@ def _frame(machine: Machine, function: Function, scope: Scope) -> Frame:
     frame.parent = before
     frame.outer_loops = site.loops
     frame.depth = before.depth + 1
-    frame.is_generator = function.is_generator
+    frame.is_generator = is_generator(function.node)
     frame.owner = function.owner
     positional = [*function.node.args.posonlyargs, *function.node.args.args]
     if positional:

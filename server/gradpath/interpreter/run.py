@@ -18,6 +18,7 @@ from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, Class, Function, Instance, Object, Value
+from gradpath.source.nodes import is_generator, nodes
 
 
 def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
@@ -135,7 +136,7 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
         arguments.open = True
         result = machine.library.enter(machine, target, receiver, arguments)
         if isinstance(result, Object):
-            host = result.iterate(machine) if target.is_generator else None
+            host = result.iterate(machine) if is_generator(target.node) else None
             for _, _ in zip(range(4), host or (), strict=False):
                 pass
 
@@ -214,7 +215,7 @@ def _assigned(method: ast.AST) -> set[str]:
     found = _known.get(method)
     if found is None:
         found = _known[method] = set()
-        for node in ast.walk(method):
+        for node in nodes(method):
             target = node.value if isinstance(node, ast.Subscript) else node
             if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
                 found.add(target.attr)

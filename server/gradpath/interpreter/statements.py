@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
@@ -177,35 +176,11 @@ def _import_from(machine: Machine, node: ast.ImportFrom) -> Signal:
 
 
 def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Signal:
-    function: Value = make_function(machine, node)
-    assert isinstance(function, Function)
-    function.is_generator = is_generator(node)
+    function = make_function(machine, node)
     if machine.frame.function is not None:
         machine.inner.setdefault(node, function)
     machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, function))
     return None
-
-
-_generators: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
-
-
-def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether the body of a `def` yields, functions inside it left aside; each body is searched once."""
-    known = _generators.get(node)
-    if known is None:
-        known = _generators[node] = _yields_itself(node)
-    return known
-
-
-def _yields_itself(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    todo: list[ast.AST] = list(node.body)
-    while todo:
-        each = todo.pop()
-        if isinstance(each, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            todo.extend(ast.iter_child_nodes(each))
-    return False
 
 
 def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) -> Value:

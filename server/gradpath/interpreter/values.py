@@ -240,7 +240,6 @@ class Function(Object):
     __slots__ = (
         "attributes",
         "defaults",
-        "is_generator",
         "keyword_defaults",
         "name",
         "node",
@@ -266,7 +265,6 @@ class Function(Object):
         self.keyword_defaults = keyword_defaults
         self.path = path
         self.owner: Class | None = None
-        self.is_generator = False
         self.attributes: dict[str, Value] = {}
 
     def type_name(self) -> str:

@@ -114,6 +114,7 @@ class Files:
         self._located: dict[tuple[str, str], Path | None] = {}
         self._roots: dict[tuple[Path, bool, Path | None], tuple[Layout, ...]] = {}
         self._members: dict[tuple[Path, str], Path | None] = {}
+        self._added: dict[Path, tuple[Path, ...]] = {}
         self._parsed: dict[Path, Parsed | None] = {}
         self.project = project
         if _SCHEME.match(shown) is None:
@@ -168,7 +169,9 @@ class Files:
         parsed = self._parsed.get(path)
         if parsed is None or "sys.path" not in parsed.document.text:
             return ()
-        return added_folders(parsed.tree, path)
+        if path not in self._added:
+            self._added[path] = added_folders(parsed.tree, path)
+        return self._added[path]
 
     def member(self, package: Path, name: str) -> Path | None:
         """The file of a module in a package that `locate` gave."""

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradpath.source.nodes import nodes
+
 _ADDS = frozenset({"append", "insert", "extend", "addsitedir"})
 _SAME = frozenset({"abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix"})
 
@@ -22,7 +24,7 @@ def added_folders(tree: ast.Module, file: Path) -> tuple[Path, ...]:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
     found: dict[Path, None] = {}
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         for each in _added(node):
             path = _Reader(file, names).path(each)
             if path is not None:

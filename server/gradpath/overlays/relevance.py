@@ -11,6 +11,7 @@ from enum import Enum
 from weakref import WeakKeyDictionary
 
 from gradpath.patterns import regex
+from gradpath.source.nodes import nodes
 
 _TENSORS = regex(r"torch|lightning|accelerate|\.backward\(")
 _TELLING = frozenset(
@@ -65,7 +66,7 @@ class _Kind(Enum):
 
 def _kind(function: ast.FunctionDef | ast.AsyncFunctionDef) -> _Kind:
     repeats = files = tensors = keeps = False
-    for node in ast.walk(function):
+    for node in nodes(function):
         match node:
             case ast.Attribute(attr=name) if name in _TELLING:
                 return _Kind.OPEN

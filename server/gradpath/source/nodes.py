@@ -1,0 +1,67 @@
+"""Walking syntax trees, several times as fast as `ast.walk`: most of what a check looks at is never run."""
+
+from __future__ import annotations
+
+import ast
+from weakref import WeakKeyDictionary
+
+_LEAVES = frozenset(
+    {
+        *("ctx", "op", "ops"),  # Without a place and without parts.
+        *("asname", "attr", "conversion", "id", "is_async", "kind", "level", "lineno", "module", "n", "name", "rest"),
+        *("kwd_attrs", "s", "simple", "str", "tag", "type_comment", "type_ignores"),
+    }
+)
+"""Fields in which no node stands, or none that anybody asks for."""
+
+_GAPPED = frozenset({"keys", "kw_defaults"})
+"""Lists in which None stands for what is not there: the key of `{**rest}`, the default of `def f(*, a)`."""
+
+
+class _Parts(dict[type, tuple[str, ...]]):
+    """The fields of each kind of node in which other nodes stand, one or a list of them."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        fields: tuple[str, ...] = getattr(kind, "_fields", ())
+        self[kind] = found = tuple(each for each in fields if each not in _LEAVES)
+        return found
+
+
+_PARTS = _Parts({ast.Constant: (), ast.Global: (), ast.Nonlocal: (), ast.MatchSingleton: (), ast.keyword: ("value",)})
+_PARTS[ast.arg] = ("annotation",)
+
+
+def nodes(root: ast.AST, *, outside: tuple[type[ast.AST], ...] = ()) -> list[ast.AST]:
+    """The nodes of a tree, level by level as `ast.walk` gives them, without contexts and operators.
+
+    Below nodes of the kinds `outside` nothing is looked at, unless it is the root.
+    """
+    found: list[ast.AST] = [root]
+    add = found.append
+    for node in found:
+        kind = node.__class__
+        if kind in outside and node is not root:
+            continue
+        for name in _PARTS[kind]:
+            part = getattr(node, name, None)
+            if part.__class__ is list:
+                found += part if name not in _GAPPED else [each for each in part if each is not None]
+            elif part is not None:
+                add(part)
+    return found
+
+
+_generators: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether the body of a function yields, functions inside it left aside; each body is searched once."""
+    if isinstance(node, ast.Lambda):
+        return False
+    known = _generators.get(node)
+    if known is None:
+        bodies = (nodes(each, outside=_INNER) for each in node.body if not isinstance(each, _INNER))
+        known = any(isinstance(each, (ast.Yield, ast.YieldFrom)) for body in bodies for each in body)
+        _generators[node] = known
+    return known

@@ -62,9 +62,7 @@ def gradients(
         elif allow_unused:
             results.append(None)
         elif not _is_seen_through(autograd, outputs):
-            result = _gradient(autograd, tensor, (), create_graph)
-            result.certain = False
-            results.append(result)
+            results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, certain=tensor.certain)
     return results

@@ -10,12 +10,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Order
-from gradpath.autograd.tensor import BackwardCall, Creation, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
 
 if TYPE_CHECKING:
     from gradpath.autograd.graph import Autograd
 
-Graphs = tuple[tuple[Node, ...], ...]
+Graph = tuple[Node, ...]
+"""The nodes on which a gradient hangs."""
+
+Graphs = tuple[Graph, ...]
 """For each edge of a node the nodes on which the gradient that goes there hangs."""
 
 _HANDED_ON = frozenset({"add", "add_", "sub", "sub_", "clone", "contiguous", "as_strided"})
@@ -46,6 +49,8 @@ def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs
     Where nothing is told of the operation, its gradients may hang on all its inputs.
     """
     behaviour = node.behaviour
+    if node.name == PRESUMED:
+        return (_gone_through(autograd, node, incoming),) * len(node.edges)
     if behaviour is None:
         unsure = node.edges if node.holds else ()
         return (_graph(autograd, node, incoming, unsure),) * len(node.edges)
@@ -75,6 +80,19 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
     graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds)
     graph.certain = not tuple(unsure) and any(edge.certain for edge in edges)
     return (graph,)
+
+
+def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
+    """The graph of a gradient that comes out of a call of which nothing was seen: there may be one or none."""
+    edges = tuple(dict.fromkeys((*incoming, *node.edges)))
+    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds, certain=False)
+    return (graph,)
+
+
+def unseen(autograd: Autograd, call: BackwardCall) -> Graph:
+    """The graph of a gradient that reaches its tensor on a way that was not seen, if it does."""
+    edges = tuple(edge for edge in map(autograd.edge, call.roots) if edge is not None)
+    return (Node("gradient", edges, autograd.recorder.site(), certain=False),)
 
 
 def place(result: Tensor, of: Tensor, target: Node, call: BackwardCall) -> None:

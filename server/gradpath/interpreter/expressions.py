@@ -291,6 +291,8 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
         if isinstance(value, Unknown):
             if value.presumption == "graph" and other is None:
                 return False  # It stands for tensors.
+            if isinstance(other, bool):
+                return negation(machine, negation(machine, value) if other else value)
             hinted = value.hint is not UNDEFINED and other is None
             found = machine.unknown("identity", ("is", value.number, identity(other)), (value,))
             if isinstance(found, Unknown) and other is None:

@@ -33,6 +33,7 @@ from functools import cache
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.expressions import negation
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Cleared, Lent, ReadOut, Stepped
@@ -181,6 +182,9 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS
         return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
+    if operator in ("eq", "ne") and isinstance(other, bool):
+        same = other is (operator == "eq")  # Nobody compares anything but a flag with True or False.
+        return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
         return machine.unknown(
             "comparison", ("compare", operator, reflected, unknown.number, identity(other)), (unknown, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.records import dataclass
 from gradpath.rules.graphs import reach
@@ -150,10 +150,30 @@ def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     """
     if tensor.node is None or not tensor.certain:
         return False
-    below = reach([tensor.node])
+    below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
     return isinstance(trace.entry, ast.Module) and is_number(trace, tensor) and any(node.holds for node in below)
+
+
+def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
+    """The nodes below `start`; none below a part of an unknown call's result of which nobody has seen the graph.
+
+    What a model gives beside its loss is as often a number: an accuracy, a count.
+    """
+    found: dict[Node, None] = {}
+    todo = [start]
+    while todo:
+        node = todo.pop()
+        if node not in found and (node in executed or not _is_part(node)):
+            found[node] = None
+            todo.extend(node.edges)
+    return list(found)
+
+
+def _is_part(node: Node) -> bool:
+    """Whether a node stands for a part of what an unknown call gave: below it is the trunk, of the same call."""
+    return node.name == PRESUMED and any(edge.name == PRESUMED and edge.site is node.site for edge in node.edges)
 
 
 def is_number(trace: Trace, tensor: Tensor) -> bool:
@@ -227,11 +247,16 @@ def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
 
 
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
-    """Whether something is computed from the tensor after it was stored, and back-propagated."""
+    """Whether something is computed from the tensor after it was stored, and back-propagated.
+
+    Where nothing is, a function may still put its own terms together: they are gone with what it returns.
+    """
     inside = False
     for event in trace.events:
-        if inside and isinstance(event, Built) and event.node in executed and _takes(event, stored.tensor):
-            return True
+        if inside and isinstance(event, Built) and _takes(event, stored.tensor):
+            own = event.site.caller is stored.site.caller is not None
+            if event.node in executed or (own and not executed):
+                return True
         if inside and isinstance(event, BackwardRan) and _is_gone_back_to(event, stored):
             return True
         inside = inside or event is stored

@@ -333,8 +333,7 @@ class Machine:
             arguments = raised.value.attributes.get("args", ())
             if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str):
                 message = arguments[0]
-        in_backward = raised.error is not None and raised.error.call is not None
-        kept = self.library.kept(raised.frame) if raised.frame is not None and in_backward and not caught else ()
+        kept = self.library.kept(raised.frame) if raised.frame is not None and not caught else ()
         self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught and self.forgives, kept))
 
     # Budget

@@ -301,8 +301,8 @@ class Failed:
     """An exception that nothing caught, or that a handler caught (`caught`).
 
     `error` is set for autograd's own errors; `exception` names the class; `subject` is the value that was misused
-    (the float of `loss.item().backward()`, for instance). `kept` is what the running bodies held, where an uncaught
-    error of autograd came from a backward.
+    (the float of `loss.item().backward()`, for instance). `kept` is what the running bodies held, where it is an
+    uncaught error of autograd.
     """
 
     exception: str

@@ -13,7 +13,7 @@ from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoi
 from gradpath.rules.moving import ahead
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of, same_activation
-from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of
+from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of, withs_around
 from gradpath.source.document import Document
 
 _SMOOTH = ("sigmoid", "softmax")
@@ -94,6 +94,7 @@ def _is_named(function: ast.expr, name: str) -> bool:
 
 
 def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    yield from _yielded(trace, source, cause)
     switch = switch_of(trace, source, cause)
     if switch is None:
         return
@@ -114,6 +115,30 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
             yield Fix(f"Take `@{text}` on line {line} away", Safety.SAFE, (edit,), True, if_certain=True)
     elif switch.lasting:
         yield from _decorated(trace, source, switch)
+
+
+def _yielded(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """`with torch.enable_grad(): yield` in a generator that yields under `no_grad`, and so lends that to its caller."""
+    if cause.site is None:
+        return
+    names = {
+        each.iter.func.attr if isinstance(each.iter.func, ast.Attribute) else getattr(each.iter.func, "id", "")
+        for frame in cause.site.frames()
+        for each in ancestry(trace, frame.node)
+        if isinstance(each, (ast.For, ast.AsyncFor)) and isinstance(each.iter, ast.Call)
+    }
+    document = source.document(cause.site)
+    torch = torch_in(document)
+    for statement in list(trace.visits):
+        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, (ast.Yield, ast.YieldFrom)):
+            continue
+        function = function_of(trace, statement)
+        texts = [ast.unparse(item.context_expr) for block in withs_around(trace, statement) for item in block.items]
+        if function is None or function.name not in names or not any("no_grad" in text for text in texts):
+            continue
+        edit = None if torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
+        if edit is not None:
+            yield Fix(f"Yield under `torch.enable_grad()` on line {statement.lineno}", Safety.SAFE, (edit,), True)
 
 
 def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: Site) -> Iterator[Fix]:
@@ -291,12 +316,22 @@ def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
                         func=maker, args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]
                     )
                 ) if statement in trace.visits and _makes_optimizer(maker, statement.value):
-                    name = edits.flat(document, module)
-                    edit = edits.insert_before(document, statement, f"{name}.requires_grad_()")
-                    if edit is not None:
-                        title = f"Let `{name}` be trained: `{name}.requires_grad_()`"
-                        yield Fix(title, Safety.SAFE, (edit,), preferred=True)
-                    return
+                    names = [edits.flat(document, module)]
+                case ast.Assign(value=ast.Call(func=maker, args=[ast.List(elts=listed), *_])) if (
+                    statement in trace.visits and listed and _makes_optimizer(maker, statement.value)
+                ):
+                    names = [
+                        edits.flat(document, each) for each in listed if isinstance(each, (ast.Name, ast.Attribute))
+                    ]
+                    if len(names) < len(listed) or len(names) > 3:
+                        continue
+                case _:
+                    continue
+            edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
+            if edit is not None:
+                title = f"Let `{names[0]}` be trained: `{names[0]}.requires_grad_()`"
+                yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+            return
 
 
 def _makes_optimizer(function: ast.expr, call: ast.expr) -> bool:

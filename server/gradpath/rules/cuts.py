@@ -20,6 +20,10 @@ CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"}
 _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "int", "tolist"})
 
 
+MOST_CAUSES = 3
+"""Causes besides the nearest one whose fixes are offered."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why nothing leads back from a tensor.
@@ -36,14 +40,14 @@ class Cause:
 
 def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
     """The nearest cause behind `root`, which has no graph; where it is `rewrapped`, it was made a leaf by force."""
-    for tensor in (root, *root.ancestors()):
+    for tensor in (root, *_before_parameters(root)):
         cut = tensor.cut
         if cut is not None and isinstance(cut.site, Site):
             return _of_cut(tensor, cut)
         if tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
             return Cause("gradient", tensor.origin, tensor)
         if tensor.flag and tensor.node is None and not rewrapped:
-            late = next((event for event in trace.of(Flagged) if event.tensor is tensor), None)
+            late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
             if late is not None and late.value:
                 return Cause("late", late.site, tensor)
     frozen = {id(each) for each in (root, *root.ancestors()) if not each.requires_grad}
@@ -51,6 +55,36 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
         if isinstance(event, Flagged) and not event.value and id(event.tensor) in frozen:
             return Cause("frozen", event.site, event.tensor)
     return Cause("plain", None, root)
+
+
+def _before_parameters(root: Tensor) -> Iterator[Tensor]:
+    """The tensors that `root` was computed from, without those from which parameters were made."""
+    seen: set[int] = set()
+    todo = list(root.maker)
+    while todo:
+        tensor = todo.pop(0)
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            yield tensor
+            todo += () if tensor.is_parameter else tensor.maker
+
+
+def other_causes(root: Tensor, first: Cause) -> list[Cause]:
+    """Other places behind `root` where something was cut off, the nearest first."""
+    found: dict[int, Cause] = {}
+    for tensor in _before_parameters(root):
+        cause: Cause | None = None
+        if tensor.cut is not None and isinstance(tensor.cut.site, Site):
+            cause = _of_cut(tensor, tensor.cut)
+        elif tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
+            cause = Cause("gradient", tensor.origin, tensor)
+        if (
+            cause is not None
+            and cause.site is not None
+            and (first.site is None or cause.site.node is not first.site.node)
+        ):
+            found.setdefault(id(cause.site.node), cause)
+    return list(found.values())[:MOST_CAUSES]
 
 
 def cause_of_tensor(tensor: Tensor) -> Cause:

@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Failed, Trace
-from gradpath.rules import cut_fixes, cuts
+from gradpath.rules import cut_fixes, cuts, late_fixes
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
@@ -50,13 +50,23 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
         help=f"make it require one before it is used: `{name}.requires_grad_()`"
         if name.isidentifier()
         else "make it require a gradient before it is used",
+        fixes=tuple(late_fixes.asked_in_time(trace, source, failure, wanted)),
     )
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
     name = _loss(trace, source, failure, root)
-    fixes = tuple(cut_fixes.undo(trace, source, cause, failure.site))
+    fixes = [
+        *cut_fixes.undo(trace, source, cause, failure.site),
+        *late_fixes.recomputed(trace, source, cause, failure, root),
+    ]
+    for other in cuts.other_causes(root, cause):
+        fixes += [
+            fix
+            for fix in cut_fixes.undo(trace, source, other, failure.site)
+            if fix.edits not in [e.edits for e in fixes]
+        ]
     return Report(
         RULE.id,
         failure.site,
@@ -66,7 +76,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
         help=cuts.way_out(cause),
         alternatives=("not a way out: requires_grad_() on the loss silences the error, and no parameter learns",),
-        fixes=fixes,
+        fixes=tuple(fixes),
     )
 
 

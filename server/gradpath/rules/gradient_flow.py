@@ -22,7 +22,7 @@ from gradpath.records import dataclass
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import call_of
+from gradpath.rules.syntax import ancestry, call_of, function_of
 
 _HARMLESS = (
     "torch.",
@@ -110,8 +110,12 @@ def is_whole(trace: Trace) -> bool:
 def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str | None:
     """The optimizer of `optimizer.step()` or `scaler.step(optimizer)` as the function of `near` calls it."""
     call = call_of(trace, step.node)
-    if call is None or not same_activation(step, near):
+    around = ancestry(trace, near.node)
+    closure = function_of(trace, near.node) is not None and function_of(trace, step.node) in around
+    if call is None or not (same_activation(step, near) or closure):
         return None
+    if closure and not same_activation(step, near):
+        return source.text(step, call.func.value) if isinstance(call.func, ast.Attribute) else None
     if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
         return source.text(step, call.args[0])
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Name, ast.Attribute)):

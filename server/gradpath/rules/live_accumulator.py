@@ -60,7 +60,7 @@ def _is_trained(found: Growing) -> bool:
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
     own = _operand(found.site.node)
-    if own is not None and _is_made_here(trace, found, own):
+    if own is not None and (_is_made_here(trace, found, own) or isinstance(own, (ast.Subscript, ast.Attribute))):
         return found.site, own
     caller = found.site.caller
     if caller is None or not isinstance(caller.node, ast.Call):
@@ -131,7 +131,9 @@ def _fixes(
     ways = (".item()", ".detach()") if number else (".detach()",)
     for way in ways:
         number = way == ".item()"
-        safety = Safety.SAFE if not number or _is_only_a_number(trace, source, found, statement) else Safety.UNSAFE
+        sure = _is_made_here(trace, found, node) or isinstance(node, ast.Name)
+        kept = not number or _is_only_a_number(trace, source, found, statement)
+        safety = Safety.SAFE if sure and kept else Safety.UNSAFE
         title = "Keep the number with `.item()`" if number else "Keep the value with `.detach()`"
         yield Fix(title, safety, edits.append(document, node, way), preferred=True)
 

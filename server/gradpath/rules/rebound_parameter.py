@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import Bound, Failed, Site, Trace
+from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import switch_around
 from gradpath.rules.rebinding import rebinding_of
@@ -67,7 +67,7 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         headline = f"`{name}` becomes a new tensor here, which requires no gradient"
         last = "nothing here requires a gradient"
         how = "a new tensor, which requires no gradient"
-    fixes = tuple(_fixes(trace, source, at, statement, name, tracked))
+    fixes = tuple(_fixes(trace, source, at, statement, name, tracked, isinstance(bound.value, Held)))
     message = MESSAGES[FaultKind.NO_GRAD] if failure.error is not None else failure.message
     return Report(
         RULE.id,
@@ -87,7 +87,7 @@ def _at(site: Site, statement: ast.stmt) -> Site:
 
 
 def _fixes(
-    trace: Trace, source: Source, at: Site, statement: ast.stmt | None, name: str, tracked: bool
+    trace: Trace, source: Source, at: Site, statement: ast.stmt | None, name: str, tracked: bool, held: bool
 ) -> Iterator[Fix]:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
@@ -105,22 +105,28 @@ def _fixes(
             edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
             yield Fix(f"Update in place: `with torch.no_grad(): {update}`", Safety.SAFE, (edit,), preferred=True)
             return
-    again = tuple(edit for part in _parts(statement.value) for edit in edits.append(document, part, _LEAF))
-    yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
+    again = tuple(edit for part in _parts(statement.value, held) for edit in edits.append(document, part, _LEAF))
+    if again:
+        yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
 
 
 _LEAF = ".detach().requires_grad_()"
 
 
-def _parts(value: ast.expr) -> list[ast.expr]:
-    """The expressions that give the new tensors: the items of a tuple, the element of a comprehension."""
+def _parts(value: ast.expr, held: bool) -> list[ast.expr]:
+    """The expressions that give the new tensors: the items of a tuple, the element of a comprehension.
+
+    `held` says that they are in a container, which is none of them itself.
+    """
     match value:
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return items
-        case ast.ListComp(elt=item):
+        case ast.ListComp(elt=item) | ast.DictComp(value=item):
+            return [item]
+        case ast.Call(args=[ast.GeneratorExp(elt=ast.Tuple(elts=[_, item]))]):
             return [item]
         case _:
-            return [value]
+            return [] if held else [value]
 
 
 def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:

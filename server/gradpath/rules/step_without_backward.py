@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import PRESUMED, Node
-from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, GradientSet, Site, Stepped, Trace
+from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientSet, Site, Stepped, Trace
+from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.graphs import leaves
 from gradpath.rules.moving import behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import rewrappings
-from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.stories import same_activation, target_of
+from gradpath.rules.syntax import call_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -43,7 +46,8 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
 
 def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     text = source.short(step.site, limit=40)
-    other = next((event for event in trace.of(BackwardRan)), None)
+    runs = trace.of(BackwardRan)
+    other = next((event for event in runs if same_activation(event.site, step.site)), next(iter(runs), None))
     steps: list[Step] = []
     if other is not None:
         steps.append(Step(other.site, "gives these parameters no gradient"))
@@ -64,13 +68,50 @@ def _report(trace: Trace, source: Source, step: Stepped) -> Report:
 
 
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
+    yield from _called(trace, source, step)
     if other is None or not same_activation(step.site, other):
         return
+    yield from _added(trace, source, step, other)
     statement, backward = statement_of(trace, step.site.node), statement_of(trace, other.node)
     if statement is not None and backward is not None:
         moved = behind(trace, source.document(step.site), statement, backward)
         if moved is not None:
             yield Fix(f"Move line {statement.lineno} behind the backward", Safety.UNSAFE, moved, rewrite=True)
+
+
+def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
+    """`loss.backward` without parentheses names the method and does not call it."""
+    function = function_of(trace, step.site.node)
+    for statement in trace.visits:
+        match statement:
+            case ast.Expr(value=ast.Attribute(attr="backward") as named) if function_of(trace, statement) is function:
+                document = source.document(step.site)
+                end = document.range_of(named).end
+                title = f"Call it: `{source.short(step.site, named)}()`"
+                yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
+
+
+def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:
+    """A loss with these parameters behind it, which nothing goes back from, joins the one that is back-propagated."""
+    call = call_of(trace, other.node)
+    if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+        return
+    own = {id(each) for each in step.parameters}
+    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
+    names: dict[str, None] = {}
+    for event in trace.of(Bound):
+        tensor = event.tensor
+        if tensor is None or tensor.node is None or event.site.caller is not other.caller or tensor.node in executed:
+            continue
+        alone = not any(tensor in each.maker for later in trace.of(Built) for each in later.node.outputs)
+        if alone and tensor.one_element and own & {id(leaf) for leaf in leaves([tensor.node])}:
+            names[target_of(source, event)] = None
+    if len(names) == 1 and call.func.attr == "backward":
+        extra = next(iter(names))
+        document = source.document(other)
+        text = f"({edits.flat(document, call.func.value)} + {extra})"
+        title = f"Add `{extra}` to the loss: `{text}.backward()`"
+        yield Fix(title, Safety.UNSAFE, (edits.replace(document, call.func.value, text),))
 
 
 RULE = Rule(

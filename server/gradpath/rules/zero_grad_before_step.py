@@ -115,10 +115,11 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
 
 def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     clear, backward = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.backward))
-    if clear is None or backward is None or not same_activation(lost.cleared.site, lost.backward.site):
+    if clear is None or backward is None:
         return
     document = source.document(lost.cleared.site)
-    moved = ahead(trace, document, clear, backward)
+    together = same_activation(lost.cleared.site, lost.backward.site)
+    moved = ahead(trace, document, clear, backward) if together else None
     if moved is not None:
         yield Fix(f"Move line {clear.lineno} before the backward", Safety.UNSAFE, moved, rewrite=True)
         return

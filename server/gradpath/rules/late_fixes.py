@@ -1,0 +1,95 @@
+"""Gradients that were asked for too late: what was computed before is computed again, or the question comes earlier."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import Bound, Built, Failed, Site, Stepped, Trace
+from gradpath.rules import edits
+from gradpath.rules.cuts import Cause
+from gradpath.rules.rebuilding import written_again
+from gradpath.rules.report import Source
+from gradpath.rules.stories import lifted
+from gradpath.rules.syntax import names_in, statement_of
+
+
+def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """What was computed while its parameters were frozen is computed again once they require a gradient."""
+    if cause.how != "late" or cause.site is None:
+        return
+    near = failure.site
+    thawed, last = statement_of(trace, lifted(cause.site, near).node), statement_of(trace, near.node)
+    if thawed is None or last is None:
+        return
+    stale = {
+        id(each) for each in (root, *root.ancestors()) if not each.requires_grad and cause.tensor in each.ancestors()
+    }
+    before: dict[ast.stmt, Tensor] = {}
+    for event in trace.of(Bound):
+        if event.site.caller is not near.caller or event.tensor is None or id(event.tensor) not in stale:
+            continue
+        statement = statement_of(trace, event.site.node)
+        if isinstance(statement, ast.Assign) and statement.lineno < thawed.lineno:
+            before[statement] = event.tensor
+    readers = [each for each in _body(trace, near) if each.lineno > thawed.lineno and _reads(each, before)]
+    first = min([*readers, last], key=lambda each: each.lineno)
+    statements = sorted(before, key=lambda each: each.lineno)
+    if not 0 < len(statements) <= 3:
+        return
+    again = written_again(trace, source.document(near), statements, thawed, first)
+    if again is not None:
+        edit, target = again
+        numbers = [each.lineno for each in statements]
+        what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
+        title = f"Compute {what} again before line {target.lineno}, where it is recorded"
+        safety = Safety.SAFE if _is_the_same(trace, list(before.values())) else Safety.UNSAFE
+        yield Fix(title, safety, (edit,), preferred=True, rewrite=True)
+
+
+def _body(trace: Trace, near: Site) -> list[ast.stmt]:
+    return [each for each in trace.visits if isinstance(each, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))]
+
+
+def _reads(statement: ast.stmt, made: dict[ast.stmt, Tensor]) -> bool:
+    names = {
+        part.id
+        for each in made
+        for part in ast.walk(each)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    return bool(names & names_in(statement))
+
+
+def _is_the_same(trace: Trace, tensors: list[Tensor]) -> bool:
+    """Whether what is computed again has the values that it had: nothing is drawn, no parameter was updated."""
+    behind = [each for tensor in tensors for each in (tensor, *tensor.ancestors())]
+    updated = {each.storage for step in trace.of(Stepped) for each in step.updated}
+    if any("dropout" in each.operation for each in behind):
+        return False
+    return not any(each.is_parameter and each.storage in updated for each in behind)
+
+
+def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> Iterator[Fix]:
+    """`x.requires_grad_()` before the first statement that computes with `x` what is then differentiated."""
+    uses = [event.site for event in trace.of(Built) if any(wanted in each for each in event.inputs.values())]
+    for frame in failure.site.frames():
+        kept = next(
+            (
+                each
+                for each in failure.kept
+                if each.caller is frame.caller and each.form.kind == "tensor" and each.form.tensors[0] is wanted
+            ),
+            None,
+        )
+        use = next((site for each in uses for site in each.frames() if site.caller is frame.caller), None)
+        statement = None if use is None else statement_of(trace, use.node)
+        if kept is None or statement is None or use is None or use.node is failure.site.node:
+            continue
+        edit = edits.insert_before(source.document(use), statement, f"{kept.text}.requires_grad_()")
+        if edit is not None:
+            title = f"Let `{kept.text}` require a gradient before line {statement.lineno}"
+            yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+            return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order, Steps, simplest, steps_of
@@ -40,6 +41,10 @@ DTYPES = {
     "complex64": "complex64",
     "complex128": "complex128",
 }
+
+
+_LONGEST_SEARCH = 64
+"""Values that are looked at on the way back from an array to the tensors that it was made of."""
 
 
 class TensorClass(Class):
@@ -246,11 +251,29 @@ def _note_cut(machine: Machine, made: Tensor, sources: list[Tensor], data: Value
     made.maker = tuple(sources)
     made.operation = how
     source = next((each for each in sources if each.requires_grad), None)
-    if source is None and isinstance(data, TensorNumber) and data.tensor.requires_grad:
-        source = data.tensor
-        how = data.how
+    if source is None:
+        outside, source = _computed_outside(data)
+        how = outside or how
     if source is not None:
         machine.autograd.cut(made, Cut(how, machine.site(), source))
+
+
+def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
+    """How Python or NumPy came by what `data` was computed from, where that is known, and the tensor with a graph."""
+    how = ""
+    todo: list[Value] = [data]
+    for value in islice(iter(lambda: todo.pop(0) if todo else None, None), _LONGEST_SEARCH):
+        match value:
+            case TensorValue() if any(each.requires_grad for each in (value.tensor, *value.tensor.ancestors())):
+                return how, value.tensor
+            case TensorNumber() if value.tensor.requires_grad:
+                return how or value.how, value.tensor
+            case tuple() | List():
+                todo.extend(value if isinstance(value, tuple) else value.parts())
+            case Unknown():
+                how = how or ("numpy" if value.cause == "numpy array" else "")
+                todo.extend(value.sources)
+    return how, None
 
 
 def _as_tensor(machine: Machine, arguments: Arguments) -> Value:

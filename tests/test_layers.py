@@ -15,7 +15,7 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "packages", "patterns", "records", "toml"},
+    {"", "failures", "packages", "patterns", "records", "toml"},
     {"diagnostic"},
     {"config", "render"},
     {"source", "autograd"},
@@ -34,6 +34,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
+    "failures": set[str](),
     "packages": set[str](),
     "patterns": set[str](),
     "records": set[str](),

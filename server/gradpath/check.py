@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from gradpath import entries
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Level, Range
+from gradpath.failures import failed
 from gradpath.interpreter.machine import Cancelled
 from gradpath.interpreter.paths import explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
@@ -30,8 +30,6 @@ from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, judge
-
-log = logging.getLogger(__name__)
 
 STEPS = 20_000
 """Statements that one path may execute."""
@@ -53,8 +51,6 @@ FEW_PATHS = 4
 
 BACKWARDS = regex(r"backward\(|\bgrad\(")
 """What a document must contain to run a backward."""
-
-_reported: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +296,7 @@ def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) ->
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
-        _log_once("the analysis of an entry point failed")
+        failed("the analysis of an entry point failed")
         return _Explored([], traces or [Trace(ast.Module([], []))], False)
 
 
@@ -313,15 +309,8 @@ def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
     try:
         return list(rule.find(trace, source))
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
-        _log_once(f"the rule {rule.id} failed")
+        failed(f"the rule {rule.id} failed")
         return []
-
-
-def _log_once(what: str) -> None:
-    """An internal failure is logged the first time that it happens, with its traceback."""
-    if what not in _reported:
-        _reported.add(what)
-        log.exception("%s", what)
 
 
 def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import gradpath.check
 from gradpath.config import Config
+from gradpath.failures import failed
 from gradpath.source.document import Document
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR, HINT, WARNING
@@ -149,7 +149,7 @@ def test_a_failure_in_a_part_is_one_line_without_a_traceback(
         try:
             raise AssertionError("the tower fell down")
         except AssertionError:
-            logging.getLogger("gradpath.check").exception("a rule failed")
+            failed("a rule failed")
         return complete(document, config)
 
     write("a.py", ERROR)

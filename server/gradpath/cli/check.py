@@ -179,8 +179,8 @@ def _checked(
         return
     calm_collector()
     for path, config in files:
-        yield check_file(path, config, **how)
         sweep()
+        yield check_file(path, config, **how)
         progress.step()
 
 

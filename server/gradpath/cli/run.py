@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Range
+from gradpath.failures import collected
 from gradpath.names.watch import watched
 from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Understood
@@ -40,17 +41,6 @@ class Checked:
     folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class _Failures(logging.Handler):
-    """Notices that a part of the analysis failed, which is logged with its traceback."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.ERROR)
-        self.any = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.any = True
-
-
 def check_document(
     document: Document, config: Config, *, measure: bool = False, trials: bool = True, stack: Collection[int] = ()
 ) -> Checked:
@@ -59,31 +49,33 @@ def check_document(
     With `measure` the outcome tells how much of it was understood. Without `trials` its fixes are not tried, which is
     for those who do not look at them. `stack` as in `gradpath.check.check`.
     """
-    # Imported here because a run that finds everything in the cache does without.
+    # Imported here, like what is wanted of it below, because a run that finds everything in the cache does without.
     import gradpath.check
-    from gradpath.features.understanding import understanding
-    from gradpath.mending import mended
 
-    failures = _Failures()
-    if not _wants_tracebacks():
-        logging.getLogger("gradpath").addHandler(failures)
+    quiet: AbstractContextManager[list[str]] = nullcontext([]) if _wants_tracebacks() else collected()
     try:
-        analysis = gradpath.check.check(document, config, stack=stack)
-        analysis = mended(analysis, config) if trials else analysis
+        with quiet as failures:
+            analysis = gradpath.check.check(document, config, stack=stack)
+            if trials and analysis.diagnostics:
+                from gradpath.mending import mended
+
+                analysis = mended(analysis, config)
     except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
         if _wants_tracebacks():
             raise
         cause = " ".join(f"{type(error).__name__}: {error}".split())
         return Checked(document.path, problem=f"gradpath failed on this file ({cause}; {HOW_TO_SEE})")
-    finally:
-        logging.getLogger("gradpath").removeHandler(failures)
-    found = document if analysis.diagnostics else None
+    understood: Understood | None = None
+    if measure:
+        from gradpath.features.understanding import understanding
+
+        understood = understanding(analysis)
     return Checked(
         document.path,
-        found,
+        document if analysis.diagnostics else None,
         tuple(analysis.diagnostics),
-        understanding(analysis) if measure else None,
-        incomplete=failures.any,
+        understood,
+        incomplete=bool(failures),
         dependencies=frozenset(map(str, analysis.dependencies)),
         used=analysis.used,
     )

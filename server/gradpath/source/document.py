@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import codecs
 import io
-import tokenize
 from bisect import bisect_right
 from collections.abc import Sequence
 from pathlib import Path
@@ -148,7 +147,7 @@ def decode_source(data: bytes) -> str:
     if b"\0" in data:
         raise ValueError("not Python source: it contains NUL bytes")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        encoding = _encoding_of(data)
     except SyntaxError as error:
         raise ValueError(" ".join(str(error.msg).split())) from error
     if data.startswith(codecs.BOM_UTF8):
@@ -160,3 +159,12 @@ def decode_source(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"not {encoding} text: byte 0x{data[error.start]:02x} in line {line}") from error
+
+
+def _encoding_of(data: bytes) -> str:
+    """The encoding of a source; raises SyntaxError where what it says of itself cannot be."""
+    if not data.startswith(codecs.BOM_UTF8) and not any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
+        return "utf-8"
+    import tokenize  # Imported here because few sources say anything.
+
+    return tokenize.detect_encoding(io.BytesIO(data).readline)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 
 from gradpath.diagnostic import Edit
 from gradpath.source.document import Document
@@ -21,6 +20,8 @@ def apply_edits(document: Document, edits: Iterable[Edit]) -> str:
 
 def difference(document: Document, text: str) -> tuple[Edit, ...]:
     """The edits that make `text` of a document: one for each stretch of lines that differ, as short as it can be."""
+    from difflib import SequenceMatcher  # Imported here because checks compare no texts.
+
     old, new = document.text.splitlines(keepends=True), text.splitlines(keepends=True)
     starts = [0]
     for line in old:

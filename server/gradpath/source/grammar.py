@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-import threading
 import warnings
+from _thread import allocate_lock
 from itertools import pairwise
 
 from gradpath.diagnostic import Range
@@ -16,7 +16,7 @@ from gradpath.source.logical import Lines, logical_lines
 UNPARSED = "__unparsed__"
 """The name that stands in a recovered tree for an expression that could not be read: its value is unknown."""
 
-_QUIET = threading.Lock()
+_QUIET = allocate_lock()
 _SURROGATE = regex("[\ud800-\udfff]")
 _DEEPENING = regex(r"[-+*/%@|&^~<>=.\[({]|\b(?:not|if|lambda|await|elif)\b")
 _STATEMENT_START = regex(r"(?m)^[ \t]*(?:def|class|return|import|with|while|raise|try|except|elif|assert)\b")

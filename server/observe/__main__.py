@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 import warnings
@@ -12,6 +11,7 @@ from pathlib import Path
 import torch
 
 from .table import build
+from .text import as_text
 
 
 def main() -> int:
@@ -25,8 +25,8 @@ def main() -> int:
     torch.set_num_threads(1)
     report = print if arguments.verbose else lambda *_: None
     table = build(re.compile(arguments.only).search, report)
-    text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    arguments.out.write_text(text + "\n", "utf-8")
+    text = as_text(table)
+    arguments.out.write_text(text, "utf-8")
     counts = ", ".join(f"{len(table[part])} {part}" for part in ("ops", "aliases", "modules", "left_out"))
     print(f"{arguments.out}: {counts}, {len(text):,} bytes", file=sys.stderr)
     return 0

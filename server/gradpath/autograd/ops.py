@@ -201,11 +201,12 @@ class ModuleSpec:
         return train if train == evaluate else _fold((train, evaluate))
 
 
+@cache
 def find_op(name: str) -> Op | None:
     """The operation of that name ("torch.mul", "torch.Tensor.mul", "operator.mul", "getitem:int"); follows aliases."""
-    table = _table()
-    target = table["aliases"].get(name, name)
-    return _op(target) if target in table["ops"] else None
+    alias = _table()["aliases"].get(name)
+    target = name if alias is None else json.loads(alias)
+    return _op(target) if target in _table()["ops"] else None
 
 
 def find_module(name: str) -> ModuleSpec | None:
@@ -217,24 +218,38 @@ def find_module(name: str) -> ModuleSpec | None:
 
 def table_version() -> str:
     """The version of PyTorch that the table was observed from."""
-    return str(_table()["torch"])
+    return str(json.loads(_table()["torch"][""]))
 
 
 @cache
-def _table() -> dict[str, Any]:
-    text = Path(__file__).with_name("ops.json").read_text("utf-8")
-    table: dict[str, Any] = json.loads(text)
-    return table
+def _table() -> Mapping[str, Mapping[str, str]]:
+    """The parts of the table with their entries by name, each still as text: of the hundreds, a program needs few.
+
+    Each entry has a line of its own. What is no part but an entry of the table itself is here a part with that alone.
+    """
+    parts: dict[str, dict[str, str]] = {}
+    part: dict[str, str] | None = None
+    for line in Path(__file__).with_name("ops.json").read_text("utf-8").splitlines():
+        name, _, entry = line.partition('":')
+        if not entry:
+            part = None  # A bracket.
+        elif entry == "{":
+            part = parts[name[1:]] = {}
+        elif part is None:
+            parts[name[1:]] = {"": entry}
+        else:
+            part[name[1:]] = entry.removesuffix(",")
+    return parts
 
 
 @cache
 def _op(name: str) -> Op:
-    return Op(name, _table()["ops"][name])
+    return Op(name, json.loads(_table()["ops"][name]))
 
 
 @cache
 def _module(name: str) -> ModuleSpec:
-    return ModuleSpec(name, _table()["modules"][name])
+    return ModuleSpec(name, json.loads(_table()["modules"][name]))
 
 
 class _Choices:

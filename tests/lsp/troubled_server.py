@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 
 import gradpath.check
 import gradpath.cli
 import gradpath.names.finder
+from gradpath.records import replace
 from gradpath.rules import RULES
 
 

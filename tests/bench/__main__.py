@@ -14,7 +14,7 @@ import os
 import platform
 from pathlib import Path
 
-from bench import checking, edits, soak, start
+from bench import checking, cold, edits, soak, start
 
 
 def main() -> None:
@@ -28,6 +28,7 @@ def main() -> None:
     found = {
         "machine": machine,
         "check": checking.measure(),
+        "check as a process": cold.measure(arguments.starts),
         "edits, 1000 lines": edits.measure(1000, arguments.edits, arguments.rivals),
         "edits, 5000 lines": edits.measure(5000, max(arguments.edits // 4, 4), None),
         "start": start.measure(arguments.starts),

@@ -11,7 +11,7 @@ from gradpath.interpreter import classes
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
 from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.defining import TYPE
-from gradpath.interpreter.eval import eval_text
+from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice, add, negation
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
@@ -425,6 +425,7 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "round": _number("round"),
     "callable": _callable,
     "eval": eval_text,
+    "exec": exec_text,
     "print": _nothing,
     "super": classes.make_super,
     "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),

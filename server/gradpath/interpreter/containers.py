@@ -30,14 +30,19 @@ class Container(Object):
 
 
 class List(Container):
-    """A list (or deque); `filled` are the loops in which the first item was appended to it."""
+    """A list (or deque).
+
+    `filled` are the loops in which it was begun: made or emptied in a late iteration, or else given its first item.
+    """
 
     __slots__ = ("filled", "items")
 
-    def __init__(self, items: list[Value], *, open: bool = False) -> None:
+    def __init__(
+        self, items: list[Value], *, open: bool = False, filled: tuple[tuple[int, int], ...] | None = None
+    ) -> None:
         self.items = items
         self.open = open
-        self.filled: tuple[tuple[int, int], ...] | None = None
+        self.filled = filled
 
     def type_name(self) -> str:
         return "list"
@@ -165,7 +170,7 @@ def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
 def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
     target.items.clear()
     target.open = False
-    target.filled = None
+    target.filled = machine.loops() if machine.late_loops else None
     return None
 
 

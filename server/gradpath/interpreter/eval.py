@@ -1,4 +1,4 @@
-"""`eval`: a text that is known is read and run where the call stands."""
+"""`eval` and `exec`: a text that is known is read and evaluated where the call stands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Value
 
 
@@ -23,3 +24,11 @@ def eval_text(machine: Machine, arguments: Arguments) -> Value:
         if isinstance(part, ast.expr):
             ast.copy_location(part, place)
     return evaluate(machine, body)
+
+
+def exec_text(machine: Machine, arguments: Arguments) -> Value:
+    """`exec(source, globals, locals)`: whatever it may have put into the namespaces that it is given."""
+    for namespace in arguments.positional[1:]:
+        if isinstance(namespace, Dict):
+            namespace.open = True
+    return None

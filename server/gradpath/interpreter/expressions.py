@@ -61,6 +61,8 @@ def _tuple(machine: Machine, node: ast.Tuple) -> Value:
 
 
 def _list(machine: Machine, node: ast.List) -> Value:
+    if not node.elts and machine.late_loops:
+        return List([], filled=machine.loops())
     items, open = _items(machine, node.elts)
     return List(items, open=open)
 
@@ -261,6 +263,11 @@ def _compare_once(machine: Machine, operator: ast.cmpop, left: Value, right: Val
         return bool(function(left, right))
     except TypeError as error:
         raise machine.error("TypeError", str(error), (left, right)) from None
+
+
+def equal(machine: Machine, left: Value, right: Value) -> Value:
+    """`left == right`."""
+    return _compare_once(machine, ast.Eq(), left, right)
 
 
 def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 
 from gradpath.interpreter.containers import List, sample
-from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.expressions import equal, evaluate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Class, Instance, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Class, Instance, Unknown, Value
 
 Assign = Callable[[Machine, ast.expr, Value], None]
 
@@ -44,8 +44,9 @@ def _undecided(machine: Machine, pattern: ast.pattern, subject: Value) -> bool:
 
 
 def _equal(machine: Machine, pattern: ast.pattern, wanted: Value, subject: Value) -> bool:
-    if isinstance(wanted, CONSTANTS) and isinstance(subject, CONSTANTS):
-        return wanted == subject
+    same = equal(machine, subject, wanted)
+    if isinstance(same, bool):
+        return same
     return _undecided(machine, pattern, subject)
 
 

@@ -277,14 +277,17 @@ class _Choices:
         return known
 
     def _find(self, values: Kinds) -> Behaviour:
-        possible = []
+        possible: list[Behaviour] = []
+        earlier: list[Kinds] = []
         for when, behaviour in zip(self._conditions, self._behaviours, strict=False):
-            match _satisfied(when, values):
-                case Certainty.YES:
-                    possible.append(behaviour)
-                    break
-                case Certainty.MAYBE:
-                    possible.append(behaviour)
+            found = _satisfied(when, values)
+            open = {name: wanted for name, wanted in when.items() if values[name] in (UNKNOWN, NUMBER)}
+            if found is Certainty.NO or any(each.items() <= open.items() for each in earlier):
+                continue  # Where this one holds, an earlier one does.
+            possible.append(behaviour)
+            if found is Certainty.YES:
+                break
+            earlier.append(open)
         else:
             possible.append(self._behaviours[-1])
         return possible[0] if len(possible) == 1 else _fold(possible)

@@ -17,7 +17,17 @@ from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Trace
-from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, Class, Function, Instance, Object, Value
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    Class,
+    Descriptor,
+    Function,
+    Instance,
+    Object,
+    Value,
+)
 from gradpath.source.nodes import is_generator, nodes
 
 
@@ -129,12 +139,13 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
 
     def enter() -> None:
         machine.node = function
-        target, receiver = _find(machine, function, owner)
-        if target is None:
+        found = _find(machine, function, owner)
+        if found is None:
             return
+        target, decorated, receiver = found
         arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
         arguments.open = True
-        result = machine.library.enter(machine, target, receiver, arguments)
+        result = machine.library.enter(machine, target, decorated, receiver, arguments)
         if isinstance(result, Object):
             host = result.iterate(machine) if is_generator(target.node) else None
             for _, _ in zip(range(4), host or (), strict=False):
@@ -158,26 +169,31 @@ def run_inner(machine: Machine, worth: Callable[[ast.FunctionDef | ast.AsyncFunc
 
 def _find(
     machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None
-) -> tuple[Function | None, Value]:
+) -> tuple[Function, Value, Value] | None:
+    """The function that a `def` made, what its decorators made of it, and the `self` (or class) that it is given."""
     if owner is None:
-        return _function(machine.globals.own(function.name), function), UNDEFINED
+        return _entered(machine.globals.own(function.name), function, UNDEFINED)
     cls = machine.globals.own(owner)
     if not isinstance(cls, Class):
-        return None, UNDEFINED
+        return None
     member = cls.members.get(function.name)
     kind = getattr(member, "kind", None)
-    found = _function(getattr(member, "function", member), function)
-    if found is None or kind == "staticmethod":
-        return found, UNDEFINED
-    if kind == "classmethod" or function.name == "__init__":
-        return found, cls if kind == "classmethod" else cls.create(machine)
-    return found, presumed_instance(machine, cls, function)
+    value = member.function if isinstance(member, Descriptor) else member
+    found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED)
+    if found is None or kind in ("staticmethod", "classmethod"):
+        return found
+    made = cls.create(machine) if function.name == "__init__" else presumed_instance(machine, cls, function)
+    return found[0], found[1], made
 
 
-def _function(value: Value, node: ast.AST) -> Function | None:
-    """The function whose `def` is `node`, through the wrappers that decorators put around it."""
+def _entered(value: Value, node: ast.AST, receiver: Value) -> tuple[Function, Value, Value] | None:
+    """How to enter the `def` `node` that a name stands for; None where it stands for another one of that name.
+
+    A decorator of the program may have put a function of its own around it.
+    """
     found = classes.innermost(value)
-    return found if found is not None and found.node is node else None
+    wraps = found is not None and found.node is not node and bool(getattr(node, "decorator_list", None))
+    return None if found is None or not (wraps or found.node is node) else (found, value, receiver)
 
 
 def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instance:

@@ -179,7 +179,10 @@ def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     function = make_function(machine, node)
     if machine.frame.function is not None:
         machine.inner.setdefault(node, function)
-    machine.frame.scope.set(node.name, decorated(machine, node.decorator_list, function))
+    value = decorated(machine, node.decorator_list, function)
+    if machine.inner.get(node) is function:
+        machine.inner[node] = value
+    machine.frame.scope.set(node.name, value)
     return None
 
 

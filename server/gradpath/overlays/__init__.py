@@ -142,14 +142,16 @@ class Overlays:
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presumptions.unknown_item(machine, unknown, index)
 
-    def enter(self, machine: Machine, function: Function, receiver: Value, arguments: Arguments) -> Value:
+    def enter(
+        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+    ) -> Value:
         """Call a function that nobody calls; a method of a framework's class runs as that framework runs it."""
         for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
             runner = getattr(base, "enter", None)
             if runner is not None:
-                result: Value = runner(machine, function, receiver, arguments)
+                result: Value = runner(machine, function, decorated, receiver, arguments)
                 return result
-        return machine.call(function, arguments)
+        return machine.call(decorated, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
         return machine.unknown(presumptions.RECURSION, None, tuple(arguments.all()))

@@ -65,12 +65,14 @@ class LightningClass(ModuleClass):
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
         return LightningInstance(subclass)
 
-    def enter(self, machine: Machine, function: Function, receiver: Value, arguments: Arguments) -> Value:
+    def enter(
+        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+    ) -> Value:
         """A `training_step` is entered as the trainer runs it; any other method is called."""
         if function.name == "training_step" and isinstance(receiver, LightningInstance):
             fit(machine, receiver, machine.unknown("batches"))
             return None
-        return machine.call(function, arguments)
+        return machine.call(decorated, arguments)
 
 
 def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:

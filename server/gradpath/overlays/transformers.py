@@ -26,16 +26,18 @@ class TrainerClass(OpenClass):
     def native_member(self, name: str) -> Value:
         return NativeFunction("Trainer.compute_loss", _compute_loss) if name == "compute_loss" else UNDEFINED
 
-    def enter(self, machine: Machine, function: Function, receiver: Value, arguments: Arguments) -> Value:
+    def enter(
+        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+    ) -> Value:
         """A `compute_loss` is entered as the trainer runs it; any other method is called."""
         if function.name != "compute_loss":
-            return machine.call(function, arguments)
+            return machine.call(decorated, arguments)
         model = _named(machine.unknown("model of a trainer"), "model")
 
         def run(inputs: Value) -> None:
             if isinstance(inputs, Unknown):
                 inputs.presumption = "plain"
-            result = machine.call(function, Arguments([receiver, model, inputs], open=False))
+            result = machine.call(decorated, Arguments([receiver, model, inputs], open=False))
             loss = result[0] if isinstance(result, tuple) and result else result
             if loss is not None:
                 engines.at_result(machine, function, lambda: _back_propagate(machine, loss))

@@ -48,7 +48,7 @@ def _dataclass(
     def define(cls: type[_T]) -> type[_T]:
         body = dict(cls.__dict__)
         fields: dict[str, _Field] = {}
-        for name in body.get("__annotations__", ()):
+        for name in cls.__annotations__:
             given = body.pop(name, _MISSING)
             fields[name] = given if isinstance(given, _Field) else _Field(default=given)
         for name in ("__dict__", "__weakref__"):  # They belong to the class without slots.

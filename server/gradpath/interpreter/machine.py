@@ -118,6 +118,7 @@ class Machine:
         self.remembered: dict[object, Value] = {}
         self.unknowns: dict[object, Unknown] = {}
         self.unknown_count = 0
+        self.kept: dict[int, object] = {}
         self.loop_count = 0
         self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
@@ -228,6 +229,11 @@ class Machine:
             self.unknowns.setdefault(key, made)
         return made
 
+    def id_of(self, thing: object) -> int:
+        """What `id` gives, for use in keys: the object lives as long as the path, so that no other takes its number."""
+        self.kept[id(thing)] = thing
+        return id(thing)
+
     def remember(self, key: tuple[object, ...], value: Value) -> None:
         """What the program stored in an attribute or item of an unknown."""
         self.remembered[key] = value
@@ -255,6 +261,7 @@ class Machine:
         ):  # Decided through what it negates, so that both agree.
             return not self.decide(value.negates, node, likely=not likely, idle=idle, negated=not negated)
         key = _decision_key(value)
+        self.id_of(value)  # The key may hold the `id` of its tensor.
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
             likely = bool(value.hint)
         return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle, negated)

@@ -36,7 +36,7 @@ class GradScaler(Object):
             case "update" | "unscale_" | "load_state_dict":
                 return NativeFunction(name, lambda m, a: None)
             case "is_enabled":
-                return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", id(self)), ()))
+                return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", m.id_of(self)), ()))
             case _:
                 return super().attribute(machine, name)
 

@@ -101,7 +101,7 @@ class ContextObject(Instance):
             case "saved_tensors" | "saved_variables":
                 return self._saved_tensors(machine)
             case "needs_input_grad":
-                return machine.unknown("needs_input_grad", ("needs_input_grad", id(self)), ())
+                return machine.unknown("needs_input_grad", ("needs_input_grad", machine.id_of(self)), ())
             case _:
                 return UNDEFINED
 

@@ -254,7 +254,7 @@ def _store_fields(machine: Machine, fields: list[str], defaults: dict[str, Value
             default = defaults[name]
             value = machine.call(default.factory, Arguments()) if isinstance(default, _Field) else default
         else:
-            value = machine.unknown("field", ("field", id(instance), name), ())
+            value = machine.unknown("field", ("field", machine.id_of(instance), name), ())
         instance.attributes[name] = value
     after = instance.cls.find("__post_init__")
     if isinstance(after, Function):

@@ -105,9 +105,9 @@ def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def _shape(machine: Machine, tensor: Tensor) -> Value:
     if tensor.shape is None:
-        return machine.unknown("shape", ("shape", id(tensor)), ())
+        return machine.unknown("shape", ("shape", machine.id_of(tensor)), ())
     return tuple(
-        machine.unknown("size", ("size", id(tensor), index), ()) if size is None or size == MANY else size
+        machine.unknown("size", ("size", machine.id_of(tensor), index), ()) if size is None or size == MANY else size
         for index, size in enumerate(tensor.shape)
     )
 
@@ -166,13 +166,13 @@ def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
     if not value.tensor.certain or value.tensor.aliasing_unsure:
-        return machine.unknown("grad", ("grad", id(value.tensor)), ())
+        return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), ())
     return None
 
 
 def _grad_fn(machine: Machine, value: TensorValue) -> Value:
     node = machine.autograd.grad_fn(value.tensor)
-    return None if node is None else machine.unknown("grad_fn", ("grad_fn", id(node)), ())
+    return None if node is None else machine.unknown("grad_fn", ("grad_fn", machine.id_of(node)), ())
 
 
 def _data(machine: Machine, value: TensorValue) -> Value:
@@ -188,7 +188,9 @@ _PROPERTIES: dict[str, Callable[[Machine, TensorValue], Value]] = {
     "shape": lambda machine, value: _shape(machine, value.tensor),
     "ndim": lambda machine, value: _dim(machine, value, Arguments()),
     "dtype": lambda machine, value: (
-        DType(value.tensor.dtype) if value.tensor.dtype else machine.unknown("dtype", ("dtype", id(value.tensor)), ())
+        DType(value.tensor.dtype)
+        if value.tensor.dtype
+        else machine.unknown("dtype", ("dtype", machine.id_of(value.tensor)), ())
     ),
     "device": lambda machine, value: Device(value.tensor.device),
     "is_cuda": lambda machine, value: machine.unknown("is_cuda", ("is_cuda",), ()),
@@ -219,11 +221,11 @@ _METHODS: dict[str, Method] = {
     "is_floating_point": lambda m, v, a: (
         v.tensor.dtype.startswith(("float", "bfloat"))
         if v.tensor.dtype
-        else m.unknown("is_floating_point", ("float", id(v.tensor)), ())
+        else m.unknown("is_floating_point", ("float", m.id_of(v.tensor)), ())
     ),
     "is_inference": lambda m, v, a: v.tensor.inference,
     "share_memory_": lambda m, v, a: v,
-    "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", id(v.tensor)), ()),
+    "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", m.id_of(v.tensor)), ()),
     **conversions.METHODS,
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.records import dataclass
-from gradpath.rules.graphs import reach
+from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 
@@ -47,7 +47,7 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     for node, events in sums.items():
         if len(events) < 2 or any(event.node in executed for event in events) or not _is_addition(trace, node):
             continue
-        if executed and not _spans_backward(trace, events):
+        if executed and not _spans_backward(trace, events) and not _stands_apart(trace, events):
             continue
         for event in events:
             added = _added(event)
@@ -72,6 +72,34 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
             if before is not None and ran.get(before, 0) < ran[event.node]:
                 return True
     return False
+
+
+def _stands_apart(trace: Trace, events: Sequence[Built]) -> bool:
+    """Whether the additions are in a loop beside the one that trains, as those of an evaluation are.
+
+    A loop inside a training step adds up terms, whose graphs are gone with the step.
+    """
+    first, last = events[0].site.loops, events[1].site.loops
+    loop = iterations_between(first, last)
+    if loop is None:
+        return False
+    outside = first[: [number for number, _ in first].index(loop)]
+    backwards = [event.site.loops for event in trace.of(BackwardRan)]
+    return not any(around in (outside, outside[:-1]) for around in backwards) and _are_disjoint(*events[:2])
+
+
+def _are_disjoint(first: Built, second: Built) -> bool:
+    """Whether what two additions add was computed apart from each other, all but the parameters."""
+    added = [tensor for event in (first, second) if (tensor := _latest(event)) is not None and tensor.node is not None]
+    graphs = [set(reach([tensor.node])) for tensor in added if tensor.node is not None]
+    return len(graphs) == 2 and all(node.accumulates is not None for node in graphs[0] & graphs[1])
+
+
+def _latest(event: Built) -> Tensor | None:
+    """The operand of an addition that was computed last: what is added to the total."""
+    tensors = [tensor for tensors in event.inputs.values() for tensor in tensors if tensor.node is not None]
+    apart = [each for each in tensors if each.node is not None and _led_back(each.node, event.site, 3) is None]
+    return apart[-1] if apart else None
 
 
 def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
@@ -153,7 +181,8 @@ def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
-    return isinstance(trace.entry, ast.Module) and is_number(trace, tensor) and any(node.holds for node in below)
+    recorded = isinstance(trace.entry, ast.Module) or bool(executed)  # Else a caller may have switched gradients off.
+    return recorded and is_number(trace, tensor) and any(node.holds for node in below)
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
@@ -181,11 +210,23 @@ def is_number(trace: Trace, tensor: Tensor) -> bool:
     if tensor.one_element is not None:
         return tensor.one_element
     place = tensor.node.site.node if tensor.node is not None and isinstance(tensor.node.site, Site) else None
-    roots = (root for event in trace.of(BackwardRan) for root in event.call.roots)
+    roots = [root for event in trace.of(BackwardRan) for root in event.call.roots]
     return any(
         root is tensor or (root.node is not None and isinstance(root.node.site, Site) and root.node.site.node is place)
         for root in roots
-    )
+    ) or tensor.node in _operands_of(nodes_of(roots))
+
+
+def _operands_of(roots: Sequence[Node]) -> set[Node]:
+    """The nodes of numbers that were added or multiplied to give the roots."""
+    todo, found = list(roots), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found.add(node)
+            if node.name in _SUMS | _SCALINGS | {"torch.sub"}:
+                todo.extend(node.edges)
+    return found
 
 
 def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
@@ -237,7 +278,11 @@ def _are_made_apart(first: Stored, later: Stored) -> bool:
 
 
 def _takes(event: Built, tensor: Tensor | None) -> bool:
-    return any(each is tensor for tensors in event.inputs.values() for each in tensors)
+    """Whether an operation takes the tensor, or a constant that was computed from it."""
+    inputs = [each for tensors in event.inputs.values() for each in tensors]
+    return any(
+        each is tensor or (not each.requires_grad and any(one is tensor for one in each.ancestors())) for each in inputs
+    )
 
 
 def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
@@ -247,7 +292,7 @@ def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
 
 
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
-    """Whether something is computed from the tensor after it was stored, and back-propagated.
+    """Whether something is computed from the tensor after it was stored, and takes part in a backward.
 
     Where nothing is, a function may still put its own terms together: they are gone with what it returns.
     """

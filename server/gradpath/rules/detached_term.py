@@ -13,7 +13,7 @@ from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted, name_of
+from gradpath.rules.stories import lifted, name_of, short_operation
 
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
@@ -63,10 +63,19 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
                     break
     for number in mixed:
         result, read = number.tensor, number.read
-        if result is None or result.node not in zone or read.tensor.node is None or not read.tensor.certain:
+        origin = _before_detach(read.tensor)
+        if result is None or result.node not in zone or origin.node is None or not origin.certain:
             continue
-        if read.tensor.node not in graph:
-            yield Term(cuts.Cause(read.how, read.site, read.tensor, read.how), read.tensor, number.site, ran)
+        if origin.node not in graph:
+            yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
+
+
+def _before_detach(tensor: Tensor) -> Tensor:
+    """The tensor itself, or what it was detached from, as in `aux.detach().item()`."""
+    cut = None if tensor.node is not None else next((each.cut for each in (tensor, *tensor.ancestors()) if each.cut), None)
+    if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
+        return tensor
+    return cut.source
 
 
 def _is_lost(trace: Trace, term: Term) -> bool:

@@ -43,7 +43,11 @@ class ModuleInstance(Instance):
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "training":
-            return machine.unknown("training", ("training", machine.id_of(self)), ()) if self.training is None else self.training
+            return (
+                machine.unknown("training", ("training", machine.id_of(self)), ())
+                if self.training is None
+                else self.training
+            )
         method = _METHODS.get(name)
         if method is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from gradpath.autograd.errors import AutogradError, FaultKind
@@ -267,7 +268,8 @@ def clip(machine: Machine, arguments: Arguments) -> Value:
         if tensor.grad is not None:
             machine.autograd.bump(tensor.grad, "clip")
     known = bool(tensors) and not getattr(parameters, "open", False)
-    machine.emit(Clipped(tuple(tensors), known, machine.site()))
+    if arguments.get(1, "max_norm", None) != math.inf:  # That one only measures.
+        machine.emit(Clipped(tuple(tensors), known, machine.site()))
     return wrap(machine.autograd.tensor(shape=()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
@@ -14,6 +15,8 @@ from gradpath.rules.syntax import function_of, statement_of
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
+_WRITE = "CopySlices"
+"""The node of `losses[i] = loss`, where `losses` is a tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,18 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss`, `total = total + loss`: additions that hang on the same addition of an earlier iteration."""
     sums: dict[ast.AST, list[Built]] = {}
     for event in trace.events:
-        if isinstance(event, Built) and event.node.name in _SUMS:
+        if isinstance(event, Built) and (event.node.name in _SUMS or event.node.name == _WRITE):
             sums.setdefault(event.site.node, []).append(event)
     for node, events in sums.items():
-        if len(events) < 2 or any(event.node in executed for event in events) or not _is_addition(trace, node):
+        if len(events) < 2 or any(event.node in executed for event in events):
             continue
-        if executed and not _spans_backward(trace, events) and not _stands_apart(trace, events):
+        if events[0].node.name != _WRITE and not _is_addition(trace, node):
+            continue
+        if executed and not _spans_backward(trace, events) and not _is_evaluation(trace, *events[:2]):
             continue
         for event in events:
             added = _added(event)
-            if added is not None and event.node.certain and _is_loss(trace, added, executed):
+            if added is not None and event.node.certain and _is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
 
@@ -74,25 +79,36 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
     return False
 
 
-def _stands_apart(trace: Trace, events: Sequence[Built]) -> bool:
-    """Whether the additions are in a loop beside the one that trains, as those of an evaluation are.
+def _stands_apart(trace: Trace, first: Site, later: Site) -> bool:
+    """Whether two places are in iterations of a loop that is beside the one that trains, as those of an evaluation are.
 
-    A loop inside a training step adds up terms, whose graphs are gone with the step.
+    What a loop inside a training step gathers is gone with the step, and what an inner loop gathers with the outer's
+    iteration.
     """
-    first, last = events[0].site.loops, events[1].site.loops
-    loop = iterations_between(first, last)
-    if loop is None:
-        return False
-    outside = first[: [number for number, _ in first].index(loop)]
+    loop = iterations_between(first.loops, later.loops)
     backwards = [event.site.loops for event in trace.of(BackwardRan)]
-    return not any(around in (outside, outside[:-1]) for around in backwards) and _are_disjoint(*events[:2])
+    if loop is None or not backwards:
+        return False
+    depth = [number for number, _ in first.loops].index(loop)
+    shared = max(_shared(first.loops, loops) for loops in backwards)
+    return shared == depth and all(len(loops) > depth for loops in backwards if _shared(first.loops, loops) == depth)
 
 
-def _are_disjoint(first: Built, second: Built) -> bool:
-    """Whether what two additions add was computed apart from each other, all but the parameters."""
-    added = [tensor for event in (first, second) if (tensor := _latest(event)) is not None and tensor.node is not None]
-    graphs = [set(reach([tensor.node])) for tensor in added if tensor.node is not None]
-    return len(graphs) == 2 and all(node.accumulates is not None for node in graphs[0] & graphs[1])
+def _shared(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> int:
+    """How many loops around two places are in the same iteration."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _is_evaluation(trace: Trace, first: Built, second: Built) -> bool:
+    """Whether two additions add losses of an evaluation."""
+    return _stands_apart(trace, first.site, second.site) and _are_disjoint(_latest(first), _latest(second))
+
+
+def _are_disjoint(first: Tensor | None, second: Tensor | None) -> bool:
+    """Whether two tensors were computed apart from each other, all but the parameters."""
+    if first is None or second is None or first.node is None or second.node is None:
+        return False
+    return all(node.accumulates is not None for node in reach([first.node]).keys() & reach([second.node]).keys())
 
 
 def _latest(event: Built) -> Tensor | None:
@@ -171,7 +187,7 @@ def _led_back(node: Node, site: Site, depth: int) -> Node | None:
     return next((found for edge in node.edges if (found := _led_back(edge, site, depth - 1)) is not None), None)
 
 
-def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
+def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     """Whether a tensor surely holds a graph that nobody will go back through.
 
     Either a backward has been through it already, or the program has ended and none did.
@@ -181,8 +197,9 @@ def _is_loss(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
-    recorded = isinstance(trace.entry, ast.Module) or bool(executed)  # Else a caller may have switched gradients off.
-    return recorded and is_number(trace, tensor) and any(node.holds for node in below)
+    if not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor)):
+        return False  # A caller may have switched gradients off.
+    return any(node.holds for node in below)
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
@@ -240,10 +257,18 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
         if len(kept) < 2 or not _grows(kept):
             continue
         first = kept[0].tensor
-        if first is None or not is_number(trace, first):
+        if first is None or not (is_number(trace, first) or _are_outputs(trace, kept, executed)):
             continue
-        if _is_loss(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
+        if _is_live(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
             yield Growing(kept[0].site, first)
+
+
+def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> bool:
+    """Whether tensors of any size come from an evaluation: no backward has freed what their graphs have saved."""
+    first, second = kept[0], kept[1]
+    if not executed or not _stands_apart(trace, first.site, second.site):
+        return False
+    return _are_disjoint(first.tensor, second.tensor)
 
 
 def _is_kept(event: Stored) -> bool:

@@ -58,7 +58,7 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
                 if cut is not None and cut.source is not None and isinstance(cut.site, Site):
-                    if cut.source.node is not None and cut.source.node not in graph and cut.source.certain:
+                    if _is_apart(cut.source, graph):
                         yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
                     break
     for number in mixed:
@@ -70,9 +70,21 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
 
 
+def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
+    """Whether a cut keeps the loss from all that it could learn through `source`.
+
+    The values of a weight, too, are a slip; but one of a single element may be a multiplier, constant on purpose.
+    """
+    if source.node is None:
+        return source.is_parameter and source.flag and source.one_element is not True
+    return source.node not in graph and source.certain
+
+
 def _before_detach(tensor: Tensor) -> Tensor:
     """The tensor itself, or what it was detached from, as in `aux.detach().item()`."""
-    cut = None if tensor.node is not None else next((each.cut for each in (tensor, *tensor.ancestors()) if each.cut), None)
+    if tensor.node is not None:
+        return tensor
+    cut = next((each.cut for each in (tensor, *tensor.ancestors()) if each.cut), None)
     if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
         return tensor
     return cut.source
@@ -84,11 +96,13 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         return True
     if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
         return False
+    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     node = term.source.node
+    if node is None:
+        return id(term.source) in trained
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
-    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
-    behind = {id(leaf) for leaf in leaves([node])} if node is not None else set()
+    behind = {id(leaf) for leaf in leaves([node])}
     return bool((behind & trained) - reached)
 
 
@@ -102,11 +116,12 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
     steps = [Step(site, "takes the value and leaves the graph")]
     if term.added.node is not site.node:
         steps.append(Step(added, "adds a constant to the loss"))
-    steps.append(Step(term.ran.site, f"gives {what} no gradient"))
+    outcome = f"{what} gets no gradient" if term.source.node is not None else f"{what} learns nothing from it"
+    steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if term.source.node is not None else " by it")))
     return Report(
         RULE.id,
         site,
-        f"`{cut}` makes a constant of a term of the loss: {what} gets no gradient",
+        f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
         help="add the tensor itself, and take its value only for what is printed",
         alternatives=("a term that shall not be trained is better left out of the loss",),

@@ -59,7 +59,7 @@ def _is_trained(found: Growing) -> bool:
 
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
-    own = _operand(found.site.node)
+    own = _operand(found.site.node, statement_of(trace, found.site.node))
     if own is not None and (_is_made_here(trace, found, own) or isinstance(own, (ast.Subscript, ast.Attribute))):
         return found.site, own
     caller = found.site.caller
@@ -70,9 +70,11 @@ def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr
     return (caller, passed[0]) if len(passed) == 1 else None
 
 
-def _operand(node: ast.AST) -> ast.expr | None:
+def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
     """What an accumulation adds: the right side of `+=`, the argument of `append`, the operand that is no total."""
     match node:
+        case ast.Subscript() if isinstance(statement, ast.Assign) and node in statement.targets:
+            return statement.value
         case ast.AugAssign(value=value):
             return value
         case ast.BinOp(right=right):

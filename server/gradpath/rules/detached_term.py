@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
 from gradpath.records import dataclass

@@ -15,6 +15,7 @@ from gradpath.interpreter.machine import Cancelled
 from gradpath.interpreter.paths import explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
+from gradpath.marks import Mark, marks_of
 from gradpath.names.files import Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
@@ -70,7 +71,8 @@ class Analysis:
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
     check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
-    those of reused entry points whose places have moved are left out. `memory` is what the next check may reuse.
+    those of reused entry points are left out (see `with_traces`). `marks` are what an editor may write beside the code
+    of all of them. `memory` is what the next check may reuse.
     """
 
     document: Document
@@ -81,7 +83,13 @@ class Analysis:
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
     traces: tuple[Trace, ...] = ()
+    marks: tuple[Mark, ...] = ()
     memory: Memory | None = None
+
+    def findings(self) -> Analysis:
+        """What was found, without what only serves to find out more: it takes a hundred times the room."""
+        parsed = replace(self.parsed, tree=ast.Module([], []), base=None)
+        return replace(self, parsed=parsed, traces=(), memory=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,7 @@ def check(
     files = Files(parsed, project, config.python)
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
+    marks: list[Mark] = []
     traces: list[Trace] = []
     backwards = BACKWARDS.search(document.text) is not None
     runs_module = backwards or not only_defines(files)
@@ -143,11 +152,10 @@ def check(
     reuse = Reuse((), {}, {}, None) if reuse is None else reuse
     kept_for_next: Memory | None = None
     try:
-        for record in _entries(files, config, cancelled, reuse, (backwards, runs_module), frozenset(stack)):
+        for record in _entries(files, config, cancelled, reuse, (backwards, runs_module), frozenset(stack), traces):
             found.extend(record.diagnostics)
             unknowns.update(record.unknowns)
-            if record.trace is not None:
-                traces.append(record.trace)
+            marks.extend(record.marks)
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
@@ -168,8 +176,34 @@ def check(
         dependencies=dependencies,
         used=used,
         traces=tuple(traces),
+        marks=tuple(marks),
         memory=kept_for_next,
     )
+
+
+def with_traces(
+    analysis: Analysis,
+    line: int,
+    config: Config,
+    *,
+    cancelled: Callable[[], bool] = never,
+    project: Project | None = None,
+) -> Analysis:
+    """The analysis with the traces of the entry points that run code on a line: their likeliest paths, run again."""
+    document, memory = analysis.document, analysis.memory
+    if memory is None:
+        again = check(document, config, cancelled=cancelled, project=project)
+        return replace(analysis, parsed=again.parsed, traces=again.traces)
+    files = Files(analysis.parsed, project, config.python)
+    piece = memory.piece_at(line)
+    traces: list[Trace] = []
+    try:
+        for number, record in memory.records.items():
+            if piece in record.inside or (number == MODULE and not memory.pieces[piece].is_function):
+                traces.append(_Runs(files, config, cancelled, memory.entry(number)).run(()))
+    except Cancelled:
+        pass
+    return replace(analysis, traces=tuple(traces))
 
 
 def _is_active(rule: str, family: str, level: Level, config: Config, document: Document) -> bool:
@@ -202,16 +236,17 @@ def _entries(
     reuse: Reuse,
     runs: tuple[bool, bool],
     stack: frozenset[int],
+    traces: list[Trace],
 ) -> Iterator[Record]:
     """Run the module body, then each function that no call reached, or tell what is known of them already.
 
-    `runs` says whether the document runs a backward itself, and whether its module body is worth a run.
+    `runs` says whether the document runs a backward itself, and whether its module body is worth a run. The likeliest
+    path of what is run is added to `traces`.
     """
     document, tree = files.checked.document, files.checked.tree
     backwards, runs_module = runs
     source = Source(files.documents)
     called: set[ast.AST] = set()
-    cells = bodies(document, tree)
     left = TOTAL_EFFORT
 
     def record_of(number: int, paths: int, effort: int, entry: entries.Entry | None) -> Record:
@@ -219,37 +254,23 @@ def _entries(
         if known is not None:
             called.update(reuse.functions_of(known.called))
             return known
-        ran: set[ast.AST] = set()
-        surveyed: set[ast.AST] = set()
-
-        def run(prefix: tuple[bool, ...]) -> Trace:
-            root = tree if entry is None else entry.function
-            machine = make_machine(Overlays(ProjectModules(files), config.assume), prefix, root, document.path, STEPS)
-            machine.stopped, machine.called, machine.surveyed = cancelled, ran, surveyed
-            machine.forgives = not stack
-            if entry is None:
-                run_module(machine, cells)
-            else:
-                run_definitions(machine, tree)
-                run_function(machine, entry.function, entry.owner)
-            run_inner(machine, entries.is_telling)
-            return machine.trace
-
-        explored = _explore(run, source, document.path, paths, effort)
+        runs = _Runs(files, config, cancelled, entry, forgives=not stack)
+        explored = _explore(runs.run, source, document.path, paths, effort)
         # What a function calls that was not run to its end may not have been seen to its end either.
-        seen = set() if entry is not None and explored.traces[0].truncated else ran
+        seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
         entered = () if entry is None else (entry.function,)
         record = Record(
             paths,
             effort,
             tuple(explored.diagnostics),
-            explored.traces[0],
+            marks_of(explored.traces[0], document),
             explored.traces[0].unknowns,
             sum(trace.steps for trace in explored.traces),
-            reuse.pieces_of({*ran, *surveyed, *entered}),
+            reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
         )
+        traces.append(explored.traces[0])
         if explored.sound:
             reuse.records[number] = record
         return record
@@ -268,6 +289,39 @@ def _entries(
         record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
         left -= record.steps
         yield record
+
+
+class _Runs:
+    """The runs of one entry point (None: the module body), and the functions that they ran or looked into."""
+
+    def __init__(
+        self,
+        files: Files,
+        config: Config,
+        cancelled: Callable[[], bool],
+        entry: entries.Entry | None,
+        *,
+        forgives: bool = True,
+    ) -> None:
+        self._files, self._config, self._entry = files, config, entry
+        self._cancelled, self._forgives = cancelled, forgives
+        self.ran: set[ast.AST] = set()
+        self.surveyed: set[ast.AST] = set()
+
+    def run(self, prefix: tuple[bool, ...]) -> Trace:
+        """Run the path that begins with these decisions."""
+        document, tree, entry = self._files.checked.document, self._files.checked.tree, self._entry
+        overlays = Overlays(ProjectModules(self._files), self._config.assume)
+        machine = make_machine(overlays, prefix, tree if entry is None else entry.function, document.path, STEPS)
+        machine.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
+        machine.forgives = self._forgives
+        if entry is None:
+            run_module(machine, bodies(document, tree))
+        else:
+            run_definitions(machine, tree)
+            run_function(machine, entry.function, entry.owner)
+        run_inner(machine, entries.is_telling)
+        return machine.trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,8 @@ class _Workshop:
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         filters = config.select or config.ignore or config.levels or config.per_file_ignores
-        found = self._checked({}) if filters else None
+        # An analysis without traces does not tell how far the program gets.
+        found = self._checked({}) if filters or not analysis.traces else None
         self._before = _state(analysis, {}, self._source) if found is None else found
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:

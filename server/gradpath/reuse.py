@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from gradpath.entries import Definition, is_entry, take_over
+from gradpath.entries import Definition, Entry, is_entry, take_over
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
 from gradpath.source.nodes import is_generator
@@ -23,7 +24,7 @@ from gradpath.source.reuse import first_line
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic
-    from gradpath.interpreter.trace import Trace
+    from gradpath.marks import Mark
     from gradpath.names.files import Surroundings
     from gradpath.source.parse import Parsed
 
@@ -72,15 +73,13 @@ class Change(Enum):
 class Record:
     """The result of one entry point, and what it depended on.
 
-    `trace` is its likeliest path, None where that has been reused and its places have moved since.
-
     `inside` are the pieces with the functions that it ran, `called` the numbers of those functions.
     """
 
     paths: int
     effort: int
     diagnostics: tuple[Diagnostic, ...]
-    trace: Trace | None
+    marks: tuple[Mark, ...]
     unknowns: Mapping[str, int]
     steps: int
     inside: frozenset[int]
@@ -96,6 +95,17 @@ class Memory:
     records: Mapping[int, Record]
     surroundings: Surroundings
     running: tuple[object, ...]
+
+    def piece_at(self, line: int) -> int:
+        """The number of the piece that a line lies in; of the first one for a line above all of them."""
+        return max(bisect_right(self.pieces, line, key=lambda piece: piece.first) - 1, 0)
+
+    def entry(self, number: int) -> Entry | None:
+        """The entry point with a number; None for the module body."""
+        if number == MODULE:
+            return None
+        function, piece = next(islice(_functions(self.pieces), number, None))
+        return Entry(function, self.pieces[piece].owner or None)
 
 
 @dataclass(slots=True)
@@ -137,8 +147,16 @@ class Reuse:
             return None
         if self.changed_names and self._mentions(record):
             return None
-        self.records[number] = record = replace(record, trace=None) if self.moved else record
+        if self.moved and record.marks:
+            record = replace(record, marks=tuple(map(self._moved, record.marks)))
+        self.records[number] = record
         return record
+
+    def _moved(self, mark: Mark) -> Mark:
+        """A mark of the earlier check where its piece is now."""
+        assert self.before is not None
+        index = self.before.piece_at(mark.range.start.line)
+        return mark.moved(self.pieces[index].first - self.before.pieces[index].first)
 
     def _is_the_same_to_a_reader(self, record: Record) -> bool:
         if self.moved or Change.BODY in self.changes or Change.NAMES in self.changes:
@@ -191,10 +209,9 @@ def compare(
         return None
     numbers: dict[ast.AST, int] = {}
     places: dict[int, int] = {}
-    for index, piece in enumerate(pieces):
-        for function in (piece.node,) if piece.is_function else _inside(piece.node):
-            places[len(numbers)] = index
-            numbers[function] = len(numbers)
+    for function, index in _functions(pieces):
+        places[len(numbers)] = index
+        numbers[function] = len(numbers)
     reuse = Reuse(pieces, numbers, places, None)
     if before is None or before.running != running or len(before.pieces) != len(pieces):
         return reuse
@@ -230,6 +247,13 @@ def _pieces(parsed: Parsed) -> Iterator[Piece]:
         text = document.text[document.offset_of_line(first) : document.offset_of_line(end)]
         torn = any(first <= each.range.end.line and each.range.start.line < end for each in parsed.problems)
         yield Piece(node, owner, first, text, torn)
+
+
+def _functions(pieces: Sequence[Piece]) -> Iterator[tuple[Definition, int]]:
+    """The functions in the order of their numbers, each with the number of its piece."""
+    for index, piece in enumerate(pieces):
+        for function in (piece.node,) if isinstance(piece.node, Definition) else _inside(piece.node):
+            yield function, index
 
 
 def _inside(node: ast.stmt) -> Iterator[Definition]:

@@ -30,19 +30,19 @@ class Hover:
     sections: tuple[Section, ...]
 
 
-def hover_at(analysis: Analysis, position: Position) -> Hover | None:
-    """The diagnostics and the story at a position, or None where there is nothing to tell.
+def hover_at(analysis: Analysis, position: Position, *, diagnostics: bool = True) -> Hover | None:
+    """The diagnostics (if wanted) and the story at a position, or None where there is nothing to tell.
 
     Of the stories that cover the position the one with the shortest range is told.
     """
-    diagnostics = [diagnostic for diagnostic in analysis.diagnostics if _holds(diagnostic.range, position)]
+    faults = [each for each in analysis.diagnostics if diagnostics and _holds(each.range, position)]
     told = [story for story in analysis.stories if _holds(story.range, position)]
     life = story_at(analysis, position)
     stories = sorted([*told, life] if life is not None else told, key=_story_extent)
-    sections = [*map(_of_diagnostic, diagnostics), *map(_of_story, stories[:1])]
+    sections = [*map(_of_diagnostic, faults), *map(_of_story, stories[:1])]
     if not sections:
         return None
-    ranges = [*(diagnostic.range for diagnostic in diagnostics), *(story.range for story in stories[:1])]
+    ranges = [*(fault.range for fault in faults), *(story.range for story in stories[:1])]
     return Hover(min(ranges, key=_extent), tuple(sections))
 
 

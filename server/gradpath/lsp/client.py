@@ -6,6 +6,7 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from gradpath.lsp.convert import Encoding
+from gradpath.lsp.settings import Settings
 from gradpath.records import dataclass
 
 
@@ -36,10 +37,16 @@ class Client:
     watches_files: bool = False
     """The client accepts the registration of `workspace/didChangeWatchedFiles`."""
     shows_documents: bool = False
+    wants_diagnostics_in_hover: bool = True
+    """A hover is to tell of faults as well; not where the client shows their diagnostics beside it anyway."""
 
 
-def client_of(capabilities: types.ClientCapabilities) -> Client:
-    """Read the capabilities of an `initialize` request; what is not declared is not used."""
+def client_of(capabilities: types.ClientCapabilities, settings: Settings) -> Client:
+    """Read the capabilities of an `initialize` request; what is not declared is not used.
+
+    No capability says that a client shows diagnostics where the pointer rests: it says so itself, by the initial
+    setting `diagnosticsInHover`, which is on by default.
+    """
     pushed = get_capability(capabilities, "text_document.publish_diagnostics")
     pulled = get_capability(capabilities, "text_document.diagnostic")
     shown = pushed or pulled
@@ -65,6 +72,7 @@ def client_of(capabilities: types.ClientCapabilities) -> Client:
             get_capability(capabilities, "workspace.did_change_watched_files.dynamic_registration", False)
         ),
         shows_documents=bool(get_capability(capabilities, "window.show_document.support", False)),
+        wants_diagnostics_in_hover=settings.get("diagnosticsInHover") is not False,
     )
 
 

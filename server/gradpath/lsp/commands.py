@@ -16,6 +16,7 @@ from typing import Any
 from lsprotocol import types
 
 from gradpath.lsp.session import Server
+from gradpath.lsp.stories import picture_in
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
 
@@ -75,14 +76,10 @@ def register_commands(server: Server) -> None:
 
 
 async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
-    document = await server.documents.analysed(uri)
-    analysis = None if document is None else server.documents.analysis_of(document)
-    if document is None or analysis is None:
+    found = await picture_in(server, uri, line)
+    if found is None:
         return None
-    from gradpath.features.graph.find import picture_at
     from gradpath.features.graph.svg import as_svg
 
-    here = types.Range(types.Position(line, 0), types.Position(line, 0))
-    place = document.place_in(uri, here, server.client.encoding)
-    picture = None if place is None else picture_at(analysis, place.start.line)
-    return None if picture is None else {"title": picture.title, "svg": as_svg(picture, document.uri_in)}
+    document, picture = found
+    return {"title": picture.title, "svg": as_svg(picture, document.uri_in)}

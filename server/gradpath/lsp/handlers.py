@@ -5,8 +5,9 @@ from __future__ import annotations
 from lsprotocol import types
 
 from gradpath.diagnostic import Range
-from gradpath.lsp.mending import register_actions
+from gradpath.lsp.actions import register_actions
 from gradpath.lsp.session import Server
+from gradpath.lsp.stories import hover_in
 from gradpath.lsp.workspace import result_id
 
 _NOTEBOOK = "notebook."
@@ -58,16 +59,8 @@ def register(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hover(params: types.HoverParams) -> types.Hover | None:
-        document = await server.documents.analysed(params.text_document.uri)
-        analysis = None if document is None else server.documents.analysis_of(document)
-        if document is None or analysis is None:
-            return None
-        from gradpath.features.hover import hover_at
-
-        here = types.Range(params.position, params.position)
-        place = document.place_in(params.text_document.uri, here, server.client.encoding)
-        found = None if place is None else hover_at(analysis, place.start)
-        return None if found is None else server.outgoing(document).hover(found)
+        found = await hover_in(server, params.text_document.uri, params.position)
+        return None if found is None else server.publishing.outgoing(found[0]).hover(found[1])
 
 
 def _register_marks(server: Server) -> None:
@@ -84,7 +77,7 @@ def _register_marks(server: Server) -> None:
         from gradpath.features.marks import inlay_hints
 
         place = document.place_in(uri, params.range, server.client.encoding)
-        outgoing = server.outgoing(document)
+        outgoing = server.publishing.outgoing(document)
         return [
             types.InlayHint(outgoing.place(Range(hint.position, hint.position)).start, hint.text, padding_left=True)
             for hint in (inlay_hints(document.analysis, place) if place is not None else ())
@@ -100,7 +93,7 @@ def _register_marks(server: Server) -> None:
             return []
         from gradpath.features.marks import lenses
 
-        outgoing = server.outgoing(document)
+        outgoing = server.publishing.outgoing(document)
         return [
             types.CodeLens(place, types.Command(lens.text, "gradpath.graph", arguments=[uri, place.start.line]))
             for lens in lenses(document.analysis)
@@ -119,12 +112,16 @@ def _register_pull(server: Server) -> None:
         if document is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
         _, result = server.documents.found_at(document.path)
-        related = server.related(document)
+        related = server.publishing.related(document)
         if params.previous_result_id == result:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result, related_documents=related)
         by_cell = document.cells is not None
         uri = params.text_document.uri
-        items = server.diagnostics_by_cell(document).get(uri, []) if by_cell else server.diagnostics(document)
+        items = (
+            server.publishing.diagnostics_by_cell(document).get(uri, [])
+            if by_cell
+            else server.publishing.diagnostics(document)
+        )
         return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result, related_documents=related)
 
     @server.feature(types.WORKSPACE_DIAGNOSTIC)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Settings = Mapping[str, Any]
 
-OF_THE_EDITOR = frozenset({"codeLens", "importStrategy", "inlayHints", "interpreter", "trace"})
+OF_THE_EDITOR = frozenset({"codeLens", "diagnosticsInHover", "importStrategy", "inlayHints", "interpreter", "trace"})
 """Settings under `gradpath` that say how the client, or the server towards it, is to behave: no file has them."""
 
 

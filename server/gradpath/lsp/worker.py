@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradpath.records import dataclass
 
-if TYPE_CHECKING:
-    from gradpath.check import Analysis
-    from gradpath.reuse import Memory
-    from gradpath.source.cells import Cell
-    from gradpath.source.document import Document
-    from gradpath.source.parse import Parsed
-
 Cancelled = Callable[[], bool]
+
+PAUSE = 0.1
+"""Seconds without anything to do after which the thread has time to clean up."""
 
 _STACK = 128 * 1024 * 1024
 """Bytes of address space for the stack of the thread: deeply nested code needs more than a thread is given."""
@@ -24,45 +18,27 @@ _STACK = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A text to check, and the generation of its document that the result is for."""
+    """Something to do for one state of a document, which `generation` names.
 
-    uri: str
-    path: str
-    text: str
+    A newer job with the same `key` takes its place. `work` returns whether it came to its end.
+    """
+
+    key: str
     generation: int
-    last: Parsed | None
-    """An earlier parse of the document that had no problems."""
-    known: Analysis | None = None
-    """The analysis of the text, where only what its callers know of it is left to find out."""
-    cells: tuple[Cell, ...] | None = None
-    """The cells of a notebook, which stand instead of the text."""
-    report: Callable[[Analysis | None], None] | None = None
-    """Takes the outcome where the file is not open: it is then read from disk."""
-    memory: Memory | None = None
-    """What an earlier check of the document has left to be reused."""
-
-    def document(self) -> Document:
-        """What to check; raises `UnreadableSource`."""
-        from gradpath.source.cells import CellsDocument
-        from gradpath.source.document import Document
-        from gradpath.source.notebook import read_source
-
-        if self.report is not None:
-            return read_source(Path(self.path))
-        return Document(self.path, self.text) if self.cells is None else CellsDocument(self.path, self.cells)
+    work: Callable[[Cancelled], bool]
 
 
 class Worker:
-    """Calls `work(job, cancelled)` for the newest job of each document, one after the other, on a daemon thread.
+    """Does the newest job of each key, one after the other, on a daemon thread.
 
-    `work` returns whether it brought the job to its end. A job is cancelled when a newer one of its document is
-    submitted, or when it is dropped; it is put off, and begun anew later, when the document that is being edited has
-    an urgent job. `prepare` is called first of all, on the same thread.
+    A job is cancelled when a newer one with its key is submitted, or when it is dropped; it is put off, and begun anew
+    later, when the document that is being edited has an urgent job. On the same thread `prepare` is called first of
+    all, and `rest` when there has been nothing to do for a moment after some work.
     """
 
-    def __init__(self, work: Callable[[Job, Cancelled], bool], prepare: Callable[[], None]) -> None:
-        self._work = work
+    def __init__(self, prepare: Callable[[], None], rest: Callable[[], None]) -> None:
         self._prepare = prepare
+        self._rest = rest
         self._changed = threading.Condition()
         self._wanted: dict[str, int] = {}
         self._first: Job | None = None
@@ -79,10 +55,10 @@ class Worker:
             threading.stack_size(before)
 
     def submit(self, job: Job, *, urgent: bool = True) -> None:
-        """Queue a job in place of any earlier one of the same document."""
+        """Queue a job in place of any earlier one with its key."""
         with self._changed:
-            self._forget(job.uri)
-            self._wanted[job.uri] = job.generation
+            self._forget(job.key)
+            self._wanted[job.key] = job.generation
             if urgent:
                 if self._first is not None:
                     self._later.insert(0, self._first)
@@ -91,10 +67,10 @@ class Worker:
                 self._later.append(job)
             self._changed.notify()
 
-    def drop(self, uri: str) -> None:
-        """Cancel what is queued or running for a document."""
+    def drop(self, key: str) -> None:
+        """Cancel what is queued or running under a key."""
         with self._changed:
-            self._forget(uri)
+            self._forget(key)
 
     def stop(self) -> None:
         """Cancel everything; the thread ends as soon as the running job notices."""
@@ -103,30 +79,35 @@ class Worker:
             self._wanted.clear()
             self._changed.notify()
 
-    def _forget(self, uri: str) -> None:
-        self._wanted.pop(uri, None)
-        self._later = [job for job in self._later if job.uri != uri]
-        if self._first is not None and self._first.uri == uri:
+    def _forget(self, key: str) -> None:
+        self._wanted.pop(key, None)
+        self._later = [job for job in self._later if job.key != key]
+        if self._first is not None and self._first.key == key:
             self._first = None
 
     def _run(self) -> None:
         self._prepare()
         while (job := self._next()) is not None:
-            finished = self._work(job, self._cancellation(job))
+            finished = job.work(self._cancellation(job))
             with self._changed:
                 if not finished and self._is_wanted(job):
                     self._later.insert(0, job)
 
     def _next(self) -> Job | None:
         with self._changed:
-            self._changed.wait_for(lambda: self._stopped or self._first is not None or bool(self._later))
+            if not self._changed.wait_for(self._is_called, PAUSE):
+                self._rest()
+                self._changed.wait_for(self._is_called)
             if self._stopped:
                 return None
             job, self._first = self._first, None
             return job if job is not None else self._later.pop(0)
 
+    def _is_called(self) -> bool:
+        return self._stopped or self._first is not None or bool(self._later)
+
     def _is_wanted(self, job: Job) -> bool:
-        return self._wanted.get(job.uri) == job.generation
+        return self._wanted.get(job.key) == job.generation
 
     def _cancellation(self, job: Job) -> Cancelled:
         """Whether a job is cancelled, for the one who works on it: what was true once stays true.

@@ -6,6 +6,7 @@ import asyncio
 import os
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,12 +105,12 @@ class Workspace:
             if not future.done():
                 future.set_result(analysis)
 
-        uri = uri_of(path) + _MARK
+        checks, key = self._server.checks, uri_of(path) + _MARK
         try:
-            self._server.submit(Job(uri, path, "", 0, None, report=report))
+            checks.submit(Job(key, 0, partial(checks.run_file, path, report)))
             analysis = await future
         finally:
-            self._server.drop(uri)
+            checks.withdraw(key)
         self._known[path] = _Known(analysis, self._stamp(path, analysis))
         return analysis
 

@@ -1,0 +1,96 @@
+"""What an editor may write beside code: where graphs are freed, kept or cut, and what a `backward()` reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Position, Range
+from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Trace
+from gradpath.records import dataclass
+from gradpath.source.document import Document
+
+FREED = "freed here"
+KEPT = "graph kept"
+DETACHED = "detached"
+
+_SWITCHED_OFF = ("no_grad", "inference_mode", "like")
+"""Ways to cut a graph that every line of a block shares; a mark at each would only repeat the block's head."""
+
+_NAMED = 3
+"""How many of the tensors that a backward reaches are named."""
+
+
+class Kind(Enum):
+    """Whether a mark is a word behind a piece of code, or a line above it."""
+
+    HINT = "hint"
+    LENS = "lens"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A text about the piece of code at `range`."""
+
+    kind: Kind
+    range: Range
+    text: str
+
+    def moved(self, lines: int) -> Mark:
+        """The mark so many lines further down."""
+        start, end = self.range.start, self.range.end
+        place = Range(Position(start.line + lines, start.column), Position(end.line + lines, end.column))
+        return Mark(self.kind, place, self.text)
+
+
+def marks_of(trace: Trace, document: Document) -> tuple[Mark, ...]:
+    """The marks of a path in a document, as of the first time that it comes by."""
+    found: dict[tuple[Kind, Range], Mark] = {}
+    for event in trace.events:
+        if not isinstance(event, (BackwardRan, CutOff)):
+            continue
+        place = _place(document, event.site)
+        if place is None:
+            continue
+        word = _word(event)
+        if word is not None:
+            found.setdefault((Kind.HINT, place), Mark(Kind.HINT, place, word))
+        # `autograd.grad` reaches what it is told to.
+        if isinstance(event, BackwardRan) and event.call.accumulates and (Kind.LENS, place) not in found:
+            found[Kind.LENS, place] = Mark(Kind.LENS, place, _reached(event))
+    return tuple(found.values())
+
+
+def _word(event: BackwardRan | CutOff) -> str | None:
+    if isinstance(event, CutOff):
+        return None if event.cut.how.startswith(_SWITCHED_OFF) else DETACHED
+    if not any(node.holds or node.saved for node in event.executed):
+        return None
+    return KEPT if event.call.retain else FREED
+
+
+def _reached(event: BackwardRan) -> str:
+    leaves = list(_leaves(event.executed))
+    parameters = sum(leaf.is_parameter for leaf in leaves)
+    others = [leaf.label for leaf in leaves if not leaf.is_parameter and leaf.label]
+    names = [f"`{name}`" for name in dict.fromkeys(others)]
+    parts = [f"{parameters} parameter{'' if parameters == 1 else 's'}"] if parameters else []
+    parts += names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more tensors"]
+    if not parts:
+        return "reaches no tensor that is known"
+    return "reaches " + (f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0])
+
+
+def _leaves(executed: tuple[Node, ...]) -> Iterator[Tensor]:
+    nodes = dict.fromkeys(each for node in executed for each in (node, *node.edges))
+    for node in nodes:
+        if node.accumulates is not None:
+            yield node.accumulates
+
+
+def _place(document: Document, site: Site) -> Range | None:
+    """Where something happened, if that is in the document."""
+    if site.path != document.path or getattr(site.node, "lineno", None) is None:
+        return None
+    return document.range_of(site.node)

@@ -243,7 +243,7 @@ def _entries(
     `runs` says whether the document runs a backward itself, and whether its module body is worth a run. The likeliest
     path of what is run is added to `traces`.
     """
-    document, tree = files.checked.document, files.checked.tree
+    document = files.checked.document
     backwards, runs_module = runs
     source = Source(files.documents)
     called: set[ast.AST] = set()

@@ -21,6 +21,7 @@
 | an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
 | any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
 | an unknown call that is handed a model or an optimizer | may have cleared the gradients | helpers do |
+| a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
 """  # noqa: E501
@@ -48,6 +49,7 @@ from gradpath.interpreter.values import (
     identity,
 )
 from gradpath.overlays import branches, weights
+from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_engine, is_gradient, may_clear
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
@@ -62,6 +64,8 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
         return unknown.tensor
     unknown.tensor = made = wrap(_materialised(machine, unknown))
     made.tensor.label = unknown.label
+    if unknown.presumption != "cut":
+        made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
     return made
 
 
@@ -190,7 +194,10 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
             "comparison", ("compare", operator, reflected, unknown.number, identity(other)), (unknown, other)
         )
     key = ("binary", operator, reflected, unknown.number, identity(other))
-    return machine.unknown("arithmetic", key, (unknown, other), fresh=True)
+    made = machine.unknown("arithmetic", key, (unknown, other), fresh=True)
+    if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
+        made.presumption = "plain"
+    return made
 
 
 def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
@@ -275,6 +282,7 @@ def _is_of_tensor(index: Value) -> bool:
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
+    hand_over(machine, arguments)
     owner = unknown.owner
     if owner is not None:
         method = _METHODS.get(unknown.name)

@@ -120,18 +120,22 @@ def _latest(event: Built) -> Tensor | None:
 
 def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss` where the loss is known only from its backward: the total is a new unknown each time."""
-    added: dict[ast.AST, list[tuple[Bound, Tensor]]] = {}
+    added: dict[ast.AST, list[tuple[Bound, Tensor, int]]] = {}
+    backwards = 0
     for event in trace.events:
+        backwards += isinstance(event, BackwardRan)
         if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
+            continue
+        if getattr(event.value, "presumption", "") == "plain":
             continue
         for source in getattr(event.value, "sources", ()):
             tensor = getattr(getattr(source, "tensor", None), "tensor", None)
             if isinstance(tensor, Tensor) and tensor.node in executed:
-                added.setdefault(event.site.node, []).append((event, tensor))
+                added.setdefault(event.site.node, []).append((event, tensor, backwards))
     for events in added.values():
-        first, tensor = events[0]
-        for later, _ in events[1:]:
-            again = iterations_between(first.site.loops, later.site.loops) is not None
+        first, tensor, before = events[0]
+        for later, _, count in events[1:]:
+            again = iterations_between(first.site.loops, later.site.loops) is not None and count > before
             if again and any(source is first.value for source in getattr(later.value, "sources", ())):
                 yield Growing(first.site, tensor)
                 break

@@ -1,0 +1,51 @@
+"""Functions that are handed to code which is not seen, such as hooks: they may be called at any time from there on.
+
+What such a function assigns to attributes is unknown then, and what it puts into lists and dicts may be in them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.containers import Container
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Function, Instance, Value
+
+
+def hand_over(machine: Machine, arguments: Arguments) -> None:
+    """Let what the functions among the arguments write be open, since somebody may call them."""
+    for value in arguments.all():
+        match value:
+            case Function():
+                _open(machine, value, UNDEFINED)
+            case BoundMethod(function=Function() as function):
+                _open(machine, function, value.receiver)
+
+
+def _open(machine: Machine, function: Function, receiver: Value) -> None:
+    parameters = function.node.args.args
+    for owner, attribute in _written(function.node):
+        own = receiver is not UNDEFINED and bool(parameters) and parameters[0].arg == owner
+        value = receiver if own else function.scope.get(owner)
+        if attribute and isinstance(value, Instance) and attribute in value.attributes:
+            machine.library.forget(machine, value, attribute)
+        elif not attribute and isinstance(value, Container):
+            value.open = True
+
+
+def _written(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """The variables of which a function writes an attribute, or into which it puts something (with "")."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
+                yield name, attribute
+            case (
+                ast.Subscript(value=holder, ctx=ast.Store())
+                | ast.Call(func=ast.Attribute(value=holder, attr=("add" | "append" | "extend" | "insert" | "update")))
+            ):
+                match holder:
+                    case ast.Name(id=name):
+                        yield name, ""
+                    case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                        yield name, attribute

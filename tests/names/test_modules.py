@@ -71,6 +71,10 @@ def test_ways_to_import_a_class(tmp_path: Path, imports: str, net: str) -> None:
         "from models.net import Net",
         "from . import net\nNet = net.Net",
         "from .net import *",
+        "from .inner import *",
+        "from .inner import *\nfrom .net import *\n__all__ = ['Net', 'missing']",
+        "from . import *\nfrom .inner import *",
+        "from .net import Net as Base\nNet = Base\nNet = Net",
         "from .net import Net\n__all__ = ['Net']",
         "from .inner import Net",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .net import Net\nelse:\n    late(globals())",
@@ -187,9 +191,10 @@ def test_endless_imports_end(tmp_path: Path) -> None:
 # What is read
 
 
-def test_only_what_is_used_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["from .big import Big", "from .big import *", "Big = load()\nBig = Big(Net)"])
+def test_only_what_is_used_is_read(tmp_path: Path, other: str) -> None:
     files = {
-        "models/__init__.py": "from .net import Net\nfrom .big import Big\n",
+        "models/__init__.py": f"from .net import Net\n{other}\ndef load():\n    from .big import Big\n    return Big\n",
         "models/big.py": "",
         "models/net.py": NET,
     }

@@ -1,14 +1,16 @@
 """Modules of the program in other files: what they define is worked out when it is first used.
 
 Importing a module runs nothing yet. The first time that a name is asked of it, its top level is run; but a statement
-that only defines a name (a class, a function, an import, a variable) waits until somebody asks for that name. So a
-check costs what it uses, not what it could reach. Loops at the top level are left out, a statement that raises is
+that only defines a name (a class, a function, an import, a variable) waits until somebody asks for that name, and so
+does `from module import *` for the names that the other module offers. So a check costs what it uses, not what it
+could reach. Loops at the top level are left out, a statement that raises is
 skipped (it is that file's own fault), and undecided branches go the likelier way.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +28,8 @@ from gradpath.records import dataclass
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""
+
+_PYTHONS = frozenset(dir(builtins))
 
 _REGISTERS = regex("regist", re.IGNORECASE)
 """What leaves a trace where it is called, so that a definition with it is run in its place."""
@@ -46,7 +50,7 @@ class Module(Object):
     which definitions are not to be followed.
     """
 
-    __slots__ = ("_allowance", "_is_opaque", "_late", "_loaded", "_read", "member", "name", "path", "scope")
+    __slots__ = ("_allowance", "_is_opaque", "_late", "_loaded", "_read", "_stars", "member", "name", "path", "scope")
 
     def __init__(
         self,
@@ -65,7 +69,8 @@ class Module(Object):
         self._read = read
         self._is_opaque = is_opaque
         self._allowance = allowance
-        self._late: dict[str, ast.stmt] = {}
+        self._late: dict[str, tuple[ast.stmt, ...]] = {}
+        self._stars: list[ast.ImportFrom] = []
         self._loaded = scope is not None
         """Whether the top level has been run, or is being run further up; a given scope is filled by somebody else."""
 
@@ -101,13 +106,46 @@ class Module(Object):
     def star(self, machine: Machine) -> dict[str, Value]:
         """What `from module import *` brings."""
         self.load(machine)
-        listed = self.scope.get("__all__")
-        if isinstance(listed, (List, tuple)):
-            names = [each for each in (listed if isinstance(listed, tuple) else listed.items) if isinstance(each, str)]
-        else:
+        names = self._listed()
+        if names is None:
+            for module in self._starred(machine):
+                self.scope.variables |= {**module.star(machine), **self.scope.variables}
             names = [each for each in {**self._late, **self.scope.variables} if not each.startswith("_")]
         variables = self.scope.variables
         return {name: variables[name] if name in variables else self.late(machine, name) for name in names}
+
+    def _listed(self) -> list[str] | None:
+        """The names in `__all__`, as far as they are known; None where there is none."""
+        listed = self.scope.own("__all__")
+        if isinstance(listed, List):
+            listed = tuple(listed.items)
+        return [each for each in listed if isinstance(each, str)] if isinstance(listed, tuple) else None
+
+    def _offers(self, machine: Machine, name: str, asked: tuple[Module, ...]) -> bool:
+        """Whether `from module import *` brings a name; `asked` are the modules that wait for the answer."""
+        self.load(machine)
+        names = self._listed()
+        if names is not None:
+            return name in names
+        if name.startswith("_"):
+            return False
+        own = name in self._late or name in self.scope.variables
+        return own or self._source(machine, name, (*asked, self)) is not None
+
+    def _source(self, machine: Machine, name: str, asked: tuple[Module, ...] = ()) -> Module | None:
+        """The module that a name comes from by `from module import *`."""
+        for module in self._starred(machine) if self._stars else ():
+            if module not in asked and module._offers(machine, name, asked):
+                return module
+        return None
+
+    def _starred(self, machine: Machine) -> Iterator[Module]:
+        """The modules of which this one imports `*`, the last one first."""
+        for statement in reversed(self._stars):
+            with self._entered(machine):
+                found = machine.library.module(machine, "." * statement.level + (statement.module or ""))
+            if isinstance(found, Module):
+                yield found
 
     def load(self, machine: Machine) -> None:
         """Run what the top level does at once, unless that has been done or is under way further up."""
@@ -116,6 +154,7 @@ class Module(Object):
         self._loaded = True
         outline = outline_of(self._read())
         self._late = dict(outline.late)
+        self._stars = list(outline.stars)
         self.scope.variables.update({"__name__": self.name, "__file__": self.path})
         self.scope.missing = lambda name: self._define(machine, name)
         if not outline.now:
@@ -130,19 +169,34 @@ class Module(Object):
                     return
 
     def _define(self, machine: Machine, name: str) -> Value:
-        """Run the statement that defines a name, whose turn has come."""
-        statement = self._late.pop(name, None)
-        if statement is None:
-            return UNDEFINED
-        if self._is_opaque(statement):
+        """Run the statements that define a name, whose turn has come."""
+        statements = self._late.pop(name, ())
+        if not statements:
+            return self._from_stars(machine, name)
+        if self._is_opaque(statements[-1]):
             self.scope.variables[name] = made = self._unknown(machine, "function that is not followed", name)
             return made
         with self._entered(machine):
             try:
-                _drain(machine, statement)
+                for statement in statements:
+                    _drain(machine, statement)
             except (Raised, AutogradError, Exhausted, RecursionError):
                 return UNDEFINED
         return self.scope.own(name)
+
+    def _from_stars(self, machine: Machine, name: str) -> Value:
+        """A name that `from module import *` brings.
+
+        The names of Python's own functions, of what it sets itself, and of the modules in a package are not looked for:
+        they are asked for all the time, and hardly ever come that way.
+        """
+        if not self._stars or name in _PYTHONS or name.startswith("__") or self.member(machine, name) is not UNDEFINED:
+            return UNDEFINED
+        source = self._source(machine, name, (self,))
+        if source is None:
+            return UNDEFINED
+        self.scope.variables[name] = found = source.attribute(machine, name)
+        return found
 
     @contextmanager
     def _entered(self, machine: Machine) -> Iterator[None]:
@@ -173,10 +227,11 @@ def _drain(machine: Machine, statement: ast.stmt) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What an import of a module runs at once, in order, and the statements that wait until their name is asked for."""
+    """What an import of a module runs at once, in order, and what waits until its name is asked for."""
 
     now: tuple[ast.stmt, ...]
-    late: Mapping[str, ast.stmt]
+    stars: tuple[ast.ImportFrom, ...]
+    late: Mapping[str, tuple[ast.stmt, ...]]
 
 
 _outlines: WeakKeyDictionary[ast.Module, Outline] = WeakKeyDictionary()
@@ -186,19 +241,43 @@ def outline_of(tree: ast.Module) -> Outline:
     """The outline of a module; each tree is looked through once."""
     known = _outlines.get(tree)
     if known is None:
-        statements = list(_statements(tree.body))
-        bound = Counter(name for statement in statements for name in bound_by(statement))
-        rebound = frozenset(name for name, count in bound.items() if count > 1)
+        statements = [(statement, _waits_for(statement)) for statement in _statements(tree.body)]
+        urgent = _urgent(statements)
         now: list[ast.stmt] = []
-        late: dict[str, ast.stmt] = {}
-        for statement in statements:
-            name = _waits_for(statement, rebound)
-            if not name:
+        stars: list[ast.ImportFrom] = []
+        late: dict[str, tuple[ast.stmt, ...]] = {}
+        for statement, name in statements:
+            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+                stars.append(statement)
+            elif not name or name in urgent or (urgent and not urgent.isdisjoint(_read_at_once(statement))):
                 now.append(statement)
             else:
-                late.setdefault(name, statement)
-        known = _outlines[tree] = Outline(tuple(now), late)
+                late[name] = (*late.get(name, ()), statement)
+        known = _outlines[tree] = Outline(tuple(now), tuple(stars), late)
     return known
+
+
+def _urgent(statements: Sequence[tuple[ast.stmt, str]]) -> set[str]:
+    """The names that change their meaning while the top level runs, so that who reads one has to run in its place.
+
+    Where only definitions of a name itself read it (`f = wrapped(f)`), they can wait together. `statements` come with
+    the names for which they can wait.
+    """
+    bound = Counter(name for statement, _ in statements for name in bound_by(statement))
+    rebound = {name for name, count in bound.items() if count > 1}
+    if not rebound:
+        return rebound
+    urgent: set[str] = set()
+    reads = [(name, set(bound_by(statement)), _read_at_once(statement)) for statement, name in statements]
+    more = True
+    while more:
+        more = False
+        for name, binds, read in reads:
+            lost = binds if not name or not urgent.isdisjoint(read) else set[str]()
+            found = ((read - {name}) | lost) & rebound - urgent
+            more = more or bool(found)
+            urgent |= found
+    return urgent
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -251,7 +330,7 @@ def bound_by(statement: ast.stmt) -> Iterator[str]:
                         yield from bound_by(inner)
 
 
-def _waits_for(statement: ast.stmt, rebound: frozenset[str]) -> str:
+def _waits_for(statement: ast.stmt) -> str:
     """The name that a statement defines and can wait for; "" where it has to run in its place."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -268,9 +347,7 @@ def _waits_for(statement: ast.stmt, rebound: frozenset[str]) -> str:
             does = [value.func] if isinstance(value, ast.Call) else []
         case _:
             return ""
-    if name in rebound or any(_REGISTERS.search(ast.dump(each)) for each in does):
-        return ""
-    return name if not rebound or rebound.isdisjoint(_read_at_once(statement)) else ""
+    return "" if any(_REGISTERS.search(ast.dump(each)) for each in does) else name
 
 
 def _read_at_once(statement: ast.stmt) -> set[str]:

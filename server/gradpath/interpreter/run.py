@@ -87,7 +87,8 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
     """
     machine.builtins["__name__"] = "module"
     own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    late = {id(statement): name for name, statement in outline_of(tree).late.items() if _may_wait(statement)}
+    single = ((name, *statements) for name, statements in outline_of(tree).late.items() if len(statements) == 1)
+    late = {id(statement): name for name, statement in single if _may_wait(statement)}
     for statement in tree.body:
         match statement:
             case ast.For() | ast.While() | ast.AsyncFor():

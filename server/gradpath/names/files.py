@@ -18,7 +18,7 @@ from gradpath.source.parse import Parsed, parse
 _LARGEST = 1_000_000
 """Bytes of a file that is still read; larger ones are data that happens to be Python."""
 
-_KEPT = 2_000_000
+_KEPT = 4_000_000
 """Characters of source whose trees are kept in memory, the least used ones going first."""
 
 _SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:|<")

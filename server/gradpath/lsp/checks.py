@@ -43,7 +43,7 @@ class Checks:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._worker = Worker(_import_analysis, collector.clean_up)
+        self._worker = Worker(_load_analysis, collector.clean_up)
         self._finder: Finder | None = None
         self._still: dict[str, asyncio.TimerHandle] = {}
 
@@ -255,12 +255,14 @@ class _State:
         return Document(self.path, self.text) if self.cells is None else CellsDocument(self.path, self.cells)
 
 
-def _import_analysis() -> None:
+def _load_analysis() -> None:
     """Load what the first check needs, while the client is still busy with its own start."""
     try:
-        import gradpath.check
-        import gradpath.features.code_actions
-        import gradpath.features.hover  # noqa: F401
+        from gradpath.check import check
+        from gradpath.source.document import Document
+
+        # The rules, and what the names of libraries mean, come with the first check.
+        check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
     except Exception:
         logger.exception("The analysis cannot be loaded")
     collector.begin()

@@ -117,10 +117,12 @@ class Server(LanguageServer):
         self.configurations.set(settings, {})
         if params.process_id is not None:
             watch(params.process_id, lambda: os._exit(1))
+        if self._loop is not None:
+            # As soon as the answer is on its way: the client is busy with it for a while.
+            self._loop.call_soon(self.checks.start)
 
     def did_start(self) -> None:
-        """Begin to work, now that the client has its answer: load the analysis, ask for settings and for events."""
-        self.checks.start()
+        """Begin to work, now that the client has its answer: ask for settings and for events."""
         self.ask_for_settings()
         registrations = []
         if self.client.watches_settings:

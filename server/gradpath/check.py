@@ -23,7 +23,7 @@ from gradpath.overlays.project_modules import ProjectModules
 from gradpath.patterns import regex
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
-from gradpath.reuse import MODULE, Memory, Record, Reuse, compare
+from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.cells import CellsDocument, bodies
@@ -72,7 +72,7 @@ class Analysis:
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
     check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
     those of reused entry points are left out (see `with_traces`). `marks` are what an editor may write beside the code
-    of all of them. `memory` is what the next check may reuse.
+    of all of them, `endings` how they all ended. `memory` is what the next check may reuse.
     """
 
     document: Document
@@ -84,6 +84,7 @@ class Analysis:
     used: frozenset[tuple[str, Range]] = frozenset()
     traces: tuple[Trace, ...] = ()
     marks: tuple[Mark, ...] = ()
+    endings: tuple[Ending, ...] = ()
     memory: Memory | None = None
 
     def findings(self) -> Analysis:
@@ -145,6 +146,7 @@ def check(
     found: list[Diagnostic] = []
     marks: list[Mark] = []
     traces: list[Trace] = []
+    endings: list[Ending] = []
     backwards = BACKWARDS.search(document.text) is not None
     runs_module = backwards or not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root)
@@ -156,6 +158,7 @@ def check(
             found.extend(record.diagnostics)
             unknowns.update(record.unknowns)
             marks.extend(record.marks)
+            endings.append(record.ending)
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
@@ -177,6 +180,7 @@ def check(
         used=used,
         traces=tuple(traces),
         marks=tuple(marks),
+        endings=tuple(endings),
         memory=kept_for_next,
     )
 
@@ -269,6 +273,7 @@ def _entries(
             sum(trace.steps for trace in explored.traces),
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
+            ending_of(explored.traces[0]),
         )
         traces.append(explored.traces[0])
         if explored.sound:

@@ -11,7 +11,6 @@ from pathlib import Path
 from gradpath.check import Analysis, check, never
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Built
 from gradpath.names.project import Project, project_of
 from gradpath.records import dataclass, replace
 from gradpath.source.cells import with_text
@@ -81,6 +80,7 @@ class _Workshop:
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
+        self._memory = analysis.memory
         self._left = TRIALS
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
@@ -122,7 +122,7 @@ class _Workshop:
             left = [each for each in new if _is_open(each, diagnostic)]
             if not left:
                 return made if self._runs(state) else None
-            next_fix = _best(left[0])
+            next_fix = _best(left[0], fix)
             if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
                 return self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
@@ -196,7 +196,9 @@ class _Workshop:
                 return None
             self._left -= 1
             document = with_text(self._document, _text(texts, self._path, self._source))
-            analysis = check(document, self._config, cancelled=self._cancelled, project=self._project_with(texts))
+            project = self._project_with(texts)
+            memory = self._memory if project is self._project else None
+            analysis = check(document, self._config, cancelled=self._cancelled, project=project, memory=memory)
             self._known[key] = _state(analysis, texts, self._source)
         return self._known[key]
 
@@ -226,16 +228,10 @@ def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _S
         if each.level is not Level.HINT:
             key = _key(each, lambda path: _text(texts, path, source))
             reports.setdefault(key, []).append(each)
-    failures: Counter[Key] = Counter()
-    backwards = built = 0
-    for trace in analysis.traces:
-        for failure in trace.failures():
-            kind = failure.exception if failure.error is None else failure.error.kind.value
-            failures[failure.site.path, "", kind] += 1
-        backwards += sum(isinstance(event, BackwardRan) for event in trace.events)
-        built += sum(isinstance(event, Built) for event in trace.events)
+    failures = Counter((path, "", kind) for ending in analysis.endings for path, kind in ending.failures)
+    progress = sum(each.backwards for each in analysis.endings), sum(each.built for each in analysis.endings)
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return _State(texts, grouped, failures, (backwards, built), not analysis.parsed.problems)
+    return _State(texts, grouped, failures, progress, not analysis.parsed.problems)
 
 
 def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:
@@ -267,8 +263,8 @@ def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     return new.rule == "live-accumulator" and diagnostic.family == "detach"
 
 
-def _best(diagnostic: Diagnostic) -> Fix | None:
-    """The fix that is tried for what another one has uncovered."""
-    fixes = [fix for fix in diagnostic.fixes if fix.edits]
+def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
+    """The fix for what another one has uncovered: of the same sort, as the next place of the same mistake wants."""
+    fixes = [fix for fix in diagnostic.fixes if fix.edits and fix.title.split()[0] == first.title.split()[0]]
     order = (Safety.SAFE, Safety.UNSAFE)
     return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)

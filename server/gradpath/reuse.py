@@ -17,6 +17,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from gradpath.entries import Definition, Entry, is_entry, take_over
+from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
 from gradpath.source.nodes import is_generator
@@ -70,10 +71,32 @@ class Change(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How a path ended: its uncaught exceptions (file, and autograd's kind or the class), and how far it came.
+
+    `backwards` ran to their end, and `built` operations were recorded.
+    """
+
+    failures: tuple[tuple[str, str], ...]
+    backwards: int
+    built: int
+
+
+def ending_of(trace: Trace) -> Ending:
+    """How a path ended."""
+    failures = [
+        (failure.site.path, failure.exception if failure.error is None else failure.error.kind.value)
+        for failure in trace.failures()
+    ]
+    return Ending(tuple(failures), len(trace.of(BackwardRan)), len(trace.of(Built)))
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """The result of one entry point, and what it depended on.
 
-    `inside` are the pieces with the functions that it ran, `called` the numbers of those functions.
+    `inside` are the pieces with the functions that it ran, `called` the numbers of those functions. `ending` says how
+    the likeliest path ended.
     """
 
     paths: int
@@ -84,6 +107,7 @@ class Record:
     steps: int
     inside: frozenset[int]
     called: frozenset[int]
+    ending: Ending
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradpath.diagnostic import Safety
 from tests.documents.pages import Block, documents, read_document
 from tests.documents.pytorch import OutOfTime, outcome_of, time_limit
 from tests.fixes.trial import End, Trial, reported, run_texts, trials
@@ -106,6 +107,7 @@ def _print_row(row: Row, *, show: bool) -> None:
             trial.end.value
             + ("" if trial.cleared else ", not cleared")
             + (f", left {trial.left}" if trial.left else "")
+            + (f", CHANGED: {trial.changed}" if trial.changed else "")
         )
         print(f"   {marks} {trial.fix.title}: {state} {trial.detail}")
         if show and not trial.helps:
@@ -123,6 +125,9 @@ def _print_table(title: str, rows: Sequence[Row]) -> None:
     print(f"  a fix after which it runs, report gone:  {some} ({some / len(rows):.1%})")
     print(f"  a preferred one:                         {preferred} ({preferred / len(rows):.1%})")
     print(f"  runs after all preferred ones in turn:   {chained} ({chained / len(rows):.1%})")
+    safe = [trial for row in rows for trial in row.trials if trial.fix.safety is Safety.SAFE]
+    kept = sum(not trial.changed for trial in safe)
+    print(f"  safe fixes that keep all numbers:        {kept} of {len(safe)}")
     print("  fixes: " + ", ".join(f"{end} {count}" for end, count in ends.most_common()))
 
 

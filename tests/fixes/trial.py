@@ -11,13 +11,14 @@ from pathlib import Path
 
 from gradpath.autograd.errors import MESSAGES
 from gradpath.check import check
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
 from tests.documents.fixes import UnfitFix, apply_edits
 from tests.documents.grammar import Source
 from tests.documents.pages import Block
 from tests.documents.pytorch import Outcome, Raised, outcome_of
+from tests.fixes.numbers import Numbers, difference, watched
 
 
 class End(str, Enum):
@@ -32,7 +33,10 @@ class End(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A fix of a diagnostic, and what came of it; `left` are the reports of the program after it, by rule."""
+    """A fix of a diagnostic, and what came of it; `left` are the reports of the program after it, by rule.
+
+    `changed` says what a safe fix changed of what the program computed, and is empty where it kept that.
+    """
 
     diagnostic: Diagnostic
     fix: Fix
@@ -41,6 +45,7 @@ class Trial:
     texts: Mapping[str, str]
     cleared: bool
     left: tuple[str, ...]
+    changed: str = ""
 
     @property
     def helps(self) -> bool:
@@ -51,12 +56,13 @@ class Trial:
 def trials(block: Block, records: Path | None) -> Iterator[Trial]:
     """All fixes that are offered for a block, each tried alone."""
     texts = {source.name: source.text for source in block.sources}
-    before = outcome_of(block.sources, (), records)
     reports = reported(texts)
+    with watched() as numbers:
+        before = outcome_of(block.sources, (), None)
     for diagnostic in reports:
         for fix in diagnostic.fixes:
             if fix.edits:
-                yield _trial(block, texts, before, reports, diagnostic, fix, records)
+                yield _trial(block, texts, before, numbers, reports, diagnostic, fix, records)
 
 
 def reported(texts: Mapping[str, str], *, fixes: bool = True) -> list[Diagnostic]:
@@ -120,6 +126,7 @@ def _trial(
     block: Block,
     texts: Mapping[str, str],
     before: Outcome,
+    numbers: Numbers,
     reports: Sequence[Diagnostic],
     diagnostic: Diagnostic,
     fix: Fix,
@@ -131,11 +138,17 @@ def _trial(
             ast.parse(text)
     except (UnfitFix, SyntaxError) as problem:
         return Trial(diagnostic, fix, End.BROKEN, str(problem), texts, cleared=False, left=())
-    outcome = run_texts(block, after, records)
+    changed = ""
+    if fix.safety is Safety.SAFE:
+        with watched() as theirs:
+            outcome = run_texts(block, after, None)
+        changed = difference(numbers, theirs, whole=before.raised is None)
+    else:
+        outcome = run_texts(block, after, records)
     left = [each.rule for each in reported(after, fixes=False) if each.level is not Level.HINT]
     count = sum(each.rule == diagnostic.rule for each in reports)
     cleared = left.count(diagnostic.rule) < count
-    return Trial(diagnostic, fix, end_of(before, outcome), _detail(outcome), after, cleared, tuple(left))
+    return Trial(diagnostic, fix, end_of(before, outcome), _detail(outcome), after, cleared, tuple(left), changed)
 
 
 def run_texts(block: Block, texts: Mapping[str, str], records: Path | None) -> Outcome:

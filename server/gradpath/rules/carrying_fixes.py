@@ -50,8 +50,10 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
         if not any(fix.safety is Safety.SAFE for fix in found):
-            yield from detached_where_kept(case)
-            yield from detached_at(case.trace, case.source, case.crossings, case.again, case.kept, truncates=True)
+            crossings = case.crossings
+            yield from list(detached_where_kept(case)) or detached_at(
+                case.trace, case.source, crossings, case.again, case.kept, truncates=True
+            )
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
 
 

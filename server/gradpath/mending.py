@@ -136,6 +136,14 @@ class _Workshop:
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
             return None  # The same place fails for another reason.
+        lines = _lines_after(fix.edits, diagnostic.path)
+        errors = [each for each in left if each.level is Level.ERROR]
+        if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):
+            return None  # What the fix has written is a part of the new fault.
+        if any(each.pytorch == diagnostic.pytorch for each in errors):
+            return None
+        if diagnostic.family == "detach" and any(each.family == "in-place" for each in errors):
+            return None  # What was written without a graph is now written with one.
         if not any(each.level is Level.ERROR for each in left):
             return fix
         return replace(fix, eligible=False) if state.progress > self._before.progress else None
@@ -254,6 +262,18 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
             else:
                 new.append(diagnostic)
     return sorted(new, key=lambda each: -each.level.gravity)
+
+
+def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:
+    """The lines of a file, as they are numbered after the edits, that the edits have written."""
+    lines: set[int] = set()
+    shift = 0
+    for edit in sorted((each for each in edits if each.path == path), key=lambda each: each.range.start):
+        first, added = edit.range.start.line + shift, edit.new_text.count("\n")
+        if edit.new_text:
+            lines.update(range(first, first + added + 1))
+        shift += added - (edit.range.end.line - edit.range.start.line)
+    return lines
 
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:

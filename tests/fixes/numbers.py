@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+PRINTED = "what is printed differs"
+
 MOST_STEPS = 40
 """Steps and backwards of a program that are compared."""
 
@@ -22,12 +24,14 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 class Numbers:
     """The numbers of one run: by optimizer the gradients before and the parameters after each step.
 
-    `gradients` are those of the leaves after each backward, `printed` the numbers in what was printed.
+    `gradients` are those of the leaves after each backward, `printed` the numbers in what was printed, of which
+    `settled` were printed before the last backward that went through.
     """
 
     steps: dict[int, list[list[torch.Tensor | None]]] = field(default_factory=dict)
     gradients: list[list[torch.Tensor | None]] = field(default_factory=list)
     printed: list[float] = field(default_factory=list)
+    settled: int = 0
 
 
 @contextlib.contextmanager
@@ -50,6 +54,7 @@ def watched() -> Iterator[Numbers]:
     def noting(tensors: Any, *arguments: Any, **keywords: Any) -> None:
         leaves = _leaves(tensors)
         backward(tensors, *arguments, **keywords)
+        numbers.settled = len(numbers.printed)
         _note(numbers.gradients, [leaf.grad for leaf in leaves])
 
     def printing(*values: object, **keywords: Any) -> None:
@@ -108,9 +113,9 @@ def difference(before: Numbers, after: Numbers, *, whole: bool) -> str:
                 return f"the {what} step {index // 2 + 1} of optimizer {number} differ"
     if whole and not all(map(_same, before.gradients, after.gradients)):
         return "gradients differ"
-    printed = after.printed if whole else after.printed[: len(before.printed)]
-    if len(printed) != len(before.printed) or not all(map(_close, before.printed, printed)):
-        return "what is printed differs"
+    count = len(before.printed) if whole else before.settled
+    if (whole and len(after.printed) != count) or not all(map(_close, before.printed[:count], after.printed)):
+        return PRINTED
     return ""
 
 

@@ -274,13 +274,15 @@ class Form:
     """How tensors are held: `kind` is "tensor", "tuple", "list", "dict", "record" (a named tuple) or "optimizer".
 
     It is "detachable" for an instance whose own class has a `detach` method. `parts` are the forms of the items by
-    index, key or field, as source text; a tensor has none. `tensors` are all of them, `container` is the object itself.
+    index, key or field, as source text; a tensor has none. `tensors` are all of them, `container` is the object itself,
+    which holds more than what is seen where it is `open`.
     """
 
     kind: str
     tensors: tuple[Tensor, ...]
     container: object
     parts: tuple[tuple[str, Form], ...] = ()
+    open: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

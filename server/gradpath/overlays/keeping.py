@@ -77,7 +77,7 @@ def _parts(value: Value) -> Iterator[tuple[Value, str]]:
                     yield item, f"[{_literal(key)}]"
 
 
-def _literal(key: str | int) -> str:
+def _literal(key: object) -> str:
     return f'"{key}"' if isinstance(key, str) and '"' not in key and "\\" not in key else repr(key)
 
 
@@ -103,18 +103,19 @@ def _form(value: Value, depth: int = 3) -> Form | None:
             return _joined("record", value, parts, depth) if value.cls.node is None and parts else None
         case tuple():
             return _joined("tuple", value, [(str(index), part) for index, part in enumerate(value)], depth)
-        case List(open=False):
-            return _joined("list", value, [(str(index), part) for index, part in enumerate(value.items)], depth)
-        case Dict(open=False):
-            named = [(_literal(key), part) for key, part in value.entries.values() if isinstance(key, (str, int))]
-            return _joined("dict", value, named, depth) if len(named) == len(value.entries) else None
+        case List():
+            items = [(str(index), part) for index, part in enumerate(value.items)]
+            return _joined("list", value, items, depth, open=value.open)
+        case Dict():
+            named = [(_literal(key), part) for key, part in value.entries.values()]
+            return _joined("dict", value, named, depth, open=value.open)
         case _:
             return None
 
 
-def _joined(kind: str, value: Value, parts: list[tuple[str, Value]], depth: int) -> Form | None:
+def _joined(kind: str, value: Value, parts: list[tuple[str, Value]], depth: int, *, open: bool = False) -> Form | None:
     """The form of a container; None where one of its items is no tensor and holds none."""
     forms = [(name, form) for name, part in parts if (form := _form(part, depth - 1)) is not None]
     if not forms or len(forms) < len(parts) or any(form.kind == "optimizer" for _, form in forms):
         return None
-    return Form(kind, tuple(tensor for _, form in forms for tensor in form.tensors), value, tuple(forms))
+    return Form(kind, tuple(tensor for _, form in forms for tensor in form.tensors), value, tuple(forms), open)

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Cleared, Held, Stepped, Stored
+from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped, Stored
 from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import nodes_of, terms_of
-from gradpath.rules.keeping_fixes import detached_where_kept
+from gradpath.rules.graphs import nodes_of, reach, terms_of
+from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import builders, read_elsewhere, written_again
 from gradpath.rules.stories import clears, same_activation, trains_nothing
-from gradpath.rules.syntax import ancestry, call_of, statement_of
+from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.source.document import Document
 
 
@@ -45,7 +45,9 @@ def fixes_for(case: Case) -> Iterator[Fix]:
             yield from list(_stored_alone(case)) or detached_where_kept(case)
             yield from emptied
     elif case.carried and case.carried[0].cached:
+        yield from forgotten(case)
         yield from _kept_detached(case)
+        yield from detached_where_kept(case)
     elif case.carried:
         found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
@@ -58,27 +60,43 @@ def fixes_for(case: Case) -> Iterator[Fix]:
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
-    """`for loss in losses: loss.backward()` becomes `sum(losses).backward()`."""
+    """`for loss in losses: loss.backward()` becomes `sum(losses).backward()`; what else the loop does stays in it."""
     loop = case.loop
     call = call_of(case.trace, case.again.node)
-    if (
-        not isinstance(loop, ast.For)
-        or call is None
-        or len(loop.body) != 1
-        or loop.orelse
-        or call.args
-        or call.keywords
-    ):
+    if not isinstance(loop, ast.For) or call is None or loop.orelse or call.args or call.keywords:
         return
-    only = loop.body[0]
-    if not (isinstance(only, ast.Expr) and only.value is call and isinstance(call.func, ast.Attribute)):
-        return
-    receiver = call.func.value
-    if not (isinstance(loop.target, ast.Name) and isinstance(receiver, ast.Name) and receiver.id == loop.target.id):
+    own = next((each for each in loop.body if isinstance(each, ast.Expr) and each.value is call), None)
+    losses = _gone_through(loop, call)
+    if own is None or losses is None:
         return
     document = case.source.document(case.again)
-    text = f"sum({edits.flat(document, loop.iter)}).backward()"
-    yield Fix(f"Call backward once: `{text}`", Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
+    text = f"sum({edits.flat(document, losses)}).backward()"
+    if len(loop.body) == 1:
+        yield Fix(f"Call backward once: `{text}`", Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
+        return
+    inside = [event for event in case.trace.of(Cleared) if any(number == case.number for number, _ in event.site.loops)]
+    new, gone = edits.insert_before(document, loop, text), edits.delete_statement(document, own)
+    if not inside and new is not None and gone is not None:
+        title = f"Call backward once, before the loop: `{text}`"
+        yield Fix(title, Safety.SAFE, (new, gone), preferred=True, rewrite=True)
+
+
+def _gone_through(loop: ast.For, call: ast.Call) -> ast.expr | None:
+    """What `loss.backward()` runs over: `losses` of `for loss in losses`, of `for loss, opt in zip(losses, opts)`."""
+    match call.func, loop.target, loop.iter:
+        case ast.Attribute(value=ast.Name(id=loss)), ast.Name(id=target), every if loss == target:
+            return every
+        case (
+            ast.Attribute(value=ast.Name(id=loss)),
+            ast.Tuple(elts=targets),
+            ast.Call(func=ast.Name(id="zip"), args=given, keywords=[]),
+        ) if len(targets) == len(given):
+            found = [
+                arg for each, arg in zip(targets, given, strict=True) if isinstance(each, ast.Name) and each.id == loss
+            ]
+            return found[0] if len(found) == 1 else None
+        case _:
+            return None
 
 
 def _own_loss(case: Case) -> Iterator[Fix]:
@@ -311,22 +329,60 @@ def _retained(case: Case) -> Iterator[Fix]:
         yield Fix(title, Safety.SAFE, (edit,))
 
 
-def _built_outside(case: Case) -> list[ast.stmt] | None:
+def _built_outside(case: Case, place: Site | None = None) -> list[ast.stmt] | None:
     """The statements before the loop, in the body that runs it, that build the graph which is needed again."""
-    return builders(case.trace, [case.first], lambda node: node.holds and node.freed_by is not None, case.turn.caller)
+    caller = (case.turn if place is None else place).caller
+    return builders(case.trace, [case.first], lambda node: node.holds and node.freed_by is not None, caller)
 
 
 def _into_the_loop(case: Case) -> Iterator[Fix]:
-    """The statements before the loop that build the graph move to the start of the loop's body."""
-    found = _built_outside(case)
-    if found is None:
-        return
-    statements = list(dict.fromkeys(_beside(case, each, found) for each in found))
-    moved = into_block(case.trace, case.source.document(case.turn), statements, case.loop, case.loop.body)
-    if moved is not None:
-        first, last = found[0].lineno, found[-1].lineno
-        what = f"line {first}" if first == last else f"lines {first} to {last}"
-        yield Fix(f"Move {what} into the loop", Safety.SAFE, moved, preferred=True, rewrite=True)
+    """The statements before the loop that build the graph move to the start of the loop's body.
+
+    The loop is that of the failing call, or the one in which a generator or a method uses the value.
+    """
+    made = case.node.site.frames() if isinstance(case.node.site, Site) else ()
+    for place in (case.turn, *(case.carried[0].place.frames() if case.carried else ()), *made):
+        found = _built_outside(case, place)
+        if found is None:
+            continue
+        loop = case.loop if place is case.turn else _loop_behind(case, place, found)
+        found = [each for each in found if loop is not None and not _is_within(each, loop)]
+        if not found or loop is None:
+            continue
+        statements = list(dict.fromkeys(_beside(case, each, found) for each in found))
+        moved = into_block(case.trace, case.source.document(place), statements, loop, loop.body)
+        if moved is not None:
+            first, last = found[0].lineno, found[-1].lineno
+            what = f"line {first}" if first == last else f"lines {first} to {last}"
+            safety = Safety.SAFE if _is_at_once(case) and not _draws(case) else Safety.UNSAFE
+            yield Fix(f"Move {what} into the loop", safety, moved, preferred=True, rewrite=True)
+            return
+
+
+def _is_at_once(case: Case) -> bool:
+    """Whether the very next iteration fails: none in between has run with the old values."""
+    before, again = dict(case.before.loops).get(case.number, 0), dict(case.again.loops).get(case.number, 0)
+    return again <= before + 1
+
+
+def _draws(case: Case) -> bool:
+    """Whether what moves draws random numbers, and so may the loop when it begins: others come out in another order."""
+    drawn = any("dropout" in each.name or "rand" in each.name for each in reach([case.first]))
+    counted = isinstance(case.loop, ast.For) and ast.unparse(case.loop.iter).startswith("range(")
+    return drawn and not counted
+
+
+def _loop_behind(case: Case, place: Site, found: list[ast.stmt]) -> ast.For | ast.AsyncFor | ast.While | None:
+    """The outermost loop of a function that begins behind the first of the statements, and uses what they build."""
+    function = function_of(case.trace, place.node)
+    around = [*ancestry(case.trace, place.node), *ancestry(case.trace, found[-1])]
+    loops = [each for each in around if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+    own = (each for each in loops if function_of(case.trace, each) is function)
+    return next((each for each in own if each.lineno > found[0].lineno), None)
+
+
+def _is_within(statement: ast.stmt, loop: ast.stmt) -> bool:
+    return any(each is statement for each in ast.walk(loop))
 
 
 def _again_in_the_loop(case: Case) -> Iterator[Fix]:

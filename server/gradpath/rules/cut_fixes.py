@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.rules.moving import ahead
 from gradpath.rules.report import Source
-from gradpath.rules.stories import name_of, same_activation
+from gradpath.rules.stories import lifted, name_of, same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of, withs_around
 from gradpath.source.document import Document
 
@@ -67,6 +68,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
                 yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
             else:
                 yield from _stacked(document, node, elsewhere=elsewhere)
+            yield from _stacked_list(trace, source, cause, elsewhere=elsewhere)
         case "late", _:
             yield from _earlier(trace, source, cause)
         case "frozen", _:
@@ -97,6 +99,7 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     yield from _yielded(trace, source, cause)
     switch = switch_of(trace, source, cause)
     if switch is None:
+        yield from _recorded(trace, source, cause, near)
         return
     yield from _enabled(trace, source, cause, switch, near)
     document = source.document(switch.site)
@@ -139,6 +142,17 @@ def _yielded(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
         edit = None if torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
         if edit is not None:
             yield Fix(f"Yield under `torch.enable_grad()` on line {statement.lineno}", Safety.SAFE, (edit,), True)
+
+
+def _recorded(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    """`with torch.enable_grad():` around the last statement that computes without a graph, whoever switched it off."""
+    place = lifted(cause.site, near) if cause.site is not None else near
+    statement = statement_of(trace, place.node)
+    document = source.document(place)
+    torch = torch_in(document)
+    edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
+    if edit is not None and place.node is not near.node and not is_checkpoint(cause):
+        yield Fix(f"Compute line {place.line} under `torch.enable_grad()`", Safety.SAFE, (edit,), preferred=True)
 
 
 def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: Site) -> Iterator[Fix]:
@@ -220,7 +234,7 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
     reads = [[each for each in ast.walk(item) if _is_read_out(each)] for item in items]
     if not items or not all(reads) or any(each.arg not in ("dtype", "device") for each in call.keywords):
         return
-    dropped = [edits.drop_method(document, each) for found in reads for each in found if isinstance(each, ast.Call)]
+    dropped = [edits.drop_method(document, each) for found in reads for each in found]
     name = document.range_of(call.func)
     start = Position(name.end.line, name.end.column - len("tensor"))
     changes = [Edit(document.path, Range(start, name.end), "stack"), *(each for each in dropped if each is not None)]
@@ -232,6 +246,37 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
     yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
 
 
+def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool) -> Iterator[Fix]:
+    """`torch.tensor(losses)` becomes `torch.stack(losses)`, and `.item()` goes where the list is filled."""
+    call = cause.site.node if cause.site is not None else None
+    match call:
+        case ast.Call(func=ast.Attribute(attr="tensor") as name, args=[ast.Name() as listed]) if cause.site is not None:
+            pass
+        case _:
+            return
+    made = {id(tensor) for tensor in cause.tensor.maker}
+    reads = [event.read for event in trace.of(Mixed)]
+    reads += [event.value for event in trace.of(Bound) if isinstance(event.value, ReadOut)]
+    reads += [found for event in trace.of(Stored) if isinstance(found := getattr(event.value, "read", None), ReadOut)]
+    sites = {id(read.site.node): read.site for read in reads if id(read.tensor) in made}
+    if len(sites) != 1 or any(each.arg not in ("dtype", "device") for each in call.keywords):
+        return
+    site = next(iter(sites.values()))
+    drop = edits.drop_method(source.document(site), site.node) if _is_read_out(site.node) else None
+    if drop is None:
+        return
+    document = source.document(cause.site)
+    start, end = document.range_of(name).end, document.range_of(call).end
+    stack = Edit(document.path, Range(Position(start.line, start.column - len("tensor")), start), "stack")
+    changes = [drop, stack]
+    if call.keywords:
+        changes.append(
+            Edit(document.path, Range(document.range_of(listed).end, Position(end.line, end.column - 1)), "")
+        )
+    title = f"Stack the tensors themselves: drop `.item()` on line {site.line}, and `stack` on line {cause.site.line}"
+    yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+
+
 def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
     """The same for a tensor of numbers that were computed from what was read out."""
     for tensor in (cause.tensor, *cause.tensor.ancestors()):
@@ -240,7 +285,7 @@ def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
             yield from _stacked(source.document(made), made.node, elsewhere=not same_activation(made, near))
 
 
-def _is_read_out(node: ast.AST) -> bool:
+def _is_read_out(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
 
 
@@ -264,14 +309,15 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             title = f"Use `{shown if len(shown) <= 40 else 'the probability'}` itself, without a threshold"
             yield Fix(title, Safety.UNSAFE, (edits.replace(document, outer, kept),))
         case ast.Call(func=ast.Attribute(attr="argmax", value=value)) if value is not None:
+            given = list(node.args)
+            if isinstance(value, ast.Name) and value.id == "torch" and given:
+                value, given = given[0], given[1:]
             hot = around[-2] if len(around) > 1 else None
             if not isinstance(hot, ast.Call) or not _is_named(hot.func, "one_hot") or hot.args[:1] != [node]:
                 return
             if isinstance(value, ast.Name) and value.id in ("torch", "np"):
                 return
-            axis = next(
-                (each.value for each in node.keywords if each.arg == "dim"), node.args[0] if node.args else None
-            )
+            axis = next((each.value for each in node.keywords if each.arg == "dim"), given[0] if given else None)
             if axis is None:
                 return
             outer = hot
@@ -312,13 +358,11 @@ def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
         for statement in ast.walk(owner):
             match statement:
                 case ast.Assign(
-                    value=ast.Call(
-                        func=maker, args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]
-                    )
-                ) if statement in trace.visits and _makes_optimizer(maker, statement.value):
+                    value=ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_])
+                ) if statement in trace.visits and makes_optimizer(statement.value):
                     names = [edits.flat(document, module)]
-                case ast.Assign(value=ast.Call(func=maker, args=[ast.List(elts=listed), *_])) if (
-                    statement in trace.visits and listed and _makes_optimizer(maker, statement.value)
+                case ast.Assign(value=ast.Call(args=[ast.List(elts=listed), *_])) if (
+                    statement in trace.visits and listed and makes_optimizer(statement.value)
                 ):
                     names = [
                         edits.flat(document, each) for each in listed if isinstance(each, (ast.Name, ast.Attribute))
@@ -334,10 +378,10 @@ def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
             return
 
 
-def _makes_optimizer(function: ast.expr, call: ast.expr) -> bool:
-    """Whether a call that is given parameters looks like the constructor of an optimizer."""
-    name = (
-        function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    )
-    options = {each.arg for each in call.keywords} if isinstance(call, ast.Call) else set()
+def makes_optimizer(call: ast.expr) -> bool:
+    """Whether a call looks like the constructor of an optimizer, by its name or by its learning rate."""
+    if not isinstance(call, ast.Call) or not call.args:
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    options = {each.arg for each in call.keywords}
     return "lr" in options or name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS")

@@ -60,8 +60,11 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     fixes = [
         *cut_fixes.undo(trace, source, cause, failure.site),
         *late_fixes.recomputed(trace, source, cause, failure, root),
+        *late_fixes.thawed_part(trace, source, cause, failure, root),
     ]
     for other in cuts.other_causes(root, cause):
+        if other.how in ("no_grad", "inference_mode"):
+            continue  # Nobody wants a graph in some of the blocks alone.
         fixes += [
             fix
             for fix in cut_fixes.undo(trace, source, other, failure.site)

@@ -12,7 +12,7 @@ from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import reach
 from gradpath.rules.stories import since
-from gradpath.rules.syntax import Compound, arguments_of, function_of, is_read_first, statement_of
+from gradpath.rules.syntax import Compound, arguments_of, binds_first, function_of, is_read_first, statement_of
 
 MOST = 4
 """Values that one fix detaches."""
@@ -33,9 +33,43 @@ def detached_where_kept(case: Case) -> Iterator[Fix]:
             continue
         what = " and ".join(f"`{each.text}`" for each in found)
         title = f"Detach {what} behind line {statement.end_lineno}"
-        safety = Safety.UNSAFE if _is_needed_again(case) else Safety.SAFE
+        rewritten = all(each.form.kind == "tensor" and each.form.tensors[0].is_parameter for each in found)
+        stale = case.carried and case.carried[0].cached and not rewritten  # It would never be trained again.
+        safety = Safety.UNSAFE if stale or _is_needed_again(case) else Safety.SAFE
         yield Fix(title, safety, (edit,), preferred=True)
         return
+
+
+def forgotten(case: Case) -> Iterator[Fix]:
+    """`model.cache = None` or `model.cache.clear()` behind the backward, for what is computed where it is missing."""
+    for frame in case.again.frames():
+        if case.number not in dict(frame.loops):
+            return
+        found = _carriers(case, frame)
+        statement = statement_of(case.trace, frame.node)
+        if len(found) != 1 or statement is None or isinstance(statement, (ast.Return, Compound)):
+            continue
+        line = _emptying(case, found[0])
+        edit = None if line is None else edits.insert_after(case.source.document(frame), statement, line)
+        if edit is not None:
+            title = f"Forget `{found[0].text}` behind line {statement.end_lineno}: `{line}`"
+            yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=True)
+        return
+
+
+def _emptying(case: Case, kept: Kept) -> str | None:
+    """What makes the program compute a value anew, where it began as None or as an empty container."""
+    name = kept.text.rpartition(".")[2]
+    text = kept.text.partition("[")[0]
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr=bound) | ast.Name(id=bound)], value=value):
+                match value:
+                    case ast.Constant(value=None) if bound == name:
+                        return f"{kept.text} = None"
+                    case ast.Dict(keys=[]) | ast.List(elts=[]) if bound == text.rpartition(".")[2]:
+                        return f"{text}.clear()"
+    return None
 
 
 def _carriers(case: Case, frame: Site) -> list[Kept]:
@@ -51,7 +85,8 @@ def _carriers(case: Case, frame: Site) -> list[Kept]:
         if kept.caller is not frame.caller or kept.form.kind == "optimizer" or not _is_stale(case, kept.form.tensors):
             continue
         if inside:
-            lives = is_read_first(case.loop.body, kept.root)
+            read = is_read_first(case.loop.body, kept.root)
+            lives = read or (frame.caller is None and not binds_first(case.loop.body, kept.root))
         else:
             lives = kept.root in given and kept.text != kept.root
         if not lives:
@@ -60,7 +95,7 @@ def _carriers(case: Case, frame: Site) -> list[Kept]:
         held = kept.form.container
         if last in names or id(held) in containers or any(each.node in _entered(case) for each in kept.form.tensors):
             found.append(kept)
-        elif kept.form.kind != "tensor" or kept.text == kept.root:
+        elif kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
             others.append(kept)
     return found or others
 
@@ -128,7 +163,7 @@ def detached(form: Form, text: str, taken: set[str]) -> str | None:
         fields = [(name, detached(part, f"{text}.{name}", taken)) for name, part in form.parts]
         changes = ", ".join(f"{name}={value}" for name, value in fields)
         return f"{text}._replace({changes})" if all(value for _, value in fields) else None
-    if not form.parts:
+    if not form.parts or form.open:
         return None
     if len({_shape(part) for _, part in form.parts}) > 1:
         if form.kind == "dict" or len(form.parts) > MOST:

@@ -9,11 +9,12 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Built, Failed, Site, Stepped, Trace
 from gradpath.rules import edits
+from gradpath.rules.cut_fixes import makes_optimizer
 from gradpath.rules.cuts import Cause
 from gradpath.rules.rebuilding import written_again
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import names_in, statement_of
+from gradpath.rules.syntax import function_of, names_in, statement_of
 
 
 def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
@@ -93,3 +94,33 @@ def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor)
             title = f"Let `{kept.text}` require a gradient before line {statement.lineno}"
             yield Fix(title, Safety.SAFE, (edit,), preferred=True)
             return
+
+
+def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """`model.fc.requires_grad_()` before the optimizer, for a layer that was put into a model that is frozen since.
+
+    It is the last layer before the loss, and it was made outside of the model's own `__init__`.
+    """
+    if cause.how != "frozen":
+        return
+    last = next((each for each in root.ancestors() if each.is_parameter and not each.requires_grad), None)
+    if last is None or not isinstance(last.origin, Site):
+        return
+    maker = function_of(trace, last.origin.node)
+    if maker is not None and maker.name == "__init__":
+        return
+    for frame in failure.site.frames():
+        kept = next((each for each in failure.kept if each.caller is frame.caller and last in each.form.tensors), None)
+        layer = kept.text.rpartition(".")[0] if kept is not None and kept.form.kind == "tensor" else ""
+        function = function_of(trace, frame.node)
+        for statement in trace.visits if layer else ():
+            if (
+                isinstance(statement, ast.Assign)
+                and makes_optimizer(statement.value)
+                and function_of(trace, statement) is function
+            ):
+                edit = edits.insert_before(source.document(frame), statement, f"{layer}.requires_grad_()")
+                if edit is not None:
+                    title = f"Let `{layer}` be trained: `{layer}.requires_grad_()`"
+                    yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+                return

@@ -17,16 +17,16 @@ from gradpath.source.document import Document
 def into_block(
     trace: Trace, document: Document, statements: Sequence[ast.stmt], owner: ast.stmt, body: list[ast.stmt]
 ) -> tuple[Edit, ...] | None:
-    """Move statements to the start of `body`, the block of `owner`, which comes after them in the same block.
+    """Move statements to the start of `body`, the block of `owner`, which comes after them, however deep.
 
     Not where `body` binds a name that they read, nor where something that stays between reads what they bind.
     """
     block = block_of(trace, statements[0])
-    if block is None or not any(each is owner for each in block) or body[0].lineno == owner.lineno:
+    if block is None or body[0].lineno == owner.lineno:
         return None
     places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
-    end = next(i for i, each in enumerate(block) if each is owner)
-    if any(place is None or place >= end for place in places):
+    end = next((i for i, each in enumerate(block) if any(part is owner for part in ast.walk(each))), None)
+    if end is None or any(place is None or place >= end for place in places):
         return None
     if any(isinstance(each, ast.AugAssign) for each in statements):
         return None
@@ -34,7 +34,7 @@ def into_block(
     read = {name for each in statements for name in names_in(each)} - bound
     start = min(place for place in places if place is not None)
     between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
-    if read & stored_names(owner) or any(
+    if read & stored_names(block[end]) or any(
         names_in(each) & bound or stored_names(each) & (bound | read) for each in between
     ):
         return None
@@ -78,6 +78,24 @@ def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt
     gone, text = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
     new = None if text is None else edits.insert_after(document, last, *text)
     return None if gone is None or new is None else (gone, new)
+
+
+def all_behind(
+    trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt
+) -> tuple[Edit, ...] | None:
+    """Move statements of one block behind `last`, which comes after them there, where names keep their meaning."""
+    between = _between(trace, statements[0], last)
+    if between is None or not all(any(each is one for one in between) for each in statements):
+        return None
+    others = [each for each in between if not any(each is one for one in statements)]
+    if any(_meddles(each, others) for each in statements):
+        return None
+    gone = [edits.delete_statement(document, each) for each in statements]
+    texts = [edits.lines_to_move(document, each) for each in statements]
+    new = edits.insert_after(document, last, *(line for text in texts for line in text or ()))
+    if new is None or any(each is None for each in (*gone, *texts)):
+        return None
+    return (*(each for each in gone if each is not None), new)
 
 
 def ahead(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:

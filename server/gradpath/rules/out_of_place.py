@@ -245,12 +245,25 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
         if not any(each is not None and each.storage is written.storage for each in values):
             continue
         if event.site.caller is not site.caller:
-            return True
+            if _is_read_by_caller(trace, site, event):
+                return True
+            continue
         names[event.name] = event.tensor
     mine = names.pop(variable, None)
     others = [name for name, tensor in names.items() if tensor is None or mine is None or not _is_sibling(tensor, mine)]
     statement = statement_of(trace, site.node)
     return statement is None or any(_is_read_again(trace, statement, _loaded(name)) for name in others)
+
+
+def _is_read_by_caller(trace: Trace, site: Site, bound: Bound) -> bool:
+    """Whether what another body has bound may be read again: an attribute, or a variable of one that is waiting."""
+    if isinstance(bound.site.node, ast.Attribute) or isinstance(
+        getattr(bound.site.node, "target", None), ast.Attribute
+    ):
+        return True
+    frame = next((each for each in site.frames() if each.caller is bound.site.caller), None)
+    statement = None if frame is None else statement_of(trace, frame.node)
+    return statement is not None and _is_read_again(trace, statement, _loaded(bound.name))
 
 
 def _loaded(name: str) -> ast.expr:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.records import replace
@@ -14,8 +15,9 @@ from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.carrying_fixes import detaching_fixes
 from gradpath.rules.graphs import leaves, nodes_of
-from gradpath.rules.moving import behind
+from gradpath.rules.moving import all_behind, behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
+from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
@@ -132,10 +134,41 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         if moved is not None:
             title = f"Compute line {built.lineno} after the update"
             yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
-    if isinstance(update, ast.Expr):
+    else:
+        yield from _computed_after(trace, source, found, update, last)
+    if isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
         moved = behind(trace, document, update, last)
         if moved is not None:
             yield _moved(trace, source, found, update, last, moved)
+
+
+def _computed_after(
+    trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt
+) -> Iterator[Fix]:
+    """All that is computed with the old parameters moves behind the update, or is computed there again."""
+    call = found.failure.error.call if found.failure.error is not None else None
+    step = step_of(trace, found)
+    updated = {tensor.storage for tensor in step.updated} if step is not None else {found.saved.storage}
+    starts = nodes_of(call.roots) if call is not None else []
+
+    def is_old(node: Node) -> bool:
+        return any(saved.storage in updated for saved in node.saved)
+
+    built = builders(trace, starts, is_old, found.site.caller)
+    if built is None:
+        return
+    document = source.document(found.site)
+    earlier = [each for each in built if each.lineno < update.lineno]
+    if not earlier:
+        return
+    what = f"line {earlier[0].lineno}" if len(earlier) == 1 else f"lines {earlier[0].lineno} to {earlier[-1].lineno}"
+    moved = all_behind(trace, document, earlier, update)
+    if moved is not None:
+        yield Fix(f"Compute {what} after the update", Safety.UNSAFE, moved, rewrite=True)
+        return
+    again = written_again(trace, document, built, update, last)
+    if again is not None:
+        yield Fix(f"Compute {what} again after the update", Safety.UNSAFE, (again[0],), rewrite=True)
 
 
 def _moved(
@@ -159,6 +192,17 @@ def _moved(
             safety = Safety.SAFE if waits else Safety.UNSAFE
             return Fix(title, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
     return Fix(title, Safety.UNSAFE, edit, rewrite=True)
+
+
+def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:
+    """Whether something clears the gradients of the stepped parameters before the backward that fails."""
+    step = step_of(trace, found)
+    after = False
+    for event in trace.events if step is not None else ():
+        if after and isinstance(event, Cleared) and (not event.known or set(event.tensors) & set(step.updated)):
+            return True
+        after = after or event is step
+    return False
 
 
 def _is_computed_with(trace: Trace, step: Stepped) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Site, Stepped
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Site, Stepped
 from gradpath.rules import edits
 from gradpath.rules.entrance_fixes import detached_at
 from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
@@ -35,6 +36,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield summed
     yield from _kept(case)
     yield from _computed_again(case)
+    yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 
 
@@ -112,6 +114,39 @@ def _computed_again(case: Case) -> Iterator[Fix]:
         title = f"Compute {what} again before line {target.lineno}"
         same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
         yield Fix(title, Safety.SAFE if same else Safety.UNSAFE, (edit,), preferred=not case.same_root, rewrite=True)
+
+
+def _started_anew(case: Case) -> Iterator[Fix]:
+    """`loss = 0` again before the statement that goes on adding to a loss that was back-propagated already."""
+    old = case.earlier.roots[0]
+    first = statement_of(case.trace, case.before.node)
+    block = block_of(case.trace, first) if first is not None else None
+    for event in case.trace.of(Built) if block is not None else ():
+        adding = statement_of(case.trace, event.site.node)
+        inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
+        if not isinstance(adding, ast.AugAssign) or old not in inputs or event.site.caller is not case.again.caller:
+            continue
+        if adding.lineno < case.before.line:
+            continue
+        name = edits.flat(case.source.document(case.again), adding.target)
+        begun = [each for each in case.trace.visits if _is_start(each, name) and each.lineno < case.before.line]
+        outer = next((each for each in block or () if any(part is adding for part in ast.walk(each))), None)
+        if begun and outer is not None and outer.lineno > case.before.line:
+            text = edits.flat(case.source.document(case.again), begun[-1])
+            edit = edits.insert_before(case.source.document(case.again), outer, text)
+            if edit is not None:
+                title = f"Start `{name}` anew before line {outer.lineno}: `{text}`"
+                yield Fix(title, Safety.UNSAFE, (edit,))
+        return
+
+
+def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
+    """Whether a statement gives a variable a constant number."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float())):
+            return bound == name
+        case _:
+            return False
 
 
 def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:

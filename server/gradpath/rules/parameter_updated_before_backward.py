@@ -197,9 +197,12 @@ def _moved(
 def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:
     """Whether something clears the gradients of the stepped parameters before the backward that fails."""
     step = step_of(trace, found)
+    if step is None:
+        return False
+    updated = {id(each) for each in step.updated}
     after = False
-    for event in trace.events if step is not None else ():
-        if after and isinstance(event, Cleared) and (not event.known or set(event.tensors) & set(step.updated)):
+    for event in trace.events:
+        if after and isinstance(event, Cleared) and (not event.known or updated & {id(each) for each in event.tensors}):
             return True
         after = after or event is step
     return False

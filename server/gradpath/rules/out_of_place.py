@@ -245,9 +245,9 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
         if not any(each is not None and each.storage is written.storage for each in values):
             continue
         if event.site.caller is not site.caller:
-            if _is_read_by_caller(trace, site, event):
-                return True
-            continue
+            if written.creation is Creation.MULTIPLE and not _is_read_by_caller(trace, site, event):
+                continue  # The write raises: nobody has seen its effect yet, and nobody will.
+            return True
         names[event.name] = event.tensor
     mine = names.pop(variable, None)
     others = [name for name, tensor in names.items() if tensor is None or mine is None or not _is_sibling(tensor, mine)]

@@ -134,12 +134,11 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         if moved is not None:
             title = f"Compute line {built.lineno} after the update"
             yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
-    else:
-        yield from _computed_after(trace, source, found, update, last)
     if isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
         moved = behind(trace, document, update, last)
         if moved is not None:
             yield _moved(trace, source, found, update, last, moved)
+    yield from _computed_after(trace, source, found, update, last)
 
 
 def _computed_after(

@@ -339,7 +339,7 @@ class Autograd:
         site = self.recorder.site()
         everything = [each for tensors in inputs.values() for each in tensors]
         tracked = self.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
-        if tracked and any(map(_surely_requires_grad, everything)):
+        if tracked and any(each.surely_requires_grad for each in everything):
             self._check_inplace(tensor)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
@@ -451,8 +451,3 @@ def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: st
     node.edges, node.parameters = tuple(edges), tuple(names)
     if base.expanded:
         node.custom = FaultKind.EXPANDED_INPLACE
-
-
-def _surely_requires_grad(tensor: Tensor) -> bool:
-    """Whether a tensor requires grad by more than a presumption."""
-    return tensor.requires_grad and tensor.certain and (tensor.node is None or tensor.node.certain)

@@ -226,6 +226,11 @@ class Tensor:
         return self.flag or self.node is not None or (self.base is not None and self.base.requires_grad)
 
     @property
+    def surely_requires_grad(self) -> bool:
+        """Whether it requires grad by more than a presumption."""
+        return self.requires_grad and self.certain and (self.node is None or self.node.certain)
+
+    @property
     def contiguous(self) -> bool | None:
         """Whether it lies in memory row by row; None where that is not known."""
         return is_contiguous(self.shape, self.layout)

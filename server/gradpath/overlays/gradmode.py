@@ -148,6 +148,7 @@ NAMES: Names = {
     "torch.no_grad": _maker(False, None),
     "torch.enable_grad": _maker(True, None),
     "torch.autograd.no_grad": _maker(False, None),
+    "torch.optim.optimizer._use_grad_for_differentiable": _maker(False, None),  # As long as it is not asked for.
     "torch.autograd.enable_grad": _maker(True, None),
     "torch.set_grad_enabled": _set_grad_enabled,
     "torch.autograd.set_grad_enabled": _set_grad_enabled,

@@ -50,7 +50,9 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
             made.node = None
             made.dtype = value.tensor.dtype
         elif made.node is not None and machine.autograd.grad_enabled:
-            made.certain = made.node.certain = value.tensor.certain  # Whatever the key is, the graph goes on.
+            made.certain = made.node.certain = (
+                value.tensor.surely_requires_grad
+            )  # Whatever the key is, the graph goes on.
         return wrap(made)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
         return _view(machine, value, key)

@@ -322,6 +322,8 @@ def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) 
         sources = graph_sources(machine, tuple(arguments.all()))
         return "" if any(tensor.requires_grad for tensor in sources) else "plain"
     match role_of(unknown):
+        case "model" if not arguments.all() and not arguments.open:
+            return ""  # Whoever calls it without a thing may as well make it: `self.net = self.net()`.
         case "model":
             return "graph" if machine.autograd.grad_enabled else "cut"
         case "loss":

@@ -28,8 +28,16 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
-        if all(_never(flow, step) for step in same) and not any(rewrappings(trace)):
+        if all(_never(flow, step) for step in same) and _is_missed(trace, same) and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1])
+
+
+def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
+    """Whether there is a backward, or something to go back through: who only tries a schedule needs neither."""
+    stepped = {id(tensor) for step in steps for tensor in step.parameters}
+    return any(trace.of(BackwardRan)) or any(
+        id(tensor) in stepped for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors
+    )
 
 
 def _is_presumed(node: Node) -> bool:

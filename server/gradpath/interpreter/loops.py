@@ -9,9 +9,10 @@ from contextlib import suppress
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Container, Iteration, iterate
 from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Signal, Steps
-from gradpath.interpreter.numbers import AtLeast
-from gradpath.interpreter.values import Instance, Value
+from gradpath.interpreter.numbers import AtLeast, LateNumber
+from gradpath.interpreter.values import Value
 
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
@@ -32,18 +33,18 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     limit = _limit(iterable, endless)
-    before, counters = _numbers(machine), _counters(machine)
+    before, counters = _numbers(machine), counters_of(machine)
     loop = machine.enter_loop(node, settled=not endless)
     depth = len(machine.frame.loops)
     done = 0
-    cut = isinstance(iterable, range) and len(iterable) > limit
-    cut = cut or (isinstance(iterable, Iteration) and iterable.counted is not None and iterable.counted > limit)
-    late = tested = 0
+    length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
+    cut = length is not None and length > limit
+    late = Late(machine, counters, length)
     signal: Signal = None
     try:
         while True:
-            if done == limit and done == late and _counter_tests(machine) > tested:
-                limit += 1  # What a late iteration does hangs on its counter: one more may do it once more.
+            if done == limit and late.asks_for_more():
+                limit += 1
             item = next(host, _END) if done < limit else _END
             if item is _END:
                 break
@@ -51,11 +52,9 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             loop.iteration = done
             machine.node = node.target
             if done == limit and (endless or cut):
-                item = later(item)
-                if late == 0:
-                    late, tested = done, _counter_tests(machine)
-                    machine.late_loops.add(loop.number)
-                    _advance(counters)
+                machine.late_loops.add(loop.number)
+                late.begin(done)
+                item = late.item(item, iterable.step if isinstance(iterable, range) else 1)
             assign(machine, node.target, item)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
@@ -78,7 +77,7 @@ def _drop(written: ast.expr, iterable: Value) -> None:
 
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     """Execute a `while`. An undecided condition holds for a few iterations and then fails."""
-    before, counters = _numbers(machine), _counters(machine)
+    before, counters = _numbers(machine), counters_of(machine)
     loop = machine.enter_loop(node, settled=True)
     depth = len(machine.frame.loops)
     limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
@@ -94,7 +93,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
             loop.iteration += 1
             if loop.iteration == limit and settled is None:
                 machine.late_loops.add(loop.number)
-                _advance(counters)
+                advance(counters)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break
@@ -130,48 +129,12 @@ def _numbers(machine: Machine) -> dict[str, Value]:
     return {name: value for name, value in variables.items() if type(value) in (int, float)}
 
 
-def later(item: Value) -> Value:
-    """An item of a late iteration, which stands for all that follow: its counters are only known to be so large."""
-    if type(item) is int:
-        return AtLeast(item)
-    if isinstance(item, tuple):
-        return tuple(AtLeast(part) if type(part) is int and index == 0 else part for index, part in enumerate(item))
-    return item
-
-
-def _counters(machine: Machine) -> list[tuple[dict[str, Value], dict[str, int]]]:
-    """The whole numbers among the variables, and in the attributes of the objects that these hold: where, and what."""
-    variables = machine.frame.scope.variables
-    objects = {id(value): value for value in variables.values() if isinstance(value, Instance)}
-    for value in list(objects.values()):
-        objects.update({id(part): part for part in value.attributes.values() if isinstance(part, Instance)})
-    holders = [variables, *(each.attributes for each in objects.values())]
-    found = [(holder, {n: value for n, value in holder.items() if type(value) is int}) for holder in holders]
-    return [(holder, numbers) for holder, numbers in found if numbers]
-
-
-def _advance(counters: list[tuple[dict[str, Value], dict[str, int]]]) -> None:
-    """Counters that the iterations so far have raised stand for their later values too."""
-    for holder, numbers in counters:
-        for name, earlier in numbers.items():
-            value = holder.get(name)
-            if type(value) is int and value > earlier:
-                holder[name] = AtLeast(value)
-
-
 def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
     """Numbers that a loop of unknown length changed are not known behind it."""
     variables = machine.frame.scope.variables
     for name, value in list(variables.items()):
-        if type(value) in (int, float, AtLeast) and (name not in before or before[name] != value):
+        if type(value) in (int, float, AtLeast, LateNumber) and (name not in before or before[name] != value):
             variables[name] = machine.unknown("number that a loop changed")
 
 
-_COUNTER_TESTS = ("arithmetic of a counter", "comparison of a counter")
-
 _END = object()
-
-
-def _counter_tests(machine: Machine) -> int:
-    """How often the program has asked for more of a late counter than is known."""
-    return sum(machine.trace.unknowns.get(cause, 0) for cause in _COUNTER_TESTS)

@@ -1,7 +1,9 @@
-"""Whole numbers of which only a lower bound is known: the counters of late iterations."""
+"""The counters of late iterations: whole numbers of which a lower bound is known, or what they can be."""
 
 from __future__ import annotations
 
+import operator as operators
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.values import Object, Value, identity
@@ -57,3 +59,105 @@ class AtLeast(Object):
             return NotImplemented
         key = ("compare", operator, reflected, id(self), identity(other))
         return machine.unknown("comparison of a counter", key, (self, other))
+
+
+WINDOW = 2_000
+"""How many iterations ahead a late one is looked for."""
+
+DEEP = 40
+"""How many remainders and quotients of one another are followed."""
+
+
+class Moment:
+    """Which iteration of a loop a late one is: one of `candidates`, the fewer the more the program asks.
+
+    `open` says that the loop has more iterations than these, `asked` that something hung on which one it is.
+    """
+
+    __slots__ = ("asked", "candidates", "open")
+
+    def __init__(self, first: int, length: int) -> None:
+        self.candidates: Sequence[int] = range(first, min(length, first + WINDOW) + 1)
+        self.open = length > first + WINDOW
+        self.asked = False
+
+    def settle(self, holds: Callable[[int], bool]) -> bool | None:
+        """Choose how a test goes, and with it the iterations for which it goes so.
+
+        An iteration is preferred for which it goes otherwise than for the next one, since earlier ones went as that
+        does, except where the one after the next is such an iteration: it will be run anyway. None if it is not known.
+        """
+        usual = holds(self.candidates[0])
+        other = next((each for each in self.candidates if holds(each) is not usual), None)
+        if other is None:
+            return None if self.open else usual
+        self.asked = True
+        chosen = usual if other == self.candidates[0] + 1 else not usual
+        self.candidates = [each for each in self.candidates if holds(each) is chosen]
+        self.open = False
+        return chosen
+
+
+class LateNumber(AtLeast):
+    """An int that hangs on which iteration of a loop this is: `scale * base(iteration) + offset`."""
+
+    __slots__ = ("base", "depth", "moment", "offset", "scale")
+
+    def __init__(
+        self, moment: Moment, base: Callable[[int], int], scale: int = 1, offset: int = 0, depth: int = 0
+    ) -> None:
+        self.moment = moment
+        self.base = base
+        self.scale = scale
+        self.offset = offset
+        self.depth = depth
+        super().__init__(self.now())
+
+    def at(self, iteration: int) -> int:
+        """What it is in an iteration."""
+        return self.scale * self.base(iteration) + self.offset
+
+    def now(self) -> int:
+        """What it is if this is the earliest iteration that it can be."""
+        return self.at(self.moment.candidates[0])
+
+    def truth(self, machine: Machine) -> bool | None:
+        return self.moment.settle(lambda iteration: self.at(iteration) != 0)
+
+    def unary(self, machine: Machine, operator: str) -> Value:
+        return self._scaled(-1) if operator == "neg" else super().unary(machine, operator)
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if type(other) is int and operator in ("add", "sub", "mul"):
+            if operator == "mul":
+                return self._scaled(other)
+            return self._scaled(-1, other) if operator == "sub" and reflected else self._shifted(operator, other)
+        if type(other) is int and other > 0 and operator in ("mod", "floordiv") and not reflected and self.depth < DEEP:
+            function = operators.mod if operator == "mod" else operators.floordiv
+            return LateNumber(self.moment, lambda each: function(self.at(each), other), depth=self.depth + 1)
+        if isinstance(other, Object) and not isinstance(other, AtLeast):
+            return NotImplemented
+        key = ("binary", operator, reflected, id(self), identity(other))
+        return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True)
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if isinstance(other, Object) and not isinstance(other, AtLeast):
+            return NotImplemented
+        function: Callable[[float, float], bool] = getattr(operators, operator)
+        settled: bool | None = None
+        if isinstance(other, (int, float)):
+            settled = self.moment.settle(lambda each: function(self.at(each), other))
+        elif isinstance(other, LateNumber) and other.moment is self.moment:
+            settled = self.moment.settle(lambda each: function(self.at(each), other.at(each)))
+        if settled is not None:
+            return settled
+        key = ("compare", operator, reflected, id(self), identity(other))
+        return machine.unknown("comparison of a counter", key, (self, other))
+
+    def _scaled(self, factor: int, shift: int = 0) -> LateNumber:
+        scale, offset = self.scale * factor, self.offset * factor + shift
+        return LateNumber(self.moment, self.base, scale, offset, self.depth)
+
+    def _shifted(self, operator: str, other: int) -> LateNumber:
+        offset = self.offset + (other if operator == "add" else -other)
+        return LateNumber(self.moment, self.base, self.scale, offset, self.depth)

@@ -62,7 +62,10 @@ def _diagnostic(path: str, number: int, match: re.Match[str]) -> Diagnostic:
     fixes: tuple[Fix, ...] = (Fix("read the manual", Safety.DISPLAY),)
     if word in _FIXES:
         new_text, safety = _FIXES[word]
-        fixes = (Fix(f"write {new_text}", safety, (Edit(path, place, new_text),), preferred=True), *fixes)
+        fixes = (
+            Fix(f"write {new_text}", safety, (Edit(path, place, new_text),), preferred=True, eligible=True),
+            *fixes,
+        )
     return Diagnostic(
         path,
         place,

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from gradpath import toml
 from gradpath.cli import check
 from gradpath.config import config_from
 from tests.cli.conftest import Run, Write
@@ -43,8 +44,6 @@ def shape(value: Any) -> Any:
 
 
 def test_the_configuration_of_the_readme_is_right() -> None:
-    from gradpath.cli.settings import tomllib
-
-    table = tomllib.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    table = toml.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", README, re.DOTALL)[1])  # type: ignore[index]
     _, complaints = config_from(table["tool"]["gradpath"])
     assert complaints == ()

@@ -85,8 +85,7 @@ class _Workshop:
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         filters = config.select or config.ignore or config.levels or config.per_file_ignores
-        # An analysis without traces does not tell how far the program gets.
-        found = self._checked({}) if filters or not analysis.traces else None
+        found = self._checked({}) if filters else None
         self._before = _state(analysis, {}, self._source) if found is None else found
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:
@@ -94,7 +93,8 @@ class _Workshop:
         kept: list[Fix] = []
         for fix in diagnostic.fixes:
             tried = self._tried(diagnostic, fix) if fix.edits else fix
-            if tried is not None and tried.edits not in [each.edits for each in kept if each.edits]:
+            known = tried is not None and any(_says(tried, each) for each in kept if each.edits)
+            if tried is not None and not known:
                 kept.append(tried)
         best = next((fix for fix in kept if fix.eligible), None)
         return [replace(fix, preferred=fix is best) for fix in kept]
@@ -262,6 +262,11 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
             else:
                 new.append(diagnostic)
     return sorted(new, key=lambda each: -each.level.gravity)
+
+
+def _says(fix: Fix, other: Fix) -> bool:
+    """Whether a fix does what another one does, and perhaps more than that."""
+    return fix.edits == other.edits or f" and {other.title[:1].lower()}{other.title[1:]}" in fix.title
 
 
 def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:

@@ -53,9 +53,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
         if not any(fix.safety is Safety.SAFE for fix in found):
             crossings = case.crossings
-            yield from list(detached_where_kept(case)) or detached_at(
-                case.trace, case.source, crossings, case.again, case.kept, truncates=True
-            )
+            yield from detached_where_kept(case)
+            yield from detached_at(case.trace, case.source, crossings, case.again, case.kept, truncates=True)
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
 
 

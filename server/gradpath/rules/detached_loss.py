@@ -58,9 +58,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     cause = cuts.cause_of(trace, root)
     name = _loss(trace, source, failure, root)
     fixes = [
+        *late_fixes.thawed_part(trace, source, cause, failure, root),
         *cut_fixes.undo(trace, source, cause, failure.site),
         *late_fixes.recomputed(trace, source, cause, failure, root),
-        *late_fixes.thawed_part(trace, source, cause, failure, root),
     ]
     for other in cuts.other_causes(root, cause):
         if other.how in ("no_grad", "inference_mode"):

@@ -111,7 +111,8 @@ def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str 
     """The optimizer of `optimizer.step()` or `scaler.step(optimizer)` as the function of `near` calls it."""
     call = call_of(trace, step.node)
     around = ancestry(trace, near.node)
-    closure = function_of(trace, near.node) is not None and function_of(trace, step.node) in around
+    owner = function_of(trace, step.node)
+    closure = function_of(trace, near.node) is not None and (owner is None or owner in around)
     if call is None or not (same_activation(step, near) or closure):
         return None
     if closure and not same_activation(step, near):

@@ -107,7 +107,7 @@ def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, roo
     if last is None or not isinstance(last.origin, Site):
         return
     maker = function_of(trace, last.origin.node)
-    if maker is not None and maker.name == "__init__":
+    if (maker is not None and maker.name == "__init__") or not _was_put_in(last.origin, root):
         return
     for frame in failure.site.frames():
         kept = next((each for each in failure.kept if each.caller is frame.caller and last in each.form.tensors), None)
@@ -117,6 +117,7 @@ def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, roo
             if (
                 isinstance(statement, ast.Assign)
                 and makes_optimizer(statement.value)
+                and not _is_listed(statement.value)
                 and function_of(trace, statement) is function
             ):
                 edit = edits.insert_before(source.document(frame), statement, f"{layer}.requires_grad_()")
@@ -124,3 +125,15 @@ def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, roo
                     title = f"Let `{layer}` be trained: `{layer}.requires_grad_()`"
                     yield Fix(title, Safety.SAFE, (edit,), preferred=True)
                 return
+
+
+def _was_put_in(origin: Site, root: Tensor) -> bool:
+    """Whether other frozen parameters were made by another statement than the last one."""
+    others = [each.origin for each in root.ancestors() if each.is_parameter and not each.requires_grad]
+    frames = [frame for each in others if isinstance(each, Site) for frame in each.frames()]
+    return any(frame.caller is origin.caller and frame.node is not origin.node for frame in frames)
+
+
+def _is_listed(call: ast.expr) -> bool:
+    """Whether an optimizer is given a list of parameters, which says itself what is to be trained."""
+    return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.List)

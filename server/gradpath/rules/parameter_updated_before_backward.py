@@ -15,6 +15,7 @@ from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.carrying_fixes import detaching_fixes
 from gradpath.rules.graphs import leaves, nodes_of
+from gradpath.rules.keeping_fixes import detached_where_kept
 from gradpath.rules.moving import all_behind, behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.rebuilding import builders, written_again
@@ -117,9 +118,9 @@ def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     case = _case(trace, source, found) if _is_from_before(found) else None
-    if case is not None and case.carried and case.carried[0].reads and not case.from_outside:
+    if case is not None and case.carried and not case.from_outside:
         dropped = _dropped(trace, source, found)
-        for fix in detaching_fixes(case):
+        for fix in detaching_fixes(case) if case.carried[0].reads else detached_where_kept(case):
             yield replace(fix, edits=(*fix.edits, *dropped))
     if _is_from_before(found) or not same_activation(found.site, found.failure.site):
         return

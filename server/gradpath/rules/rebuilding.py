@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from gradpath.autograd.tensor import Node
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules import edits
-from gradpath.rules.graphs import reach
+from gradpath.rules.graphs import leaves, reach
 from gradpath.rules.moving import first_line, stored_names
 from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of
 from gradpath.source.document import Document
@@ -31,6 +31,7 @@ def builders(
     None where something else builds a part of it.
     """
     found: dict[ast.stmt, None] = {}
+    starts = list(starts)
     for node in leading(starts, is_spent):
         if not isinstance(node.site, Site):
             return None
@@ -42,7 +43,18 @@ def builders(
             return None
         found[statement] = None
     ordered = sorted(found, key=lambda each: each.lineno)
+    if any(_is_made_in(trace, leaf, found) for leaf in leaves(starts)):
+        return None  # Each run of them would begin with new parameters.
     return ordered if 0 < len(ordered) <= LONGEST else None
+
+
+def _is_made_in(trace: Trace, leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
+    """Whether one of the statements makes a leaf, itself or by what it calls."""
+    if not isinstance(leaf.origin, Site):
+        return False
+    lines = {frame.line for frame in leaf.origin.frames()}
+    near = [each for each in statements if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)]
+    return any(part is frame.node for each in near for part in ast.walk(each) for frame in leaf.origin.frames())
 
 
 def leading(starts: Iterable[Node], is_spent: Callable[[Node], bool]) -> list[Node]:

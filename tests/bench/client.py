@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -18,6 +19,14 @@ CAPABILITIES = {
     "textDocument": {"publishDiagnostics": {"versionSupport": True, "relatedInformation": True}},
     "workspace": {"workspaceFolders": True},
 }
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Milliseconds that the threads of a process ran, and that they waited for a processor because others ran."""
+
+    ran: float
+    waited: float
 
 
 class Server:
@@ -96,6 +105,17 @@ class Server:
         except OSError:
             return 0.0
         return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+    def processor(self) -> Processor:
+        """How long the threads of the process have run so far; the system may not say."""
+        found = Processor(0.0, 0.0)
+        for file in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            try:
+                ran, waited, _ = map(int, file.read_text().split())
+            except (OSError, ValueError):
+                continue  # The thread has ended.
+            found = Processor(found.ran + ran / 1e6, found.waited + waited / 1e6)
+        return found
 
     def end(self) -> None:
         """End the process."""

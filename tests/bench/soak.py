@@ -16,7 +16,7 @@ def measure(edits: int) -> dict[str, object]:
     """Megabytes after a tenth of the edits and after each further one."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        text = functions(400)
+        text = functions(1000)
         row = next(i for i, line in enumerate(text.split("\n")) if "outputs = model(inputs)" in line)
         at = {"line": row, "character": 12}
         server = Server((sys.executable, "-m", "gradpath", "server"), root)
@@ -37,6 +37,6 @@ def measure(edits: int) -> dict[str, object]:
                 server.diagnostics(uri, version, server.notify("textDocument/didChange", params))
                 if number % max(edits // 10, 1) == 0:
                     memory.append(round(server.memory()))
-            return {"edits": edits, "files": FILES, "memory MB": memory}
+            return {"edits": edits, "files": FILES, "lines of each": text.count("\n"), "memory MB": memory}
         finally:
             server.end()

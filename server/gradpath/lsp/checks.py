@@ -32,8 +32,14 @@ logger = logging.getLogger(__name__)
 _CALLERS = "#callers"
 """What the key ends in under which the callers of a document are looked at."""
 
+_CLOSED = "#closed"
+"""What the key ends in under which the trees of a closed document are thrown away."""
+
 STILL = 0.5
 """Seconds without an edit after which the callers of a document are looked at."""
+
+TREES_KEPT = 1_000_000
+"""Characters of source, that of imported files included, whose trees are kept."""
 
 Report = Callable[["Analysis | None"], None]
 
@@ -80,6 +86,7 @@ class Checks:
         """Do nothing more for a document that is closed."""
         self._worker.drop(document.uri)
         self._forget(document)
+        self.submit(Job(document.uri + _CLOSED, document.generation, partial(_run_farewell, document.path)))
 
     def submit(self, job: Job, *, urgent: bool = False) -> None:
         """Do something when there is nothing else to do; or at once."""
@@ -208,6 +215,7 @@ class Checks:
         if document is None:
             return
         self._server.publishing.checked(document)
+        self._server.documents.rest()
         if analysis is not None and document.cells is None:
             job = Job(state.uri + _CALLERS, state.generation, partial(self._run_callers, state, analysis))
             loop = asyncio.get_running_loop()
@@ -255,14 +263,25 @@ class _State:
         return Document(self.path, self.text) if self.cells is None else CellsDocument(self.path, self.cells)
 
 
+def _run_farewell(path: str, _: Cancelled) -> bool:
+    from gradpath.names.files import TREES
+
+    TREES.drop(path)
+    return True
+
+
 def _load_analysis() -> None:
     """Load what the first check needs, while the client is still busy with its own start."""
     try:
         from gradpath.check import check
+        from gradpath.names.files import TREES
         from gradpath.source.document import Document
 
+        TREES.kept = TREES_KEPT
         # The rules, and what the names of libraries mean, come with the first check.
-        check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
+        check(Document("<nothing>", "import torch
+torch.ones(1, requires_grad=True).sum().backward()
+"))
     except Exception:
         logger.exception("The analysis cannot be loaded")
     collector.begin()

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 UNUSED_IGNORE = "unused-ignore"
 """The rule of the hint at a suppression comment without effect."""
 
+AWAKE = 600_000
+"""Characters of the documents that keep all that is known of them, so that an edit or a question costs little."""
+
 _BOM = "\ufeff"
 
 
@@ -199,7 +202,7 @@ class Documents:
             document.lines = apply_changes(document.lines, changes, encoding)
             document.version = identifier.version
             self._texts[document.path] = document.text()
-            self.renew(document)
+            self._changed(document)
         return document
 
     def open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> OpenDocument:
@@ -227,7 +230,7 @@ class Documents:
         for uri in before - now.keys():
             self._of_cells.pop(uri, None)
         self._of_cells.update(now)
-        self.renew(document)
+        self._changed(document)
         return document, frozenset(before - now.keys())
 
     def close(self, uri: str) -> OpenDocument | None:
@@ -239,6 +242,10 @@ class Documents:
                 self._of_cells.pop(cell.uri, None)
             _wake(document)
         return document
+
+    def _changed(self, document: OpenDocument) -> None:
+        self._open[document.uri] = self._open.pop(document.uri)  # The one that was worked on last is the last one.
+        self.renew(document)
 
     def renew(self, document: OpenDocument) -> None:
         """Begin a new generation: what was found so far is no longer current."""
@@ -261,6 +268,17 @@ class Documents:
         document.answered = True
         _wake(document)
         return document
+
+    def rest(self) -> None:
+        """Have the documents that were changed or opened longest ago keep only what was found in them."""
+        left = AWAKE
+        for document in reversed(list(self._open.values())):
+            left -= sum(map(len, document.lines)) + sum(
+                len(line) for cell in document.cells or () for line in cell.lines
+            )
+            if left < 0 and document.answered:
+                document.analysis = None if document.analysis is None else document.analysis.findings()
+                document.memory = document.last = None
 
     def learn(self, uri: str, generation: int, callers: tuple[Analysis, ...]) -> OpenDocument | None:
         """Keep what is seen from the callers of a document, if it is still current and there is anything."""

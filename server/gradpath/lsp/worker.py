@@ -9,7 +9,7 @@ from gradpath.records import dataclass
 
 Cancelled = Callable[[], bool]
 
-PAUSE = 0.1
+PAUSE = 0.03
 """Seconds without anything to do after which the thread has time to clean up."""
 
 _STACK = 128 * 1024 * 1024

@@ -31,7 +31,8 @@ Stamp = tuple[int, int]
 class Trees:
     """The newest parse of each file, kept from one check to the next. For one thread only."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = _KEPT) -> None:
+        self.kept = kept
         self._known: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._size = 0
 
@@ -66,15 +67,19 @@ class Trees:
     def keep(self, parsed: Parsed, stamp: Stamp | None = None) -> Parsed:
         """Remember a parse that has been made anyway."""
         shown = parsed.document.path
-        before = self._known.pop(shown, None)
-        if before is not None:
-            self._size -= len(before[0].document.text)
+        self.drop(shown)
         self._known[shown] = parsed, stamp
         self._size += len(parsed.document.text)
-        while self._size > _KEPT and len(self._known) > 1:
+        while self._size > self.kept and len(self._known) > 1:
             _, (gone, _) = self._known.popitem(last=False)
             self._size -= len(gone.document.text)
         return parsed
+
+    def drop(self, shown: str) -> None:
+        """Forget the parse of a file."""
+        known = self._known.pop(shown, None)
+        if known is not None:
+            self._size -= len(known[0].document.text)
 
 
 TREES = Trees()

@@ -151,7 +151,7 @@ def check(
     runs_module = backwards or not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
-    reuse = Reuse((), {}, {}, None) if reuse is None else reuse
+    reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None
     try:
         for record in _entries(files, config, cancelled, reuse, (backwards, runs_module), frozenset(stack), traces):

@@ -137,8 +137,10 @@ class Reuse:
     """One check's view of what is known already, and of what it adds for the next one."""
 
     pieces: tuple[Piece, ...]
+    functions: Sequence[Definition]
     numbers: Mapping[ast.AST, int]
-    places: Mapping[int, int]
+    places: Sequence[int]
+    """The piece that each function lies in, by its number."""
     before: Memory | None
     changes: tuple[Change, ...] = ()
     moved: bool = False
@@ -212,7 +214,7 @@ class Reuse:
 
     def functions_of(self, numbers: Collection[int]) -> Iterator[ast.AST]:
         """The functions with these numbers in the document as it is now."""
-        return (function for function, number in self.numbers.items() if number in numbers)
+        return (self.functions[number] for number in numbers)
 
     def memory(self, surroundings: Surroundings, running: tuple[object, ...]) -> Memory:
         return Memory(self.pieces, self.entered, self.records, surroundings, running)
@@ -231,12 +233,9 @@ def compare(
     pieces = tuple(_pieces(parsed))
     if any(one.first >= other.first for one, other in pairwise(pieces)):
         return None
-    numbers: dict[ast.AST, int] = {}
-    places: dict[int, int] = {}
-    for function, index in _functions(pieces):
-        places[len(numbers)] = index
-        numbers[function] = len(numbers)
-    reuse = Reuse(pieces, numbers, places, None)
+    functions = [function for function, _ in _functions(pieces)]
+    numbers: dict[ast.AST, int] = {function: number for number, function in enumerate(functions)}
+    reuse = Reuse(pieces, functions, numbers, [place for _, place in _functions(pieces)], None)
     if before is None or before.running != running or len(before.pieces) != len(pieces):
         return reuse
     changes: list[Change] = []
@@ -269,7 +268,9 @@ def _pieces(parsed: Parsed) -> Iterator[Piece]:
     ends = [*firsts[1:], document.line_count + 1][: len(firsts)]
     for (node, owner), first, end in zip(starts, firsts, ends, strict=True):
         text = document.text[document.offset_of_line(first) : document.offset_of_line(end)]
-        torn = any(first <= each.range.end.line and each.range.start.line < end for each in parsed.problems)
+        torn = bool(parsed.problems) and any(
+            first <= each.range.end.line and each.range.start.line < end for each in parsed.problems
+        )
         yield Piece(node, owner, first, text, torn)
 
 

@@ -47,18 +47,37 @@ async def serve_stdio(server: Server) -> int:
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     server.protocol.set_writer(StreamOut(output, lambda: server.finish(1)))
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (open as long as the process)
-    # Read from the descriptor: a thread that hangs in a buffered read would hold a lock that the interpreter needs
-    # when it ends.
-    descriptor = sys.stdin.fileno()
+    _read(server, sys.stdin.fileno())
+    return await server.finished()
 
-    def read() -> None:
+
+def _read(server: Server, descriptor: int) -> None:
+    """Feed what arrives at a descriptor to the server, as soon as it does."""
+    loop = asyncio.get_running_loop()
+
+    def read_some() -> None:
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except OSError:
+            data = b""
+        if data:
+            server.feed(data)
+        else:
+            loop.remove_reader(descriptor)
+            server.lost()
+
+    def read_all() -> None:
+        # Not from the stream: a thread that hangs in a buffered read would hold a lock that the interpreter needs when
+        # it ends.
         with suppress(OSError):
             while data := os.read(descriptor, _CHUNK):
                 server.from_thread(partial(server.feed, data))
         server.from_thread(server.lost)
 
-    threading.Thread(target=read, name="gradpath-stdin", daemon=True).start()
-    return await server.finished()
+    try:
+        loop.add_reader(descriptor, read_some)
+    except (NotImplementedError, OSError):  # Windows has no such thing for pipes, and nobody has it for files.
+        threading.Thread(target=read_all, name="gradpath-stdin", daemon=True).start()
 
 
 async def serve_tcp(server: Server, host: str, port: int) -> int:

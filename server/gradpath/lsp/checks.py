@@ -279,9 +279,7 @@ def _load_analysis() -> None:
 
         TREES.kept = TREES_KEPT
         # The rules, and what the names of libraries mean, come with the first check.
-        check(Document("<nothing>", "import torch
-torch.ones(1, requires_grad=True).sum().backward()
-"))
+        check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
     except Exception:
         logger.exception("The analysis cannot be loaded")
     collector.begin()

@@ -8,7 +8,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Form, Kept, Site
-from gradpath.interpreter.values import Function, Instance, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
 from gradpath.overlays.layers import ContainerInstance
 from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.tensor_value import TensorValue
@@ -103,10 +103,10 @@ def _form(value: Value, depth: int = 3) -> Form | None:
             return _joined("record", value, parts, depth) if value.cls.node is None and parts else None
         case tuple():
             return _joined("tuple", value, [(str(index), part) for index, part in enumerate(value)], depth)
-        case List():
+        case List() if type(value) is List:
             items = [(str(index), part) for index, part in enumerate(value.items)]
             return _joined("list", value, items, depth, open=value.open)
-        case Dict():
+        case Dict() if type(value) is Dict and value.default is UNDEFINED:
             named = [(_literal(key), part) for key, part in value.entries.values()]
             return _joined("dict", value, named, depth, open=value.open)
         case _:

@@ -37,6 +37,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if not _is_touched(case):
             yield from _added_up(case)
             yield from _retained(case)
+        yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
     elif case.container is not None:
         emptied = [*_started_anew(case), *_emptied(case)]
         if _holds_terms(case):
@@ -237,6 +238,8 @@ def _started_anew(case: Case) -> Iterator[Fix]:
     if container is None or not isinstance(container[1], ast.Name):
         return
     name = container[1].id
+    if not _is_of_one_iteration(case):
+        return
     for statement in case.trace.visits:
         match statement:
             case ast.Assign(targets=[ast.Name(id=bound)], value=ast.List(elts=[]) | ast.Dict(keys=[])) if bound == name:
@@ -257,11 +260,25 @@ def _emptied(case: Case) -> Iterator[Fix]:
     name = edits.flat(_document(case), container[1])
     if not all(part.isidentifier() for part in name.split(".")):
         return
-    edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
-    if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
-        safety = Safety.SAFE if _holds_terms(case) else Safety.UNSAFE
+    safety = Safety.SAFE if _holds_terms(case) else Safety.UNSAFE
+    if _is_of_one_iteration(case):
+        edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
         title = f"Empty `{name}` at the start of each iteration"
+    else:
+        last = statement_of(case.trace, case.again.node)
+        edit = None if last is None else edits.insert_after(_document(case), last, f"{name}.clear()")
+        title = f"Empty `{name}` behind line {case.again.line}"
+    if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
         yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
+
+
+def _is_of_one_iteration(case: Case) -> bool:
+    """Whether all that was back-propagated first was gathered in one iteration, not over several of them."""
+    before = dict(case.before.loops).get(case.number, 0)
+    zone = terms_of(nodes_of(case.earlier.roots))
+    terms = [*zone, *(edge for node in zone for edge in node.edges if edge.accumulates is None)]
+    sites = [each.site for each in terms]
+    return all(not isinstance(site, Site) or dict(site.loops).get(case.number, 0) == before for site in sites)
 
 
 def taken_alone(case: Case) -> ast.expr | None:

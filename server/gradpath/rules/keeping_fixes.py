@@ -33,11 +33,31 @@ def detached_where_kept(case: Case) -> Iterator[Fix]:
             continue
         what = " and ".join(f"`{each.text}`" for each in found)
         title = f"Detach {what} behind line {statement.end_lineno}"
-        rewritten = all(each.form.kind == "tensor" and each.form.tensors[0].is_parameter for each in found)
-        stale = case.carried and case.carried[0].cached and not rewritten  # It would never be trained again.
+        cached = bool(case.carried) and case.carried[0].cached
+        stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
         safety = Safety.UNSAFE if stale or _is_needed_again(case) else Safety.SAFE
         yield Fix(title, safety, (edit,), preferred=True)
+        yield from _at_the_start(case, frame, found, safety)
         return
+
+
+def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) -> Iterator[Fix]:
+    """The same at the start of the loop's body, for a list or dict that gets its values behind the backward."""
+    if not all(each.form.kind in ("list", "dict") for each in found) or not _is_in_loop(case, frame):
+        return
+    body = case.loop.body
+    lines = [line for each in found if (line := _line(each)) is not None]
+    edit = edits.insert_before(case.source.document(frame), body[0], *lines)
+    if edit is not None and body[0].lineno > case.loop.lineno:
+        what = " and ".join(f"`{each.text}`" for each in found)
+        yield Fix(f"Detach {what} before line {body[0].lineno}", safety, (edit,), preferred=True)
+
+
+def _is_renewed(case: Case, kept: Kept) -> bool:
+    """Whether the iteration that fails has put something new into what is kept."""
+    now = dict(case.again.loops).get(case.number)
+    sites = [each.node.site for each in kept.form.tensors if each.node is not None]
+    return any(isinstance(site, Site) and dict(site.loops).get(case.number) == now for site in sites)
 
 
 def forgotten(case: Case) -> Iterator[Fix]:

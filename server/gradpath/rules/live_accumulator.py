@@ -14,7 +14,7 @@ from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import function_of, statement_of
+from gradpath.rules.syntax import function_of, names_in, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -157,7 +157,7 @@ def _is_put_together(trace: Trace, found: Growing) -> bool:
 
 
 def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: ast.stmt | None) -> bool:
-    """Whether the total is never used as a tensor: no attribute of it is read."""
+    """Whether the total is never used as a tensor: no attribute of it is read, and no caller is given it."""
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
         return False
     name = statement.target.id
@@ -165,6 +165,8 @@ def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: a
         for node in ast.walk(each):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
                 return False
+        if isinstance(each, ast.Return) and each.value is not None and name in names_in(each.value):
+            return False
     return True
 
 

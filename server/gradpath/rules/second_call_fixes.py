@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Site, Stepped
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
 from gradpath.rules import edits
 from gradpath.rules.entrance_fixes import detached_at
 from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
@@ -152,6 +152,7 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
 def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:
     """Whether nodes computed again have the values that they had: their parameters are the same, nothing is drawn."""
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
+    updated |= {event.tensor.storage for event in since(case.trace, case.earlier) if isinstance(event, Mutated)}
     seen = all(step.updated for step in stepped_since(case.trace, case.earlier))
     drawn = any("dropout" in node.name or "rand" in node.name or not node.certain for node in nodes)
     return seen and not drawn and not any(leaf.storage in updated for leaf in leaves(nodes))

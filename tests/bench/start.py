@@ -41,7 +41,7 @@ def measure(count: int) -> dict[str, float]:
 
 
 def _start(command: tuple[str, ...], root: Path, pause: float | None = None) -> tuple[float, float]:
-    """Milliseconds to the answer, and from the opening of a file to its diagnostics where there is a pause before it."""
+    """Milliseconds to the answer, and from the opening of a file, `pause` seconds later, to its diagnostics."""
     server = Server(command, root)
     try:
         answer = server.initialize()

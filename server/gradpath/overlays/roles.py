@@ -42,6 +42,19 @@ def role_of(value: Value) -> str:
     return role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
 
 
+_SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|params|flags|settings)$", re.I)
+
+
+def is_setting(value: Value) -> bool:
+    """Whether an unknown value is a number that a program is set by: a parameter, or `args.beta`, `cfg["beta"]`."""
+    if not isinstance(value, Unknown) or value.presumption:
+        return False
+    if value.cause == "parameter":
+        return not role_of(value)
+    owner = value.sources[0] if value.cause in ("attribute of unknown", "item of unknown") else None
+    return isinstance(owner, Unknown) and bool(_SETTINGS.match(owner.name or owner.label) or is_setting(owner))
+
+
 @cache
 def part_of_optimizer(name: str) -> str:
     """What an optimizer is for, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""

@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
+from gradpath.overlays.roles import is_setting
 
 
 class TensorProtocol(Protocol):
@@ -115,9 +116,21 @@ class TensorValue(Object):
 
 def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Value:
     """Note where a number that was read out of a tensor goes into arithmetic with another one."""
-    if isinstance(other, TensorNumber) and isinstance(result, TensorValue):
-        machine.emit(Mixed(operator, other.read, result, machine.site()))
+    read = _read_in(other)
+    if read is not None and isinstance(result, TensorValue):
+        machine.emit(Mixed(operator, read, result, machine.site()))
     return result
+
+
+def _read_in(value: Value) -> ReadOut | None:
+    """What was read out of a tensor to give a number, or a multiple of one by a setting, as in `beta * kl.item()`."""
+    if isinstance(value, TensorNumber):
+        return value.read
+    if not isinstance(value, Unknown) or value.cause != "arithmetic" or len(value.sources) != 2:
+        return None
+    first, second = value.sources
+    number, factor = (first, second) if isinstance(first, TensorNumber) else (second, first)
+    return number.read if isinstance(number, TensorNumber) and is_setting(factor) else None
 
 
 class TensorNumber(Object):

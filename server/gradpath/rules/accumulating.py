@@ -258,8 +258,8 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             stored.setdefault(event.site.node, []).append(event)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
-        if len(kept) < 2 or not _grows(kept):
-            continue
+        if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
+            continue  # An entry that is changed was there before.
         first = kept[0].tensor
         if first is None or not (is_number(trace, first) or _are_outputs(trace, kept, executed)):
             continue

@@ -123,7 +123,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         site,
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
-        help="add the tensor itself, and take its value only for what is printed",
+        help=f"add {what if name else 'the tensor'} itself, and take its value only for what is printed",
         alternatives=("a term that shall not be trained is better left out of the loss",),
         fixes=tuple(_fixes(trace, source, term)),
     )

@@ -70,6 +70,8 @@ export class Server implements vscode.Disposable {
           { scheme: "vscode-notebook-cell", language: "python" },
         ],
         outputChannel: this.log,
+        // VS Code itself shows the diagnostics of a place when the pointer rests there.
+        initializationOptions: { diagnosticsInHover: false },
         middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown) },
       },
     );

@@ -27,6 +27,10 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent.parent / "server"), "
 REAL = (sys.executable, "-m", "gradpath", "server")
 SCRIPTED = (sys.executable, str(HERE / "scripted_server.py"))
 
+NOTHING = "nothing"
+"""The profile of a client that declares no ability, and sends its whole text with each change."""
+PROFILES = ("visual_studio_code", "neovim", "emacs", NOTHING)
+
 _WIDTH = {Encoding.UTF8: ("utf-8", 1), Encoding.UTF16: ("utf-16-le", 2), Encoding.UTF32: ("utf-32-le", 4)}
 
 
@@ -55,6 +59,7 @@ class Editor(LanguageClient):
         self.registered: list[str] = []
         self.stderr = b""
         self.encoding = Encoding.UTF16
+        self.sends_whole_texts = False
         self._news = asyncio.Event()
         self._reader: asyncio.Task[None] | None = None
         register_lsp_features(
@@ -89,7 +94,10 @@ class Editor(LanguageClient):
         return self.stderr.decode()
 
     async def begin(self, profile: str | types.ClientCapabilities, **params: Any) -> types.InitializeResult:
-        """Begin a session with the capabilities of a known client, or with given ones."""
+        """Begin a session with the capabilities of a known client, of one without any, or with given ones."""
+        self.sends_whole_texts = profile == NOTHING
+        if profile == NOTHING:
+            profile = types.ClientCapabilities()
         capabilities = client_capabilities(profile) if isinstance(profile, str) else profile
         answer = await self.initialize_session(types.InitializeParams(capabilities=capabilities, **params))
         self.encoding = Encoding(answer.capabilities.position_encoding or "utf-16")
@@ -115,6 +123,8 @@ class Editor(LanguageClient):
             span = types.Range(self.position(uri, start), self.position(uri, end))
             events.append(types.TextDocumentContentChangePartial(range=span, text=new))
             self.texts[uri] = text[:start] + new + text[end:]
+        if self.sends_whole_texts:
+            events = [types.TextDocumentContentChangeWholeDocument(self.texts[uri])]
         self.versions[uri] += 1
         identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=self.versions[uri])
         self.text_document_did_change(types.DidChangeTextDocumentParams(identifier, events))
@@ -167,10 +177,14 @@ class Editor(LanguageClient):
 
         return await asyncio.wait_for(wait(), PATIENCE)
 
+    def can(self, ability: str) -> bool:
+        """Whether the client declares an ability, named as in its capabilities."""
+        assert self.capabilities is not None
+        return bool(get_capability(self.capabilities, ability, False))
+
     def story(self, diagnostic: types.Diagnostic) -> list[tuple[str, types.Location]]:
         """The steps of a diagnostic; skips the test of a client that takes none, once it is seen to get none."""
-        assert self.capabilities is not None
-        if not get_capability(self.capabilities, "text_document.publish_diagnostics.related_information", False):
+        if not self.can("text_document.publish_diagnostics.related_information"):
             assert diagnostic.related_information is None
             pytest.skip("this client shows no related information")
         return [(each.message, each.location) for each in diagnostic.related_information or ()]

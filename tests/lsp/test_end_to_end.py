@@ -12,7 +12,7 @@ import pytest_lsp
 from lsprotocol import types
 
 from gradpath.lsp.text import split_lines
-from tests.lsp.harness import REAL, Editor, server
+from tests.lsp.harness import PROFILES, REAL, Editor, server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,9 +23,16 @@ loss = (w * w).sum()
 loss.backward()
 loss.backward()
 """
+FUNCTION = """
+
+def train(x):
+    v = torch.ones(3, requires_grad=True)
+    inner = (v * x).sum()
+    inner.backward()
+"""
 
 
-@pytest_lsp.fixture(scope="module", params=["visual_studio_code", "neovim", "emacs"], config=server(REAL))
+@pytest_lsp.fixture(scope="module", params=PROFILES, config=server(REAL))
 async def session(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
     await lsp_client.begin(request.param)
     yield
@@ -67,6 +74,21 @@ async def test_a_second_backward_is_marked_with_its_story(editor: Editor, uri: s
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     assert found.message.splitlines()[0].replace("_", "") in hover.contents.value.replace("\\_", "")
+
+
+async def test_the_story_of_a_value_is_told_wherever_edits_have_moved_it(editor: Editor, uri: str) -> None:
+    editor.open(uri, PROGRAM.replace("loss.backward()\n", "", 1) + FUNCTION)
+    for above in ("# one line\n", "import os\n\n\n", "x = (\n"):
+        editor.edit(uri, [(0, 0, above)])
+        for name in ("loss", "inner"):
+            line = editor.texts[uri][: editor.texts[uri].index(f"{name} =")].count("\n") + 1
+            hover = await editor.hover(uri, f"{name} =")
+            assert hover is not None, above
+            assert isinstance(hover.contents, types.MarkupContent)
+            assert f"built on line {line}" in hover.contents.value
+        request = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+        lenses = await editor.text_document_code_lens_async(request)
+        assert [editor.covered(uri, lens.range) for lens in lenses or ()] == ["loss.backward()", "inner.backward()"]
 
 
 async def test_its_story_leads_from_the_graph_to_the_call_that_frees_it(editor: Editor, uri: str) -> None:

@@ -21,7 +21,7 @@ from lsprotocol import types
 from gradpath.check import check
 from gradpath.names.project import project_of
 from gradpath.source.document import Document, UnreadableSource, read_document
-from tests.lsp.harness import REAL, Editor, server
+from tests.lsp.harness import NOTHING, REAL, Editor, server
 
 EDITS = int(os.environ.get("GRADPATH_EDITS", "160"))
 FOLDER = Path(os.environ.get("GRADPATH_EDIT_FOLDER", Path(__file__).parents[2] / "samples"))
@@ -49,10 +49,9 @@ REPLACED = (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-@pytest_lsp.fixture(scope="module", params=["visual_studio_code", "nothing"], config=server(REAL))
+@pytest_lsp.fixture(scope="module", params=["visual_studio_code", NOTHING], config=server(REAL))
 async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
-    profile = types.ClientCapabilities() if request.param == "nothing" else request.param
-    await lsp_client.begin(profile)
+    await lsp_client.begin(request.param)
     yield
     failed = [line.message for line in lsp_client.log_messages if line.type is types.MessageType.Error]
     await lsp_client.shutdown_session()

@@ -1,0 +1,88 @@
+"""What a server keeps of documents that nobody works on, or that are as long as no document should be."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+import gradpath.lsp.documents
+from gradpath.check import check, with_traces
+from gradpath.config import Config
+from gradpath.features.hover import as_text, hover_at
+from gradpath.lsp.collector import clean_up
+from gradpath.lsp.convert import Encoding
+from gradpath.lsp.documents import Documents, OpenDocument
+from gradpath.names.files import TREES
+from gradpath.source.document import Document
+
+TWICE = """\
+import torch
+
+w = torch.randn(3, requires_grad=True)
+loss = w.exp().sum()
+loss.backward()
+loss.backward()
+"""
+
+
+def opened(documents: Documents, name: str) -> OpenDocument:
+    document = documents.open(types.TextDocumentItem(f"file:///project/{name}", "python", 1, TWICE))
+    documents.answer(document.uri, document.generation, check(Document(document.path, TWICE)))
+    return document
+
+
+def test_what_was_found_outlives_what_it_was_found_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradpath.lsp.documents, "AWAKE", int(2.5 * len(TWICE)))
+    documents = Documents()
+    first, second, third = (opened(documents, name) for name in ("one.py", "two.py", "three.py"))
+    # The one that was edited last is the last one to go to rest.
+    identifier = types.VersionedTextDocumentIdentifier(uri=first.uri, version=2)
+    edited = documents.change(identifier, [], Encoding.UTF8)
+    assert edited is first
+    documents.answer(first.uri, first.generation, check(Document(first.path, TWICE)))
+    documents.rest()
+    assert [each.memory is None for each in (first, second, third)] == [False, True, False]
+    assert second.analysis is not None
+    assert second.analysis.parsed.tree.body == []
+    [found] = documents.found_at(second.path)[0]
+    assert found.rule == "double-backward"
+
+
+def test_a_document_at_rest_still_tells_its_stories() -> None:
+    analysis = check(Document("/project/train.py", TWICE))
+    for known in (analysis, analysis.findings()):
+        place = analysis.document.position(TWICE.index("loss ="))
+        hover = hover_at(with_traces(known, place.line, Config()), place)
+        assert hover is not None
+        assert "built on line 4" in as_text(hover)
+
+
+def test_the_trees_of_a_file_can_be_thrown_away(tmp_path: Path) -> None:
+    path = str(tmp_path / "train.py")
+    first = check(Document(path, TWICE)).parsed
+    assert TREES.of_text(path, TWICE) is first
+    TREES.drop(path)
+    assert TREES.of_text(path, TWICE) is not first
+
+
+def test_garbage_goes_although_it_was_kept_once() -> None:
+    class Circle:
+        """Refers to itself."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+    clean_up()
+    circles = [Circle() for _ in range(1_000)]
+    clean_up()  # They are in use.
+    circles.clear()
+    kept = [[] for _ in range(3 * gc.get_freeze_count())]  # type: ignore[var-annotated]
+    clean_up()  # All that is kept has tripled.
+    clean_up()
+    assert kept
+    assert not any(isinstance(each, Circle) for each in gc.get_objects())
+    gc.unfreeze()
+    assert not any(isinstance(each, Circle) for each in gc.get_objects())

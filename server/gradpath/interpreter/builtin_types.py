@@ -20,6 +20,8 @@ class TypeClass(Class):
 
     __slots__ = ("convert", "holds", "methods")
 
+    is_data = True
+
     def __init__(
         self, name: str, convert: Convert, holds: Callable[[Value], bool], methods: frozenset[str] = frozenset()
     ) -> None:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from gradpath.interpreter import classes
+from gradpath.interpreter import classes, outside
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
 from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.defining import TYPE
@@ -401,6 +401,7 @@ def _nothing(machine: Machine, arguments: Arguments) -> Value:
 
 
 _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
+    **outside.FUNCTIONS,
     "isinstance": _isinstance,
     "issubclass": _issubclass,
     "len": _len,

@@ -158,7 +158,8 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if isinstance(getter, Object) and getter.binds:
         return machine.call(getter, Arguments([instance, name]))
     cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
-    made = machine.unknown(cause, ("attr", id(instance), name), (instance,))
+    data = machine.library.is_option(name)
+    made = machine.unknown(cause, ("attr", id(instance), name), (instance,), data=data)
     if isinstance(made, Unknown):
         made.name = name
     return made

@@ -32,8 +32,8 @@ class Late:
         """Whether what the last iteration did hung on its counter: then one more may do it once more."""
         moment = self._moment
         if moment is None or self._length is None:
-            return self._count == 1 and _counter_tests(self._machine) > self._tested
-        asked = moment.asked or (self._count == 1 and _counter_tests(self._machine) > self._tested)
+            return self._count == 1 and self._machine.counter_tests > self._tested
+        asked = moment.asked or (self._count == 1 and self._machine.counter_tests > self._tested)
         return asked and self._count < MOST and self._next() <= self._length
 
     def _next(self) -> int:
@@ -42,7 +42,7 @@ class Late:
     def begin(self, iteration: int) -> None:
         """A late iteration begins, `iteration` of those that are run."""
         if self._count == 0:
-            self._tested = _counter_tests(self._machine)
+            self._tested = self._machine.counter_tests
         if self._length is None:
             if self._count == 0:
                 advance(self._counters)
@@ -111,11 +111,3 @@ def _paces(counters: Counters, iterations: int) -> list[tuple[dict[str, Value], 
             if type(value) is int and value > earlier and iterations and (value - earlier) % iterations == 0:
                 found.append((holder, name, (value - earlier) // iterations))
     return found
-
-
-_COUNTER_TESTS = ("arithmetic of a counter", "comparison of a counter")
-
-
-def _counter_tests(machine: Machine) -> int:
-    """How often the program has asked for more of a late counter than is known."""
-    return sum(machine.trace.unknowns.get(cause, 0) for cause in _COUNTER_TESTS)

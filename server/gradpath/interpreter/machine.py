@@ -35,6 +35,7 @@ from gradpath.interpreter.values import (
     Object,
     Unknown,
     Value,
+    is_data,
 )
 from gradpath.records import dataclass
 
@@ -80,9 +81,64 @@ class Library(Protocol):
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value: ...
     def bound(self, machine: Machine, name: str, value: Value) -> object: ...
     def kept(self, frame: Frame) -> tuple[Kept, ...]: ...
+    def is_option(self, name: str) -> bool: ...
     def forget(self, machine: Machine, instance: Instance, name: str) -> None: ...
     def native_exception(self, error: AutogradError) -> str: ...
 
+
+COUNTER_TESTS = frozenset({"arithmetic of a counter", "comparison of a counter"})
+"""Causes that tell that the program has asked for more of a late counter than is known."""
+
+DATA = COUNTER_TESTS | frozenset(
+    {
+        "all",
+        "any",
+        "arithmetic that fails",
+        "attribute of a constant",
+        "callable",
+        "comparison of a number",
+        "comparison of dicts",
+        "comparison of lists",
+        "comparison of tuples",
+        "dim",
+        "dtype",
+        "file",
+        "float",
+        "hasattr",
+        "id",
+        "identity",
+        "index of an item",
+        "int",
+        "is_contiguous",
+        "is_cuda",
+        "is_floating_point",
+        "is_leaf",
+        "is_tensor",
+        "isinstance",
+        "issubclass",
+        "item of a text",
+        "large number",
+        "length",
+        "membership",
+        "membership in a tensor",
+        "method of a constant",
+        "negation",
+        "number",
+        "number of a range",
+        "number that a loop changed",
+        "numel",
+        "numpy array",
+        "requires_grad",
+        "shape",
+        "size",
+        "sum of numbers",
+        "text",
+        "training",
+        "type",
+        "type expression",
+    }
+)
+"""Causes that tell what an unknown value is all the same: a number, a truth value, a text, an array."""
 
 Signal = object
 """How a statement ended: None, `BREAK`, `CONTINUE`, or a `Returned`."""
@@ -120,6 +176,7 @@ class Machine:
         self.unknown_count = 0
         self.kept: dict[int, object] = {}
         self.loop_count = 0
+        self.counter_tests = 0
         self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True
@@ -199,20 +256,28 @@ class Machine:
     # Unknowns
 
     def unknown(
-        self, cause: str, key: tuple[object, ...] | None = None, sources: tuple[Value, ...] = (), *, fresh: bool = False
+        self,
+        cause: str,
+        key: tuple[object, ...] | None = None,
+        sources: tuple[Value, ...] = (),
+        *,
+        fresh: bool = False,
+        data: bool = False,
     ) -> Value:
         """An unknown value; the same one for the same `key`, or what the program stored under it.
 
         With `fresh` it is a new object that decides branches as the others of its key do: what an operator computes
-        anew each time from the same operands.
+        anew each time from the same operands. `data` says that it is a number, a text or the like, as what comes of
+        nothing else is: of the statement nothing is lost that could matter to a gradient.
         """
         number = 0
         if key is not None and key in self.remembered:
             return self.remembered[key]
-        self.trace.unclear.add(self.node)
         if key is not None:
             known = self.unknowns.get(key)
             if known is not None and not fresh:
+                if not known.is_data:
+                    self.trace.unclear.add(self.node)
                 return known
             number = 0 if known is None else known.number
         if number == 0:
@@ -220,11 +285,17 @@ class Machine:
             number = self.unknown_count
         made = Unknown(number, cause, key, sources)
         made.origin = self.site()
+        made.is_data = data or cause in DATA or (bool(sources) and all(map(is_data, sources)))
         for source in sources:
-            if isinstance(source, Unknown):
+            if isinstance(source, Unknown) and (made.is_data or not source.is_data):
                 made.root = cause = source.root
                 break
-        self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
+        if made.is_data:
+            made.presumption = "plain"
+            self.counter_tests += made.cause in COUNTER_TESTS
+        else:
+            self.trace.unclear.add(self.node)
+            self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
         if key is not None:
             self.unknowns.setdefault(key, made)
         return made

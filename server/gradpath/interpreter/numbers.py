@@ -17,6 +17,8 @@ class AtLeast(Object):
 
     __slots__ = ("minimum",)
 
+    is_data = True
+
     def __init__(self, minimum: int) -> None:
         self.minimum = minimum
 

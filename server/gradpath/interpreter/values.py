@@ -129,12 +129,13 @@ class Unknown(Object):
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
     `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
     overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it,
-    once somebody used it as a tensor.
+    once somebody used it as a tensor. `is_data`: it is a number, a text or the like, no tensor, and holds none.
     """
 
     __slots__ = (
         "cause",
         "hint",
+        "is_data",
         "key",
         "label",
         "name",
@@ -154,6 +155,7 @@ class Unknown(Object):
         self.key = key
         self.sources = sources
         self.hint: Value = UNDEFINED
+        self.is_data = False
         self.negates: Unknown | None = None
         self.origin: object = None
         self.name = ""
@@ -194,6 +196,13 @@ class Unknown(Object):
 
     def truth(self, machine: Machine) -> bool | None:
         return None
+
+
+def is_data(value: Value) -> bool:
+    """Whether a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
+    if isinstance(value, tuple):
+        return all(map(is_data, value))
+    return isinstance(value, (*CONSTANTS, slice)) or getattr(value, "is_data", False)
 
 
 def identity(value: Value) -> object:

@@ -14,7 +14,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Held, Kept
 from gradpath.interpreter.values import Arguments, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays import keeping, presumptions
+from gradpath.overlays import keeping, plain_data, presumptions, roles
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
@@ -96,7 +96,7 @@ class Overlays:
         if name in _prefixes():
             return Namespace(name)
         cause = name if _is_overlaid(name) else f"library {name.partition('.')[0]}"
-        made = machine.unknown(cause, ("name", name), ())
+        made = machine.unknown(cause, ("name", name), (), data=plain_data.is_library(name))
         if isinstance(made, Unknown):
             made.name = name.rpartition(".")[2]
         return made
@@ -119,7 +119,7 @@ class Overlays:
         return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
-        return presumptions.unknown_parameter(machine, argument.arg, default)
+        return presumptions.unknown_parameter(machine, argument, default)
 
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return presumptions.unknown_attribute(machine, unknown, name)
@@ -183,13 +183,18 @@ class Overlays:
         """What the running bodies hold, for the fixes that need a way to it."""
         return keeping.kept(frame)
 
+    def is_option(self, name: str) -> bool:
+        """Whether an attribute of that name, which nobody is seen to set, is presumed to be plain data."""
+        return roles.is_option(name)
+
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
         """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items."""
         before = instance.attributes.get(name)
         if type(before) is List or type(before) is Dict:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
             return
-        made = machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,))
+        data = roles.is_option(name)
+        made = machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,), data=data)
         if isinstance(made, Unknown):
             made.name = name
         instance.attributes[name] = made

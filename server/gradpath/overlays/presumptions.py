@@ -7,6 +7,7 @@
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
 | the items of a loader, and what methods of tensors make of them | fresh tensors that require no grad | that is what data sets give |
+| what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
@@ -28,6 +29,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from functools import cache
 
@@ -48,10 +50,10 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
-from gradpath.overlays import branches, weights
+from gradpath.overlays import branches, plain_data, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_engine, is_gradient, may_clear
-from gradpath.overlays.roles import role_of
+from gradpath.overlays.roles import is_option, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 RECURSION = "recursion"
@@ -211,11 +213,12 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
 
 
-def unknown_parameter(machine: Machine, name: str, default: Value) -> Value:
+def unknown_parameter(machine: Machine, argument: ast.arg, default: Value) -> Value:
     """A parameter for which nobody gave an argument."""
-    made = machine.unknown("parameter", ("parameter", name, machine.unknown_count), ())
+    data = plain_data.is_parameter(argument, default)
+    made = machine.unknown("parameter", ("parameter", argument.arg, machine.unknown_count), (), data=data)
     if isinstance(made, Unknown):
-        made.name = name
+        made.name = argument.arg
         if default is not UNDEFINED:
             made.hint = default
     return made
@@ -230,11 +233,12 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
         return unknown  # What DataParallel and its kin wrap.
     if isinstance(unknown.tensor, TensorValue) and name not in _METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
-    made = machine.unknown("attribute of unknown", key, (unknown,))
+    data = name in plain_data.TELLING or is_option(name)
+    made = machine.unknown("attribute of unknown", key, (unknown,), data=data)
     if isinstance(made, Unknown):
         made.name = name
         made.owner = unknown
-        made.presumption = "plain" if name in _PLAIN else unknown.presumption
+        made.presumption = "plain" if name in _PLAIN or made.is_data else unknown.presumption
         weights.note_part(machine, unknown, made, name)
     return made
 
@@ -284,24 +288,27 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     """The result of calling something unknown."""
     hand_over(machine, arguments)
     owner = unknown.owner
-    if owner is not None:
+    if owner is not None and (not owner.is_data or role_of(owner)):
         method = _METHODS.get(unknown.name)
         result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
         if owner.presumption in _GRAPH and _is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
-    if may_clear(unknown, arguments):
+    data = plain_data.gives_data(unknown)
+    if not data and may_clear(unknown, arguments):
         weights.clear(machine)
         machine.emit(Lent(dotted_name(unknown), machine.site()))
     elif unknown.name.endswith("_") and is_gradient(owner):
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
     callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
-    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()))
+    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()), data=data)
     if isinstance(made, Unknown):
         made.origin = machine.site()
-        made.presumption = _call_presumption(machine, unknown, arguments)
+        presumption = _call_presumption(machine, unknown, arguments)
+        made.is_data = made.is_data and presumption not in _GRAPH
+        made.presumption = presumption or ("plain" if made.is_data else "")
         if made.presumption == "graph" and role_of(unknown) == "model":
             weights.note_call(machine, unknown, made)
     return made
@@ -349,6 +356,8 @@ Method = Callable[[Machine, Unknown, Arguments], Value]
 
 def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
+    if receiver.is_data and not is_engine(receiver):
+        return None
     loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
     if isinstance(loss, TensorValue):
         return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))

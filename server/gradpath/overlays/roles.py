@@ -25,6 +25,12 @@ LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
 )
 
+OPTION = re.compile(
+    r"^_?(args?|cfg|conf|config|hparams|options|opts|flags|settings|logger|writer|tb_writer|summary_writer|device|dtype|"
+    r"epochs?|iterations?|global_step|batch_idx|seed|verbose|path|filename|n_[a-z_]+|num_[a-z_]+|"
+    r"[a-z_]+_(args|cfg|config|dims?|dir|epochs|file|filename|len|length|names?|path|size))$"
+)
+
 ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
 
 _OPTIMIZER_PART = regex(r"opt(im(i[sz]er)?)?s?", re.I)
@@ -65,3 +71,9 @@ def part_of_optimizer(name: str) -> str:
 def part_of_model(name: str) -> str:
     """The same of a model: `g` for `netG` and `G`, `actor` for `actor_net`, "" for `model`."""
     return _MODEL_PART.sub("", name, count=1).strip("_").lower()
+
+
+@cache
+def is_option(name: str) -> bool:
+    """Whether a name promises options, numbers, texts or places to write to: nothing that is a tensor."""
+    return OPTION.match(name) is not None and not role_of_name(name)

@@ -12,6 +12,7 @@ from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -403,7 +404,9 @@ NAMES: Names = {
     **{f"numbers.{name}": NumberClass(name) for name in ("Number", "Real", "Integral", "Complex", "Rational")},
     "abc.ABC": Class("ABC"),
     "abc.abstractmethod": _same,
+    "sys.exit": leave,
     "typing.TYPE_CHECKING": False,
+    "typing.cast": lambda machine, arguments: arguments.get(1, "val", None),
     "typing.Generic": Class("Generic"),
     "typing.Protocol": Class("Protocol"),
     "tqdm.tqdm": lambda machine, arguments: _progress(machine, arguments),

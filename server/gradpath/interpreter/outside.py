@@ -1,0 +1,40 @@
+"""Builtin functions that reach outside of the program or only describe a value: what they give is plain data."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from gradpath.interpreter.expressions import binary
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Value
+
+
+def _data(cause: str, machine: Machine, arguments: Arguments) -> Value:
+    return machine.unknown(cause, None, tuple(arguments.all()), data=True)
+
+
+def leave(machine: Machine, arguments: Arguments) -> Value:
+    """`exit()`, `sys.exit()`: ends the program."""
+    raise machine.error("SystemExit", "")
+
+
+def _pow(machine: Machine, arguments: Arguments) -> Value:
+    return binary(machine, ast.Pow, arguments.get(0, "base", None), arguments.get(1, "exp", None))
+
+
+def _divmod(machine: Machine, arguments: Arguments) -> Value:
+    left, right = arguments.get(0, "x", None), arguments.get(1, "y", None)
+    return binary(machine, ast.FloorDiv, left, right), binary(machine, ast.Mod, left, right)
+
+
+FUNCTIONS: Mapping[str, Callable[[Machine, Arguments], Value]] = {
+    **dict.fromkeys(("ascii", "bin", "chr", "format", "hex", "input", "oct", "repr"), partial(_data, "text")),
+    **dict.fromkeys(("hash", "ord"), partial(_data, "number")),
+    **dict.fromkeys(("bytearray", "compile", "dir", "memoryview", "open"), partial(_data, "file")),
+    **dict.fromkeys(("breakpoint", "help"), lambda machine, arguments: None),
+    **dict.fromkeys(("exit", "quit"), leave),
+    "divmod": _divmod,
+    "pow": _pow,
+}

@@ -1,0 +1,79 @@
+"""What is plain data, though its value is not known: numbers, texts, arrays, files, options. No tensor, and holds none.
+
+Nothing that could matter to a gradient is lost with it, and what goes through it has no graph.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays.roles import is_option, role_of_name
+
+_OPTIONS = "argparse click configparser json omegaconf tomllib toml types typing typing_extensions yacs yaml"
+
+_FILES = """
+PIL __future__ abc absl base64 calendar codecs csv cv2 datetime distutils errno getpass git glob gym gymnasium h5py
+hashlib html imageio importlib_metadata io librosa locale logging loguru math matplotlib mlflow numpy os packaging
+pandas pathlib pkg_resources platform plotly posixpath pprint psutil random re regex requests rich scipy seaborn secrets
+shlex shutil signal skimage sklearn socket soundfile sqlite3 string struct subprocess sys tabulate tempfile tensorboard
+tensorboardX termcolor textwrap time timeit traceback tracemalloc urllib uuid visdom wandb warnings zipfile
+"""
+
+_OF_ANYTHING = frozenset(_OPTIONS.split())
+"""Libraries that give data where they are given data: options may hold functions as well."""
+
+_OF_DATA = frozenset(_FILES.split())
+"""Libraries that give data whatever they are given."""
+
+_ROOTS = frozenset({f"library {name}" for name in _OF_DATA} | {"torch.utils.tensorboard"})
+
+_TYPES = frozenset({"Path", "PathLike", "bool", "bytes", "float", "int", "ndarray", "str"})
+_HOLDERS = frozenset({"Dict", "List", "Optional", "Sequence", "Tuple", "Union", "dict", "list", "tuple"})
+
+TELLING = frozenset({"device", "dtype", "is_cuda", "is_leaf", "ndim", "requires_grad", "shape", "training"})
+"""Attributes of tensors and modules that are data."""
+
+_MEASURING = frozenset({"dim", "element_size", "get_device", "ndimension", "nelement", "numel", "size"})
+"""Methods of tensors that give data."""
+
+
+def is_library(name: str) -> bool:
+    """Whether a dotted name is one of a library of data."""
+    top = name.partition(".")[0]
+    return top in _OF_DATA or top in _OF_ANYTHING or name.startswith("torch.utils.tensorboard")
+
+
+def is_of_library(value: Unknown) -> bool:
+    """Whether a value comes from a library that gives data whatever it is given."""
+    return value.is_data and (value.root in _ROOTS or value.root.partition(".")[0] in _OF_DATA)
+
+
+def gives_data(callee: Unknown) -> bool:
+    """Whether calling something unknown gives data."""
+    return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
+
+
+def is_parameter(argument: ast.arg, default: Value) -> bool:
+    """Whether a parameter takes data, as its annotation, its default or its name tells."""
+    if role_of_name(argument.arg):
+        return False
+    if argument.annotation is not None:
+        return _is_type(argument.annotation)
+    return isinstance(default, (bool, str)) or is_option(argument.arg)
+
+
+def _is_type(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return value is None or value is ...
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in _TYPES
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=parts)) if name in _HOLDERS:
+            return all(map(_is_type, parts))
+        case ast.Subscript(value=ast.Name(id=name), slice=part) if name in _HOLDERS:
+            return _is_type(part)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_type(left) and _is_type(right)
+        case _:
+            return False

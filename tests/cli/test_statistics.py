@@ -28,6 +28,28 @@ if height > 3:
 """
 
 
+PLAIN = """\
+import argparse
+import json
+import logging
+import sys
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--rate", type=float, default=0.1)
+args = parser.parse_args()
+with open("options.json") as file:
+    options = json.load(file)
+weight = options["weight"] * args.rate
+w = torch.randn(3, requires_grad=True)
+if weight < 0:
+    sys.exit(1)
+logging.info(f"weight {weight} of {sys.argv}")
+((w * w).sum() * weight).backward()
+"""
+
+
 def check(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "gradpath", "check", "--statistics", *arguments, "."]
     places = {**os.environ, "PYTHONPATH": str(SERVER)}
@@ -44,6 +66,13 @@ def test_statistics_tell_how_much_of_each_file_was_understood(tmp_path: Path) ->
         "  50 %  lost.py (library surveyor: 6)",
         "  63 %  in all: 7 of 11",
     ]
+
+
+def test_numbers_texts_and_options_are_understood_though_their_values_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN)
+    statistics = json.loads(check(tmp_path, "--output-format", "json"))["statistics"]
+    assert statistics["unknowns"] == {}
+    assert statistics["files"][0]["understood"] == statistics["files"][0]["reached"] > 10
 
 
 def test_what_came_from_one_unknown_is_counted_under_it(tmp_path: Path) -> None:

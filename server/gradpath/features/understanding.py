@@ -10,7 +10,10 @@ from gradpath.render.report import Understood
 
 
 def understanding(analysis: Analysis) -> Understood:
-    """Count the statements that the likeliest path of an entry point reaches, and those where all is known."""
+    """Count the statements that the likeliest path of an entry point reaches, and those where all is known.
+
+    A number, a text or the like of which only the value is not known counts as known: no gradient goes through it.
+    """
     reached: set[ast.AST] = set()
     unclear: set[ast.AST] = set()
     for trace in analysis.traces:

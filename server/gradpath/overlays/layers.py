@@ -17,6 +17,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Va
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
 from gradpath.overlays.operations import bind, kind_of, note_facts, run_behaviour, tensors_in
+from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
@@ -109,6 +110,10 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     values = Arguments(arguments.positional[1:], arguments.keywords, arguments.open)
     if not isinstance(module, ModuleInstance):
         return machine.unknown("forward of unknown", None, tuple(values.all()))
+    first = values.get(0, "input")
+    if isinstance(first, Packed):
+        unpacked = Arguments([module, first.data, *values.positional[1:]], values.keywords)
+        return repacked(_forward(machine, spec, unpacked))
     bound = bind(spec.forward, values)
     kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
     inputs: dict[str, list[Tensor]] = {}

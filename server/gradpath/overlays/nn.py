@@ -11,6 +11,7 @@ from gradpath.interpreter.classes import STORE_ATTRIBUTE
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.mappings import Namespace as Attributes
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
@@ -51,7 +52,22 @@ class ModuleInstance(Instance):
         method = _METHODS.get(name)
         if method is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))
-        return UNDEFINED
+        return self._table(name)
+
+    def _table(self, name: str) -> Value:
+        """`_parameters`, `_buffers` or `_modules`: what is stored or deleted there is an attribute."""
+        match name:
+            case "_parameters":
+                names = {n for n, v in self.attributes.items() if isinstance(v, TensorValue) and v.tensor.is_parameter}
+            case "_buffers":
+                names = self.buffers
+            case "_modules":
+                names = {n for n, v in self.attributes.items() if isinstance(v, ModuleInstance)}
+            case _:
+                return UNDEFINED
+        table = Attributes(self.attributes, open=self.cls.open)
+        table.entries = {key: entry for key, entry in table.entries.items() if entry[0] in names}
+        return table
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
         before = self.attributes.get(name)

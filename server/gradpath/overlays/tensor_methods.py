@@ -136,6 +136,14 @@ def _new(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     return wrap(made)
 
 
+def _new_legacy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`new(*sizes)`, or `new(data)`, of which the sizes are not known."""
+    made = _new(machine, value, arguments)
+    if isinstance(made, TensorValue) and any(not isinstance(each, int) for each in arguments.positional):
+        made.tensor.shape = None
+    return made
+
+
 def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
     value.tensor.grad = new.tensor if isinstance(new, TensorValue) else None
 
@@ -215,6 +223,7 @@ _METHODS: dict[str, Method] = {
     "numel": _numel,
     "nelement": _numel,
     "view": _view,
+    "new": _new_legacy,
     "new_zeros": _new,
     "new_ones": _new,
     "new_empty": _new,

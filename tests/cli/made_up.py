@@ -38,6 +38,7 @@ def check(
     cancelled: Callable[[], bool] | None = None,
     project: object = None,
     stack: object = (),
+    memory: object = None,
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath."""
     if "crash()" in document.text:

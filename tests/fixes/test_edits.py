@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradpath.check import check
+from gradpath.cli.fix import fix_document
+from gradpath.cli.run import Checked
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Position, Range, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
@@ -99,3 +103,19 @@ def applied(text: str, title: str, newline: str) -> str | None:
     offered = [fix for each in mended(check(document)).diagnostics for fix in each.fixes if fix.edits]
     fix = next((fix for fix in offered if title in fix.title), None)
     return None if fix is None else apply_edits(document, fix.edits).removeprefix(before)
+
+
+def test_fixes_that_undo_each_other_leave_the_text_as_it_was() -> None:
+    def checked(text: str) -> Checked:
+        # Each text is said to be better off as the other one.
+        other = {"a\n": "b\n", "b\n": "a\n"}[text]
+        place = Range(Position(1, 1), Position(2, 1))
+        fix = Fix(f"Write {other}", Safety.SAFE, (Edit("x.py", place, other),), preferred=True)
+        found = Diagnostic("x.py", place, "double-backward", "graph", Level.WARNING, "no", fixes=(fix,))
+        return Checked("x.py", Document("x.py", text), (found,))
+
+    document = Document("x.py", "a\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradpath.cli.fix.check_document", lambda after, config: checked(after.text))
+        fixed = fix_document(document, Config(), (Safety.SAFE,), checked("a\n"))
+    assert (fixed.after.text, fixed.count) == ("a\n", 0)

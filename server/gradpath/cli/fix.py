@@ -81,9 +81,11 @@ def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], 
 def fix_document(document: Document, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
     """Apply fixes of the `allowed` kinds until none is left; `checked` is the outcome for the document as it is.
 
-    A fix after which the text would not parse is left out, so a text that does not parse stays as it is.
+    A fix after which the text would not parse is left out, so a text that does not parse stays as it is. Where fixes
+    undo each other, the text is left as it was when they first came to it, so that a second run changes nothing.
     """
     current, count = document, 0
+    passed: dict[str, Fixed] = {}
     refused: set[tuple[Edit, ...]] = set()
     for _ in range(_ROUNDS):
         after, number = current, 0
@@ -100,6 +102,9 @@ def fix_document(document: Document, config: Config, allowed: Collection[Safety]
             applied += edits
         if after.text == current.text:
             break
+        passed.setdefault(current.text, Fixed(document, current, checked, count))
+        if after.text in passed:
+            return passed[after.text]
         rechecked = check_document(after, config)
         if rechecked.problem is not None:
             break
@@ -108,14 +113,17 @@ def fix_document(document: Document, config: Config, allowed: Collection[Safety]
 
 
 def _edits_for(diagnostic: Diagnostic, allowed: Collection[Safety], document: Document) -> tuple[Edit, ...]:
-    """The edits of the preferred fix among those allowed, else of the first safe one, else of the first; or none.
+    """The edits of the preferred fix; where unsafe ones are `allowed`, else of the first safe one, or the first.
 
     A fix that edits other files as well is left to an editor, which can take it back.
     """
     fixes = [
         fix
         for fix in diagnostic.fixes
-        if fix.safety in allowed and fix.edits and all(edit.path == document.path for edit in fix.edits)
+        if fix.safety in allowed
+        and fix.edits
+        and (fix.preferred or Safety.UNSAFE in allowed)
+        and all(edit.path == document.path for edit in fix.edits)
     ]
     best = min(fixes, key=lambda fix: (not fix.preferred, _ORDER.index(fix.safety)), default=None)
     return tuple(with_newlines_of(document, edit) for edit in best.edits) if best else ()

@@ -49,9 +49,12 @@ def overlap(one: Edit, other: Edit) -> bool:
 
 
 def first_safe(diagnostic: Diagnostic) -> Fix | None:
-    """The fix that may be applied without asking: the preferred one if that is safe, else the first safe one."""
-    safe = [fix for fix in diagnostic.fixes if fix.safety is Safety.SAFE and fix.edits]
-    return next((fix for fix in safe if fix.preferred), safe[0] if safe else None)
+    """The fix that may be applied without asking: the preferred one if that is safe.
+
+    Another safe one has a cost, as its title says, such as memory: a person decides.
+    """
+    safe = (fix for fix in diagnostic.fixes if fix.safety is Safety.SAFE and fix.edits)
+    return next((fix for fix in safe if fix.preferred), None)
 
 
 def compatible_safe_fixes(diagnostics: Sequence[Diagnostic]) -> tuple[tuple[Diagnostic, Fix], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
@@ -21,9 +22,23 @@ _TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward"
 _TELLING_WORDS = regex(r"\b(?:" + "|".join(sorted(_TELLING)) + r")\b")
 
 _MEANT_TO_WRITE = frozenset(
-    {"clamp", "clamp_min", "clamp_max", "clip", "detach", "masked_fill", "scatter", "index_fill"}
+    {
+        "clamp",
+        "clamp_max",
+        "clamp_min",
+        "detach",
+        "index_fill",
+        "masked_fill",
+        "permute",
+        "reshape",
+        "squeeze",
+        "transpose",
+        "unsqueeze",
+    }
 )
 """Methods that leave their tensor as it is, and so are lost where they stand alone."""
+
+_LONE_CALLS = regex(r"^[ \t]+[\w.]+\.(?:" + "|".join(sorted(_MEANT_TO_WRITE)) + r")\(", re.MULTILINE)
 
 _CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
 """Methods whose result a framework back-propagates."""
@@ -41,7 +56,7 @@ class Entry:
 
 def is_entry(function: Definition, owner: str | None) -> bool:
     """Whether a function, or a method of the class `owner`, is worth entering."""
-    if is_telling(function):
+    if is_telling(function) or _loses(function):
         return True
     return owner is not None and (
         function.name in _CALLED_BY_FRAMEWORKS or (function.name == "forward" and _writes(function))
@@ -77,10 +92,14 @@ def functions(
 
 
 def _lines_that_tell(document: Document) -> list[int]:
-    """The lines with a word that may be a telling attribute, in order: the text is searched faster than the tree."""
+    """The lines with a word that may be a telling attribute, or with a call whose result may be lost, in order.
+
+    The text is searched faster than the tree.
+    """
     starts = document.line_starts
-    found = (bisect_right(starts, match.start()) for match in _TELLING_WORDS.finditer(document.text))
-    return list(dict.fromkeys(found))
+    words = (bisect_right(starts, match.start()) for match in _TELLING_WORDS.finditer(document.text))
+    calls = (bisect_right(starts, match.start()) for match in _LONE_CALLS.finditer(document.text))
+    return sorted({*words, *calls})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +239,25 @@ def is_telling(function: Definition) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr in _TELLING for node in nodes(function))
 
 
+def _loses(function: Definition) -> bool:
+    """Whether a call stands alone that leaves its tensor as it is."""
+    return any(_is_lost(node) for node in nodes(function))
+
+
+def _is_lost(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
+            return name in _MEANT_TO_WRITE
+        case _:
+            return False
+
+
 def _writes(function: Definition) -> bool:
-    """Whether the body writes in place anywhere, or seems meant to: `+=`, `x[i] = v`, `relu_()`, a lone `clamp(x)`."""
+    """Whether the body writes in place anywhere: `+=`, `x[i] = v`, `relu_()`."""
     for node in nodes(function):
         if type(node) not in _WRITING:
             continue
         match node:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if name in _MEANT_TO_WRITE:
-                return True
             case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
                 continue  # Sequences grow that way; a tensor refuses.
             case ast.Subscript(slice=ast.Constant(value=str())):
@@ -241,4 +271,4 @@ def _writes(function: Definition) -> bool:
     return False
 
 
-_WRITING = frozenset({ast.Expr, ast.AugAssign, ast.Subscript, ast.Attribute, ast.keyword})
+_WRITING = frozenset({ast.AugAssign, ast.Subscript, ast.Attribute, ast.keyword})

@@ -60,6 +60,9 @@ METHODS = frozenset(
 )
 """Methods whose names read as if they changed their tensor, and which leave it as it is."""
 
+_TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill", "unsqueeze"})
+"""Those of them that nothing else has, so that what they are called on is a tensor."""
+
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Statements that are nothing but such a call."""
@@ -78,19 +81,29 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False  # The result is written where `out` says.
+    if not isinstance(call.func.value, (ast.Name, ast.Attribute)):
+        return False
     result = event.tensor
-    if result is None or result.aliasing_unsure or not isinstance(call.func.value, (ast.Name, ast.Attribute)):
+    if result is None:
+        unseen = getattr(event.value, "cause", "") == f"call of {call.func.attr}"
+        return unseen and call.func.attr in _TENSORS_ALONE and not _is_expected(trace, call)
+    if result.aliasing_unsure:
         return False
     if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:
         return False
-    around = ancestry(trace, call)
-    if any(isinstance(each, (ast.Try, ast.With, ast.AsyncWith)) and _expects(each) for each in around):
+    if _is_expected(trace, call):
         return False
-    return any(isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)) for each in around)
+    repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
+    return any(isinstance(each, repeated) for each in ancestry(trace, call))
+
+
+def _is_expected(trace: Trace, call: ast.AST) -> bool:
+    """Whether the call may be there to see it fail."""
+    return any(_expects(each) for each in ancestry(trace, call))
 
 
 def _expects(block: ast.AST) -> bool:
-    """Whether the call may be there to see it fail: in a `try`, or under `pytest.raises`."""
+    """Whether what stands in a block may be there to see it fail: it is a `try`, or a `with pytest.raises`."""
     if isinstance(block, (ast.With, ast.AsyncWith)):
         return any("raises" in ast.dump(item.context_expr) for item in block.items)
     return isinstance(block, ast.Try)

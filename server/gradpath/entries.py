@@ -203,10 +203,10 @@ def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
     leading = set(told)
     more = True
     while more:
-        found = {name for name, used in uses.items() if used & (leading - {name})}
+        found = {name for name, used in uses.items() if (used & leading) - {name}}
         more = not found <= leading
         leading |= found
-    return [name for name, used in uses.items() if used & (leading - {name})]
+    return [name for name, used in uses.items() if (used & leading) - {name}]
 
 
 def _is_on(function: Definition, lines: Collection[int]) -> bool:

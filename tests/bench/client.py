@@ -99,22 +99,19 @@ class Server:
         self.process.stdin.flush()
 
     def memory(self) -> float:
-        """The megabytes that the process holds; 0 where the system does not say."""
-        try:
-            lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        except OSError:
-            return 0.0
-        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+        """The megabytes that the server holds; 0 where the system does not say."""
+        return sum(_memory(process) for process in _family(self.process.pid))
 
     def processor(self) -> Processor:
-        """How long the threads of the process have run so far; the system may not say."""
+        """How long the threads of the server have run so far; the system may not say."""
         found = Processor(0.0, 0.0)
-        for file in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
-            try:
-                ran, waited, _ = map(int, file.read_text().split())
-            except (OSError, ValueError):
-                continue  # The thread has ended.
-            found = Processor(found.ran + ran / 1e6, found.waited + waited / 1e6)
+        for process in _family(self.process.pid):
+            for file in Path(f"/proc/{process}/task").glob("*/schedstat"):
+                try:
+                    ran, waited, _ = map(int, file.read_text().split())
+                except (OSError, ValueError):
+                    continue  # The thread has ended.
+                found = Processor(found.ran + ran / 1e6, found.waited + waited / 1e6)
         return found
 
     def end(self) -> None:
@@ -133,3 +130,23 @@ class Server:
                 line = stream.readline()
             body = stream.read(length)
             self._messages.put((time.perf_counter(), json.loads(body)))
+
+
+def _family(process: int) -> list[int]:
+    """A process and those that it has started: some servers are started by a program of their own."""
+    found = [process]
+    for each in found:
+        for file in Path(f"/proc/{each}/task").glob("*/children"):
+            try:
+                found += map(int, file.read_text().split())
+            except (OSError, ValueError):
+                continue
+    return found
+
+
+def _memory(process: int) -> float:
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)

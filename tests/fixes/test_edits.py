@@ -58,6 +58,11 @@ LAYOUTS = {
         "if w.requires_grad:\n\tloss.backward()\t# one\n\t(loss * loss).backward()  # two\n",
         "if w.requires_grad:\n\t# one\n\t(loss + (loss * loss)).backward()  # two\n",
     ),
+    "the last of several statements on a line": (
+        DELETE,
+        "loss.backward()\nx = 1; loss.backward()  # again\n",
+        "loss.backward()\nx = 1  # again\n",
+    ),
     "what stands between": (
         DELETE,
         "loss.backward()  # first\n# between\n\nloss.backward()\nx = 1\n",

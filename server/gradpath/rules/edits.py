@@ -138,10 +138,15 @@ def lines_of(document: Document, statement: ast.stmt) -> Range:
 
 
 def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
-    """A statement that stands alone on its lines goes, its line ending and comment included."""
-    if not stands_alone(document, statement):
+    """A statement goes: with its line ending and comment where it stands alone, else with the `;` before it."""
+    if stands_alone(document, statement):
+        return Edit(document.path, lines_of(document, statement), "")
+    place = document.range_of(statement)
+    before = document.line(place.start.line)[: place.start.column - 1]
+    if not before.rstrip().endswith(";"):
         return None
-    return Edit(document.path, lines_of(document, statement), "")
+    start = Position(place.start.line, len(before.rstrip()[:-1].rstrip()) + 1)
+    return Edit(document.path, Range(start, place.end), "")
 
 
 def delete_but_comment(document: Document, statement: ast.stmt) -> Edit | None:

@@ -212,3 +212,21 @@ def test_no_file_is_too_long() -> None:
 
 def test_no_file_has_a_name_that_says_nothing() -> None:
     assert [str(file) for file in FILES.values() if file.stem in VAGUE_NAMES] == []
+
+
+def test_data_classes_come_from_records() -> None:
+    makers = {found.importer for found in IMPORTS if found.imported == "dataclasses"}
+    assert makers == {"gradpath.records"}
+
+
+def test_regular_expressions_of_modules_come_from_patterns() -> None:
+    wrong = [
+        f"{module}:{node.lineno}"
+        for module, file in FILES.items()
+        if module != "gradpath.lsp.frames"  # Those are about bytes.
+        for statement in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+    ]
+    assert wrong == []

@@ -25,7 +25,7 @@ LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
 )
 
-OPTION = re.compile(
+OPTION = regex(
     r"^_?(args?|cfg|conf|config|hparams|options|opts|flags|settings|logger|writer|tb_writer|summary_writer|device|dtype|"
     r"epochs?|iterations?|global_step|batch_idx|seed|verbose|path|filename|n_[a-z_]+|num_[a-z_]+|"
     r"[a-z_]+_(args|cfg|config|dims?|dir|epochs|file|filename|len|length|names?|path|size))$"

@@ -35,10 +35,11 @@ class Slice(Object):
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:
     """The value of an expression."""
-    handler = _HANDLERS.get(type(node))
-    if handler is None:
-        return machine.unknown(f"expression {type(node).__name__}")
-    return handler(machine, node)
+    return _HANDLERS.get(type(node), _unheard)(machine, node)
+
+
+def _unheard(machine: Machine, node: ast.expr) -> Value:
+    return machine.unknown(f"expression {type(node).__name__}")
 
 
 def _constant(machine: Machine, node: ast.Constant) -> Value:

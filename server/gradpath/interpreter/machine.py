@@ -27,6 +27,7 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.interpreter.values import (
     CONSTANTS,
+    KINDS,
     UNDEFINED,
     Arguments,
     Class,
@@ -206,7 +207,7 @@ class Machine:
         frame = self.frame
         if not frame.loops:
             return frame.outer_loops
-        return (*frame.outer_loops, *((loop.number, loop.iteration) for loop in frame.loops))
+        return (*frame.outer_loops, *[(loop.number, loop.iteration) for loop in frame.loops])
 
     def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
         """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`."""
@@ -239,14 +240,14 @@ class Machine:
     def bind(self, name: str, value: Value) -> None:
         """Assign a variable of the running body."""
         self.frame.scope.set(name, value)
-        if not isinstance(value, CONSTANTS):
+        if type(value) not in KINDS:
             noted = self.library.bound(self, name, value)
             if noted is not None:
                 self.emit(Bound(name, noted, self.site()))
 
     def note_stored(self, container: object, key: object, value: Value) -> None:
         """Tell the trace that a value went into a container of the program."""
-        if not isinstance(value, CONSTANTS):
+        if type(value) not in KINDS:
             self.emit(Stored(container, key, value, self.site()))
 
     def note_binding(self, name: str, noted: object) -> None:

@@ -51,6 +51,8 @@ class Scope:
         if self.redirected is not None and name in self.redirected:
             return self.redirected[name].own(name)
         value = self.variables.get(name, UNDEFINED)
+        if value is not UNDEFINED:
+            return value.value() if type(value) is Deferred else value
         scope = self.outer
         while value is UNDEFINED and scope is not None:
             if not scope.transparent:

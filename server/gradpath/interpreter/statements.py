@@ -28,28 +28,24 @@ from gradpath.interpreter.values import (
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
-    """Execute statements until one signals."""
+    """Execute statements until one signals; an error of autograd becomes one of the program, at its statement."""
     for statement in statements:
-        signal = yield from run_statement(machine, statement)
+        machine.step(statement)
+        machine.node = statement
+        try:
+            if machine.frame.is_generator and not isinstance(statement, _BODIES):
+                yield from _suspend(machine, statement)
+            simple = _SIMPLE.get(type(statement))
+            if simple is not None:
+                signal = simple(machine, statement)
+            else:
+                compound = _COMPOUND.get(type(statement))
+                signal = None if compound is None else (yield from compound(machine, statement))
+        except AutogradError as error:
+            raise machine.translated(error) from None
         if signal is not None:
             return signal
     return None
-
-
-def run_statement(machine: Machine, statement: ast.stmt) -> Steps:
-    """Execute one statement; an error of autograd becomes one of the program here, where its place is known."""
-    machine.step(statement)
-    machine.node = statement
-    try:
-        if machine.frame.is_generator and not isinstance(statement, _BODIES):
-            yield from _suspend(machine, statement)
-        simple = _SIMPLE.get(type(statement))
-        if simple is not None:
-            return simple(machine, statement)
-        compound = _COMPOUND.get(type(statement))
-        return None if compound is None else (yield from compound(machine, statement))
-    except AutogradError as error:
-        raise machine.translated(error) from None
 
 
 _BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try, ast.While)

@@ -22,6 +22,7 @@ Value: TypeAlias = object
 """A constant, a tuple of values, or an `Object`."""
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, type(...), range)
+KINDS = frozenset(CONSTANTS)
 
 
 class Undefined:
@@ -207,7 +208,7 @@ def is_data(value: Value) -> bool:
 
 def identity(value: Value) -> object:
     """What stands for `value` in a key: a constant itself, the number of an unknown, else the object's identity."""
-    if isinstance(value, CONSTANTS):
+    if type(value) in KINDS:
         return (type(value).__name__, value)
     if isinstance(value, Unknown):
         return ("?", value.number)

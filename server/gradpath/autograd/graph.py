@@ -180,7 +180,7 @@ class Autograd:
             unsure, kind, parameter = False, "fresh", ""
         else:
             kind, _, parameter = output.alias[0].partition(":")
-        source = next(iter(inputs.get(parameter, ())), None)
+        source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if source is not None and not unsure and kind == "same":
             return source
         if source is not None and kind in ("view", "multiview"):
@@ -207,14 +207,14 @@ class Autograd:
         site: object,
     ) -> None:
         """Give a fresh result its grad_fn, or remember why it has none."""
-        if any(t.requires_grad for parameter in output.grad for t in inputs.get(parameter, ())):
+        if _requires_grad(inputs, output.grad):
             if node is not None:
                 result.node = node
                 result.certain = node.certain or all(t.certain for t in everything if t.requires_grad)
                 return
             how = "inference_mode" if self.inference else "no_grad"
             self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name))
-        elif node is not None and any(t.requires_grad for p in output.maybe_grad for t in inputs.get(p, ())):
+        elif node is not None and _requires_grad(inputs, output.maybe_grad):
             result.node = Node(name, node.edges, site, certain=False)
             result.node.outputs.append(result)
             result.certain = False
@@ -238,7 +238,7 @@ class Autograd:
             for tensor in tensors:
                 if not tensor.requires_grad:
                     continue
-                if not any(parameter in output.grad or parameter in output.maybe_grad for output in behaviour.outputs):
+                if not _leads_on(behaviour, parameter):
                     break
                 if found is None:
                     found = Edges([], [], set(), set())
@@ -451,3 +451,20 @@ def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: st
     node.edges, node.parameters = tuple(edges), tuple(names)
     if base.expanded:
         node.custom = FaultKind.EXPANDED_INPLACE
+
+
+def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:
+    """Whether a tensor of one of these parameters requires grad."""
+    for parameter in parameters:
+        for tensor in inputs.get(parameter, ()):
+            if tensor.requires_grad:
+                return True
+    return False
+
+
+def _leads_on(behaviour: Behaviour, parameter: str) -> bool:
+    """Whether an output may require grad because of a parameter."""
+    outputs = behaviour.outputs
+    if len(outputs) == 1:
+        return parameter in outputs[0].grad or parameter in outputs[0].maybe_grad
+    return any(parameter in output.grad or parameter in output.maybe_grad for output in outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
@@ -359,16 +359,28 @@ class Trace:
     truncated: bool = False
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
+    _found: dict[object, object] = field(default_factory=dict)
     _count: int = 0
 
     def of(self, kind: type[Kind]) -> list[Kind]:
         """The events of one kind, in order; they are sorted once for all who ask."""
+        self._begin_anew_after_more()
+        return cast("list[Kind]", self._sorted.get(kind, []))
+
+    def once(self, work: Callable[[Trace], Kind]) -> Kind:
+        """What `work` finds in this trace, found once for all who ask."""
+        self._begin_anew_after_more()
+        if work not in self._found:
+            self._found[work] = work(self)
+        return cast("Kind", self._found[work])
+
+    def _begin_anew_after_more(self) -> None:
         if self._count != len(self.events):
+            self._found = {}
             self._sorted = {}
             for event in self.events:
                 self._sorted.setdefault(type(event), []).append(event)
             self._count = len(self.events)
-        return cast("list[Kind]", self._sorted.get(kind, []))
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""

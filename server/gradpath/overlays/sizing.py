@@ -83,7 +83,7 @@ def settle(
     everything = [tensor for tensors in inputs.values() for tensor in tensors]
     call = given(spec, inputs, arguments) if everything else None
     for index, (output, result) in enumerate(zip(behaviour.outputs, results, strict=False)):
-        if any(result is tensor for tensor in everything):
+        if result in everything:
             continue
         result.dtype = _dtype(output.dtype, everything, arguments)
         if call is None:
@@ -94,7 +94,7 @@ def settle(
         elif word is not None:
             result.shape = size(word, call)
         kind, _, parameter = output.alias[0].partition(":")
-        source = next(iter(inputs.get(parameter, ())), None)
+        source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if source is None or (source.storage is not result.storage and kind != "storage"):
             result.layout = _fresh(spec.layout, result.shape, everything)
         elif shapes is not None:
@@ -138,7 +138,7 @@ def _dtype(word: str | None, everything: Sequence[Tensor], arguments: Mapping[st
         return None
     match word:
         case "promote" | "floating" | "floats":
-            found = promote(everything, [_number(arguments.get(name)) for name in _OPERANDS])
+            found = promote(everything, [_number(arguments[name]) for name in _OPERANDS if name in arguments])
             if found is None or found.startswith(("float", "bfloat", "complex")) or word == "promote":
                 return found
             return "float32" if word == "floating" else None

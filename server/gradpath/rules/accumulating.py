@@ -44,8 +44,8 @@ def growing(trace: Trace) -> Iterator[Growing]:
 def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss`, `total = total + loss`: additions that hang on the same addition of an earlier iteration."""
     sums: dict[ast.AST, list[Built]] = {}
-    for event in trace.events:
-        if isinstance(event, Built) and (event.node.name in _SUMS or event.node.name == _WRITE):
+    for event in trace.of(Built):
+        if event.node.name in _SUMS or event.node.name == _WRITE:
             sums.setdefault(event.site.node, []).append(event)
     for node, events in sums.items():
         if len(events) < 2 or any(event.node in executed for event in events):
@@ -122,7 +122,7 @@ def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss` where the loss is known only from its backward: the total is a new unknown each time."""
     added: dict[ast.AST, list[tuple[Bound, Tensor, int]]] = {}
     backwards = 0
-    for event in trace.events:
+    for event in trace.events if executed else ():
         backwards += isinstance(event, BackwardRan)
         if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
             continue
@@ -253,9 +253,8 @@ def _operands_of(roots: Sequence[Node]) -> set[Node]:
 def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[ast.AST, list[Stored]] = {}
-    for event in trace.events:
-        if isinstance(event, Stored):
-            stored.setdefault(event.site.node, []).append(event)
+    for event in trace.of(Stored):
+        stored.setdefault(event.site.node, []).append(event)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):

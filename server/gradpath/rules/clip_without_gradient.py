@@ -61,6 +61,7 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
 
 def _effects(flow: Iterable[Entry | Clipped], clip: Clipped) -> Iterator[Effect]:
     """What happens to the clipped gradients; where not all of them are seen, whatever happens to any."""
+    clipped = {id(tensor) for tensor in clip.tensors}
     for entry in flow:
         if isinstance(entry, Clipped):
             continue
@@ -70,7 +71,7 @@ def _effects(flow: Iterable[Entry | Clipped], clip: Clipped) -> Iterator[Effect]
                 yield Effect.ARRIVES if isinstance(entry.event, BackwardRan) else Effect.CLEARED
             else:
                 yield entry.effect
-        elif any(entry.concerns(tensor) for tensor in clip.tensors):
+        elif entry.concerns_any(clipped):
             yield entry.effect
 
 

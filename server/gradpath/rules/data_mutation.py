@@ -23,16 +23,17 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Changes through `.data` between the saving of a value and the backward that reads it."""
     built: dict[int, int] = {}
     seen: set[ast.AST] = set()
+    if not trace.of(BackwardRan):
+        return
     for index, event in enumerate(trace.events):
         if isinstance(event, Built):
             built.setdefault(id(event.node), index)
-        hidden = _hidden(event)
-        if hidden is None or not isinstance(event, (Mutated, Replaced)) or event.site.node in seen:
-            continue
-        found = _read_later(trace, index, event, hidden, built)
-        if found is not None:
-            seen.add(event.site.node)
-            yield _report(trace, source, event, hidden, *found)
+        elif isinstance(event, (Mutated, Replaced)) and event.site.node not in seen:
+            hidden = _hidden(event)
+            found = None if hidden is None else _read_later(trace, index, event, hidden, built)
+            if found is not None and hidden is not None:
+                seen.add(event.site.node)
+                yield _report(trace, source, event, hidden, *found)
 
 
 def _hidden(event: object) -> Tensor | None:

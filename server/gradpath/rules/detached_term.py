@@ -35,8 +35,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     built = {id(event.node): event for event in trace.of(Built)}
     mixed = [event for event in trace.of(Mixed) if event.operator in ("add", "sub")]
     seen: set[ast.AST] = set()
-    for event in trace.events:
-        if not isinstance(event, BackwardRan) or not event.call.accumulates:
+    for event in trace.of(BackwardRan):
+        if not event.call.accumulates:
             continue
         for term in _terms(event, built, mixed):
             site = term.cause.site

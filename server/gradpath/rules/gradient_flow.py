@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 
 from gradpath.autograd.tensor import Tensor
@@ -62,9 +62,17 @@ class Entry:
         """Whether the gradient of `tensor` is among them."""
         return self.tensors is None or id(tensor) in self.tensors
 
+    def concerns_any(self, tensors: Collection[int]) -> bool:
+        """The same for any of several, given by identity."""
+        return bool(tensors) if self.tensors is None else not self.tensors.isdisjoint(tensors)
+
 
 def flow_of(trace: Trace) -> list[Entry]:
     """All that happens to gradients on a path, in order."""
+    return trace.once(_flow)
+
+
+def _flow(trace: Trace) -> list[Entry]:
     return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(event)]
 
 

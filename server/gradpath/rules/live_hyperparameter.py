@@ -17,8 +17,8 @@ from gradpath.rules.syntax import call_of, statement_of
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Options that hang on a graph when they are set."""
     seen: set[ast.AST] = set()
-    for event in trace.events:
-        if not isinstance(event, OptionSet) or event.site.node in seen:
+    for event in trace.of(OptionSet):
+        if event.site.node in seen:
             continue
         tensor = event.tensor
         if tensor is not None and tensor.certain and tensor.node is not None and tensor.node.accumulates is None:

@@ -19,11 +19,19 @@ class Rewrapping:
     site: Site
 
 
-def rewrappings(trace: Trace) -> Iterator[Rewrapping]:
+def rewrappings(trace: Trace) -> list[Rewrapping]:
     """The backwards that give a gradient to their own loss alone, though it was computed, and something is to learn."""
-    trains = any(isinstance(event, Stepped) and event.parameters for event in trace.events)
-    for event in trace.events:
-        if not isinstance(event, BackwardRan) or len(event.call.roots) != 1 or not event.call.accumulates:
+    return trace.once(_rewrappings)
+
+
+def _rewrappings(trace: Trace) -> list[Rewrapping]:
+    return list(_rewrapped(trace))
+
+
+def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
+    trains = any(event.parameters for event in trace.of(Stepped))
+    for event in trace.of(BackwardRan):
+        if len(event.call.roots) != 1 or not event.call.accumulates:
             continue  # `autograd.grad` says itself what it wants the gradient of.
         root = _made_loss(event)
         if root is None:

@@ -20,9 +20,9 @@ from gradpath.rules.syntax import call_of, function_of, statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
-    if not is_whole(trace) or any(isinstance(event, GradientSet) for event in trace.events):
+    if not is_whole(trace) or trace.of(GradientSet):
         return
-    if any(isinstance(event, BackwardRan) and any(map(_is_presumed, event.executed)) for event in trace.events):
+    if any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed):
         return  # It may have reached any parameter, for all that is seen of its graph.
     steps = trace.of(Stepped)
     flow = flow_of(trace)
@@ -48,7 +48,8 @@ def _is_presumed(node: Node) -> bool:
 def _never(flow: Sequence[Entry], step: Stepped) -> bool:
     if not step.site.loops or not step.known or not step.parameters or step.updated:
         return False
-    concerning = [entry for entry in flow if any(entry.concerns(tensor) for tensor in step.parameters)]
+    parameters = {id(tensor) for tensor in step.parameters}
+    concerning = [entry for entry in flow if entry.concerns_any(parameters)]
     return all(entry.effect is Effect.CLEARED for entry in concerning)
 
 

@@ -16,7 +16,7 @@ from gradpath.interpreter.paths import explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.marks import Mark, marks_of
-from gradpath.names.files import Files
+from gradpath.names.files import TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
@@ -50,8 +50,7 @@ TOTAL_EFFORT = 18_000
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
-BACKWARDS = regex(r"backward\(|\bgrad\(")
-"""What a document must contain to run a backward."""
+GRADIENTS = regex(r"\bgrad\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +119,11 @@ def first_fault(document: Document) -> Fault | None:
     return None
 
 
+def _runs_backward(text: str) -> bool:
+    """Whether a document has what it takes to run a backward; plain searches go first, being many times as fast."""
+    return "backward(" in text or ("grad(" in text and GRADIENTS.search(text) is not None)
+
+
 def check(
     document: Document,
     config: Config | None = None,
@@ -138,7 +142,7 @@ def check(
     what an edit cannot have changed is not run again.
     """
     config = Config() if config is None else config
-    parsed = parse(document, last)
+    parsed = TREES.of_document(document, last)
     if not RELEVANT.search(document.text):
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
     files = Files(parsed, project, config.python)
@@ -147,7 +151,7 @@ def check(
     marks: list[Mark] = []
     traces: list[Trace] = []
     endings: list[Ending] = []
-    backwards = BACKWARDS.search(document.text) is not None
+    backwards = _runs_backward(document.text)
     runs_module = backwards or not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
@@ -18,8 +16,6 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering."""
-
-_TELLING_WORDS = regex(r"\b(?:" + "|".join(sorted(_TELLING)) + r")\b")
 
 _MEANT_TO_WRITE = frozenset(
     {
@@ -38,7 +34,8 @@ _MEANT_TO_WRITE = frozenset(
 )
 """Methods that leave their tensor as it is, and so are lost where they stand alone."""
 
-_LONE_CALLS = regex(r"^[ \t]+[\w.]+\.(?:" + "|".join(sorted(_MEANT_TO_WRITE)) + r")\(", re.MULTILINE)
+_ALONE = regex(r"[ \t]+[\w.]+")
+"""What stands before such a call on its line."""
 
 _CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
 """Methods whose result a framework back-propagates."""
@@ -94,12 +91,36 @@ def functions(
 def _lines_that_tell(document: Document) -> list[int]:
     """The lines with a word that may be a telling attribute, or with a call whose result may be lost, in order.
 
-    The text is searched faster than the tree.
+    The text is searched faster than the tree, and word by word faster than for all words at once.
     """
+    text = document.text
+    words = (
+        at
+        for word in _TELLING
+        for at in _places(text, word)
+        if not (_is_part(text[at - 1 : at]) or _is_part(text[at + len(word) : at + len(word) + 1]))
+    )
+    calls = (
+        at
+        for name in _MEANT_TO_WRITE
+        for at in _places(text, f".{name}(")
+        if _ALONE.fullmatch(text, text.rfind("\n", 0, at) + 1, at)
+    )
     starts = document.line_starts
-    words = (bisect_right(starts, match.start()) for match in _TELLING_WORDS.finditer(document.text))
-    calls = (bisect_right(starts, match.start()) for match in _LONE_CALLS.finditer(document.text))
-    return sorted({*words, *calls})
+    return sorted({bisect_right(starts, at) for at in (*words, *calls)})
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """The offsets at which a part of a text begins."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _is_part(character: str) -> bool:
+    """Whether a character beside a word belongs to it; nothing is beside the ends of a text."""
+    return character.isalnum() or character == "_"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,13 @@ class Trees:
         self._known: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._size = 0
 
+    def of_document(self, document: Document, last: Parsed | None) -> Parsed:
+        """The parse of a document, made anew unless its file has been read with this text; `last` is as in `parse`."""
+        known, _ = self._known.get(document.path, (None, None))
+        if known is None or not known.complete or not type(document) is type(known.document) is Document:
+            return parse(document, last)
+        return known if known.document.text == document.text else parse(document, last)
+
     def of_text(self, shown: str, text: str) -> Parsed:
         """The parse of a text that an editor has."""
         known = self._known.get(shown)
@@ -67,6 +74,9 @@ class Trees:
     def keep(self, parsed: Parsed, stamp: Stamp | None = None) -> Parsed:
         """Remember a parse that has been made anyway."""
         shown = parsed.document.path
+        before = self._known.get(shown)
+        if stamp is None and before is not None and before[0] is parsed:
+            stamp = before[1]
         self.drop(shown)
         self._known[shown] = parsed, stamp
         self._size += len(parsed.document.text)

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
@@ -262,10 +263,10 @@ def is_telling(function: Definition) -> bool:
 
 def _loses(function: Definition) -> bool:
     """Whether a call stands alone that leaves its tensor as it is."""
-    return any(_is_lost(node) for node in nodes(function))
+    return any(type(node) is ast.Expr and _is_lost(node) for node in nodes(function))
 
 
-def _is_lost(node: ast.AST) -> bool:
+def _is_lost(node: ast.Expr) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
             return name in _MEANT_TO_WRITE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from functools import cache
 from types import ModuleType
 
@@ -13,7 +14,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Held, Kept
-from gradpath.interpreter.values import Arguments, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import keeping, plain_data, presumptions, roles
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.layers import layer_class
@@ -120,6 +121,14 @@ class Overlays:
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
         return presumptions.unknown_parameter(machine, argument, default)
+
+    def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
+        """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""
+        if name != "numel":
+            return UNDEFINED
+        sizes = [size for size in value if isinstance(size, int)]
+        known = math.prod(sizes) if len(sizes) == len(value) else None
+        return NativeFunction("Size.numel", lambda m, a: m.unknown("numel", None, value) if known is None else known)
 
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return presumptions.unknown_attribute(machine, unknown, name)

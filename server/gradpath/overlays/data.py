@@ -1,15 +1,24 @@
-"""`torch.utils.data`: what a loader gives is fresh and requires no grad."""
+"""`torch.utils.data`: what a loader gives is fresh, and has a graph only where the data set holds tensors with one."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
+from contextlib import suppress
 
+from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import MANY, Tensor
-from gradpath.interpreter.containers import List
-from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, Class, Object, Unknown, Value
+from gradpath.interpreter.containers import Container, List
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.values import Arguments, Class, Function, Instance, Object, Unknown, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.nn import ModuleInstance
+from gradpath.overlays.operations import call_operation
 from gradpath.overlays.tensor_value import TensorValue, wrap
+
+UNBATCHED = 0
+"""The batch size of a single item, which has no batch dimension."""
 
 
 class TensorDataset(Object):
@@ -21,7 +30,12 @@ class TensorDataset(Object):
         self.tensors = tensors
 
     def item(self, machine: Machine, key: Value) -> Value:
-        return tuple(_copy(machine, value, UNBATCHED) for value in self.tensors)
+        return tuple(
+            value.item(machine, key)
+            if isinstance(value, TensorValue) and _has_graph(value)
+            else _copy(machine, value, UNBATCHED)
+            for value in self.tensors
+        )
 
     def length(self, machine: Machine) -> int | None:
         first = self.tensors[0] if self.tensors else None
@@ -31,11 +45,14 @@ class TensorDataset(Object):
 class DataLoader(Object):
     """A loader over a data set; each iteration gives new tensors."""
 
-    __slots__ = ("batch", "dataset")
+    __slots__ = ("batch", "collate", "dataset", "drawn", "encodes")
 
-    def __init__(self, dataset: Value, batch: int | None) -> None:
+    def __init__(self, dataset: Value, batch: int | None, collate: Value = None) -> None:
         self.dataset = dataset
         self.batch = batch
+        self.collate = collate
+        self.drawn = 0
+        self.encodes: bool | None = None
 
     def parts(self) -> Sequence[Value]:
         return (self.dataset,)
@@ -45,16 +62,90 @@ class DataLoader(Object):
 
     def fresh_item(self, machine: Machine) -> Value:
         """What the next iteration gives."""
-        if isinstance(self.dataset, TensorDataset):
+        if self.encodes is None:
+            self.encodes = _encodes(self.dataset)
+        if isinstance(self.dataset, Object) and (self.encodes or _has_graph(self.dataset)):
+            with suppress(Raised):
+                return self._batch_with_graph(machine, self.dataset)
+        elif isinstance(self.dataset, TensorDataset):
             return List([_copy(machine, value, self.batch) for value in self.dataset.tensors])
-        made = machine.unknown("batch of a loader", None, (self,))
-        if isinstance(made, Unknown):
-            made.presumption = "plain"
-        return made
+        return _plain(machine, self)
+
+    def _batch_with_graph(self, machine: Machine, dataset: Object) -> Value:
+        """Two items stand for all of a batch; each batch has others, until all have been drawn."""
+        length = dataset.length(machine) or 2
+        items = [dataset.item(machine, (self.drawn + index) % length) for index in range(2)]
+        self.drawn += 2
+        if self.collate is not None:
+            return machine.call(self.collate, Arguments([List(items)]))
+        return _collated(machine, items, self.batch)
 
 
-UNBATCHED = 0
-"""The batch size of a single item, which has no batch dimension."""
+def _plain(machine: Machine, source: Value) -> Value:
+    made = machine.unknown("batch of a loader", None, (source,))
+    if isinstance(made, Unknown):
+        made.presumption = "plain"
+    return made
+
+
+def _has_graph(value: Value, depth: int = 3) -> bool:
+    """Whether a data set holds a tensor with a graph; modules that it uses do not count."""
+    match value:
+        case TensorValue():
+            return value.tensor.node is not None and value.tensor.certain
+        case ModuleInstance():
+            return False
+        case TensorDataset():
+            return any(_has_graph(each, depth - 1) for each in value.tensors)
+        case Container() | Instance():
+            return depth > 0 and any(_has_graph(part, depth - 1) for part in value.parts())
+        case _:
+            return False
+
+
+def _encodes(value: Value) -> bool:
+    """Whether the items of a data set of the program come out of a module."""
+    getter = value.cls.find("__getitem__") if isinstance(value, Instance) else None
+    if not isinstance(value, Instance) or not isinstance(getter, Function):
+        return False
+    for node in ast.walk(getter.node):
+        match node:
+            case ast.Name(id=name):
+                found = getter.scope.get(name)
+            case ast.Attribute(value=ast.Name(), attr=name):
+                found = value.attributes.get(name)
+            case _:
+                continue
+        if isinstance(found, ModuleInstance) and found.parameters():
+            return True
+    return False
+
+
+def _collated(machine: Machine, items: Sequence[Value], batch: int | None) -> Value:
+    """What the default `collate_fn` makes of the items of a batch."""
+    first = items[0]
+    match first:
+        case TensorValue():
+            op = find_op("torch.stack")
+            made = None if op is None else call_operation(machine, op, Arguments([List(list(items))]))
+            if isinstance(made, TensorValue) and made.tensor.shape is not None:
+                made.tensor.shape = (batch, *made.tensor.shape[1:])
+            return made
+        case tuple() | List():
+            rows = [item if isinstance(item, tuple) else getattr(item, "items", ()) for item in items]
+            columns = zip(*rows, strict=False)
+            return List([_collated(machine, column, batch) for column in columns])
+        case Dict():
+            table = Dict()
+            for key, _ in first.entries.values():
+                column = [item.look_up(key) for item in items if isinstance(item, Dict)]
+                table.store(key, _collated(machine, column, batch))
+            return table
+        case bool() | int() | float():
+            dtype = "float64" if isinstance(first, float) else "int64"
+            return wrap(machine.autograd.tensor(shape=(batch,), dtype=dtype))
+        case _:
+            return _plain(machine, first)
 
 
 def _copy(machine: Machine, value: Value, batch: int | None) -> Value:
@@ -74,7 +165,7 @@ def _dataset(machine: Machine, arguments: Arguments) -> Value:
 def _loader(machine: Machine, arguments: Arguments) -> Value:
     size = arguments.get(1, "batch_size", 1)
     batch = None if not isinstance(size, int) else 1 if size == 1 else MANY
-    return DataLoader(arguments.get(0, "dataset", None), batch)
+    return DataLoader(arguments.get(0, "dataset", None), batch, arguments.keywords.get("collate_fn"))
 
 
 NAMES: Names = {

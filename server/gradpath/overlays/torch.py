@@ -14,7 +14,7 @@ from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List, sequence
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -144,6 +144,15 @@ def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: s
             raise AutogradError(FaultKind.DTYPE_FLAG, tensor=made)
         made.flag = machine.decide(flag)
     return wrap(made)
+
+
+def _normal(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.normal`: a factory where it is given numbers; of tensors it keeps the graph, with gradients of zero."""
+    op = find_op("torch.normal")
+    given = [arguments.get(0, "mean", None), arguments.get(1, "std", None)]
+    if op is None or all(map(is_data, given)):
+        return finish(machine, arguments, None, "float32")
+    return call_operation(machine, op, arguments)
 
 
 def _factory(dtype: str | None = "float32", start: int = 0) -> NativeFunction:
@@ -398,7 +407,7 @@ NAMES: Names = {
     "torch.randperm": lambda machine, arguments: finish(
         machine, arguments, shape_of_arguments(Arguments(arguments.positional[:1])), "int64"
     ),
-    "torch.normal": NativeFunction("normal", lambda m, a: finish(m, a, None, "float32")),
+    "torch.normal": NativeFunction("normal", _normal),
     "torch.full": _full,
     "torch.arange": _one_dimensional,
     "torch.range": lambda machine, arguments: finish(machine, arguments, (None,), "float32"),

@@ -9,7 +9,7 @@ from itertools import takewhile
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.records import dataclass
-from gradpath.rules.graphs import nodes_of, reach
+from gradpath.rules.graphs import leads_to, nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 
@@ -173,10 +173,13 @@ def _spelled(node: ast.AST) -> str:
 
 
 def _added(event: Built) -> Tensor | None:
-    """What an addition adds to the total of an earlier iteration; None where it has no such total."""
+    """What an addition adds to the total of an earlier iteration; None where it has no such total.
+
+    A state that is computed from itself, as in `z = z + step * f(z)`, is no total.
+    """
     before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
     rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
-    if not before or not rest:
+    if not before or not rest or any(leads_to(start, target) for start in rest for target in before):
         return None
     inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
     return next((tensor for tensor in inputs if tensor.node in rest), None)

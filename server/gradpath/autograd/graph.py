@@ -116,7 +116,8 @@ class Autograd:
         stale = tensor.seen_version != tensor.storage.version
         if base is not None and stale and (tensor.node is not None or base.requires_grad):
             if base.requires_grad:
-                self._refuse_view(tensor, None)
+                if base.surely_requires_grad:
+                    self._refuse_view(tensor, None)
                 edge = self.edge(base)
                 tensor.node = Node("as_strided", () if edge is None else (edge,), self.recorder.site())
                 tensor.node.outputs.append(tensor)

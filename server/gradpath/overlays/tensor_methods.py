@@ -17,7 +17,7 @@ from gradpath.overlays.hooks import register_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumptions import is_presumed, presume_tensor
-from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, number_from, row_of, wrap
+from gradpath.overlays.tensor_value import Device, DType, Size, TensorNumber, TensorValue, number_from, row_of, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 
@@ -106,7 +106,7 @@ def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 def _shape(machine: Machine, tensor: Tensor) -> Value:
     if tensor.shape is None:
         return machine.unknown("shape", ("shape", machine.id_of(tensor)), ())
-    return tuple(
+    return Size(
         machine.unknown("size", ("size", machine.id_of(tensor), index), ()) if size is None or size == MANY else size
         for index, size in enumerate(tensor.shape)
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
@@ -264,6 +265,24 @@ class Device(Object):
         if name == "type" and self.kind is not None:
             return self.kind
         return super().attribute(machine, name)
+
+
+class Size(tuple[Value, ...]):
+    """A `torch.Size`: a tuple that can multiply its numbers."""
+
+    __slots__ = ()
+
+    def numel(self) -> Value:
+        """How many elements there are; nothing that is a constant where a size is not known."""
+        return math.prod(each for each in self if isinstance(each, int)) if all(map(_is_int, self)) else NotImplemented
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Size(found) if isinstance(index, slice) else found
+
+
+def _is_int(value: Value) -> bool:
+    return isinstance(value, int)
 
 
 def wrap(tensor: Tensor) -> TensorValue:

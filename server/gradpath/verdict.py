@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import turned
@@ -16,7 +16,7 @@ LONGEST = 120
 """Characters of a headline."""
 
 TURNS = 10
-"""How many decisions of a faulty path are turned around to learn on which the fault hangs."""
+"""How many decisions of a faulty path, the last and the first, are turned around to learn on which the fault hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,19 @@ def _condition(
     if found.rule.level is not Level.ERROR:
         return None
     decisions = found.trace.decisions
-    for index in range(min(len(decisions), TURNS) - 1, -1, -1):
+    for index in _tried(len(decisions)):
         other = rerun(found.trace, turned(found.trace, index))
         if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, rerun)):
             return decisions[index]
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return None
+
+
+def _tried(count: int) -> Iterable[int]:
+    """Which of so many decisions are turned around: the last ones, which are near the fault, and the first ones."""
+    last = range(count - 1, max(count - TURNS, 0) - 1, -1)
+    return (*last, *range(min(last[-1] if count else 0, TURNS) - 1, -1, -1))
 
 
 def _turned_alone(trace: Trace, index: int, other: Trace, rerun: Callable[[Trace, tuple[bool, ...]], Trace]) -> Trace:

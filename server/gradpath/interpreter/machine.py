@@ -179,6 +179,7 @@ class Machine:
         self.kept: dict[int, object] = {}
         self.loop_count = 0
         self.counter_tests = 0
+        self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True

@@ -144,6 +144,7 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
         if found is None:
             return
         target, decorated, receiver = found
+        machine.era += 1
         arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
         arguments.open = True
         result = machine.library.enter(machine, target, decorated, receiver, arguments)

@@ -260,6 +260,7 @@ def _wrapped(tensor: Tensor) -> TensorValue:
 def _load_state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     for _, value in module.parameters():
         machine.autograd.bump(value.tensor, "load_state_dict")
+    machine.era += 1
     return machine.unknown("load_state_dict")
 
 

@@ -183,7 +183,21 @@ def _grad_fn(machine: Machine, value: TensorValue) -> Value:
     return None if node is None else machine.unknown("grad_fn", ("grad_fn", machine.id_of(node)), ())
 
 
+def _fill(name: str) -> Method:
+    """`fill_(number)` and `zero_()`, after which all elements are one number."""
+
+    def method(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+        op = find_op(f"torch.Tensor.{name}")
+        assert op is not None
+        result = call_operation(machine, op, arguments.shifted(value))
+        value.fill(machine, 0 if name == "zero_" else arguments.get(0, "value", None))
+        return result
+
+    return method
+
+
 def _data(machine: Machine, value: TensorValue) -> Value:
+    value.filled = None  # What is written through it does not count as a write.
     return wrap(machine.autograd.alias(value.tensor, "data", shares_version=False))
 
 
@@ -210,6 +224,8 @@ _METHODS: dict[str, Method] = {
     "backward": backward,
     "requires_grad_": _requires_grad,
     "detach_": _detach_,
+    "fill_": _fill("fill_"),
+    "zero_": _fill("zero_"),
     "retain_grad": _retain_grad,
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": lambda m, v, a: m.unknown("hook handle"),

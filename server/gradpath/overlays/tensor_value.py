@@ -29,15 +29,31 @@ class TensorProtocol(Protocol):
 
 
 class TensorValue(Object):
-    """The Python object of a tensor; there is one for each tensor."""
+    """The Python object of a tensor; there is one for each tensor.
 
-    __slots__ = ("attributes", "tensor")
+    `filled` is the number that all its elements are, with the version and the era in which that holds.
+    """
+
+    __slots__ = ("attributes", "filled", "tensor")
 
     protocol: ClassVar[TensorProtocol]
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
         self.attributes: dict[str, Value] = {}
+        self.filled: tuple[float, int, int] | None = None
+
+    def fill(self, machine: Machine, number: Value) -> None:
+        """Note that all elements are `number` now, if it is known: a flag in a buffer decides branches."""
+        known = isinstance(number, (bool, int, float))
+        self.filled = (float(number), self.tensor.storage.version, machine.era) if known else None  # type: ignore[arg-type]
+
+    def number(self, machine: Machine) -> float | None:
+        """The number that its one element is, where it is known."""
+        if self.filled is None or self.tensor.one_element is not True:
+            return None
+        number, version, era = self.filled
+        return number if version == self.tensor.storage.version and era == machine.era else None
 
     def type_name(self) -> str:
         return "Parameter" if self.tensor.is_parameter else "Tensor"
@@ -92,7 +108,8 @@ class TensorValue(Object):
         return machine.unknown("membership in a tensor", None, (self, item))
 
     def truth(self, machine: Machine) -> bool | None:
-        return None
+        number = self.number(machine)
+        return None if number is None else bool(number)
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return self.protocol.iterate(machine, self)

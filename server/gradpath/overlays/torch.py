@@ -253,6 +253,8 @@ def tensor(machine: Machine, arguments: Arguments) -> Value:
     sources = tensors_in(machine, data)
     if isinstance(made, TensorValue):
         _note_cut(machine, made.tensor, sources, data, "torch.tensor")
+        if not made.tensor.flag:
+            made.fill(machine, data)
     return made
 
 

@@ -10,7 +10,7 @@ from gradpath.interpreter.trace import Trace
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, following, occasion, operation, with_time
+from gradpath.rules.stories import failures, following, lowered, occasion, operation, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -30,7 +30,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(case),
+        help=_help(case, next((fix.title for fix in fixes if fix.preferred), "")),
         alternatives=tuple(_alternatives(case)),
         fixes=fixes,
     )
@@ -87,7 +87,8 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
-def _help(case: Case) -> str:
+def _help(case: Case, best: str) -> str:
+    """The way out, `best` being the title of the fix that is preferred."""
     line = case.loop.lineno
     if case.from_outside and case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of the loop on line {line}"
@@ -96,6 +97,8 @@ def _help(case: Case) -> str:
         value = case.source.text(case.carried[0].use, taken)
         line = case.carried[0].use.line
         return f"this loop trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+    if case.from_outside and best.startswith("Detach"):
+        return f"the step that follows trains nothing behind it: {lowered(best)}"
     if case.from_outside:
         where = f"inside the loop on line {line}"
         if (
@@ -108,7 +111,13 @@ def _help(case: Case) -> str:
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
+        if best and not best.startswith("Empty"):
+            return lowered(best)
         return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
+    if best.startswith("Forget"):
+        return f"{lowered(best)}, and it is computed anew"
+    if best.startswith("Detach") and (" behind " in best or not case.name or f"`{case.name}`" not in best):
+        return f"start each iteration from the value alone: {lowered(best)}"
     if not case.carried or not case.name:
         return "start each iteration from values alone: detach what is carried over"
     carried = case.carried[0]

@@ -341,7 +341,7 @@ def _retained(case: Case) -> Iterator[Fix]:
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
     if edit is not None:
-        title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, for memory until the loop ends"
+        title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, which costs memory until the loop ends"
         yield Fix(title, Safety.SAFE, (edit,))
 
 

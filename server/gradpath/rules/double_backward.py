@@ -116,6 +116,8 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         if stepped:
             return "compute the loss again after the step: its old graph speaks of the old parameters"
         return "one call is enough: the gradients of the first are in `.grad` already"
+    if fixes and fixes[0].title.startswith("Detach"):
+        return f"`{case.source.short(case.raising)}` trains nothing behind that: {lowered(fixes[0].title)}"
     if fixes:
         return lowered(fixes[0].title)
     return f"compute {_what(case)} again before the second call"

@@ -56,7 +56,9 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         for event in events:
             added = _added(event)
-            if added is not None and event.node.certain and _is_live(trace, added, executed):
+            if added is None or (not executed and _is_computed_from(added, event)):
+                continue
+            if event.node.certain and _is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
 
@@ -173,16 +175,19 @@ def _spelled(node: ast.AST) -> str:
 
 
 def _added(event: Built) -> Tensor | None:
-    """What an addition adds to the total of an earlier iteration; None where it has no such total.
-
-    A state that is computed from itself, as in `z = z + step * f(z)`, is no total.
-    """
+    """What an addition adds to the total of an earlier iteration; None where it has no such total."""
     before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
     rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
-    if not before or not rest or any(leads_to(start, target) for start in rest for target in before):
+    if not before or not rest:
         return None
     inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
     return next((tensor for tensor in inputs if tensor.node in rest), None)
+
+
+def _is_computed_from(added: Tensor, event: Built) -> bool:
+    """Whether what is added comes from the total itself: a state, as in `z = z + step * f(z)`."""
+    before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
+    return added.node is not None and any(leads_to(added.node, target) for target in before)
 
 
 def _led_back(node: Node, site: Site, depth: int) -> Node | None:

@@ -17,6 +17,12 @@ BEFORE = "import torch\nw = torch.rand(3, requires_grad=True)\nkw = {}\nloss = w
 AGAIN = "(loss * loss).backward()\n"
 KEEP, ADD, DELETE = "Keep the graph", "Add the losses", "Delete the second call"
 
+NET = (
+    "class Net(torch.nn.Module):\n\tdef __init__(self):\n\t\tsuper().__init__()\n\t\tself.h = w.detach()\n\n"
+    "\tdef forward(self):\n\t\tself.h = (self.h * w).exp()\n\t\treturn self.h.sum()\n\n\nnet = Net()\n"
+)
+CALL = "\tout.backward(\n\t\tgradient=None,  # the usual\n\t)  # back\n"
+
 LAYOUTS = {
     "an argument that is there already": (
         KEEP,
@@ -62,6 +68,18 @@ LAYOUTS = {
         DELETE,
         "loss.backward()\nx = 1; loss.backward()  # again\n",
         "loss.backward()\nx = 1  # again\n",
+    ),
+    "a line behind a call over several lines": (
+        "Detach `net.h`",
+        f"{NET}for _ in range(2):\n\tout = net() + net()\n{CALL}\n\t# next\n\tout = 1\n",
+        f"{NET}for _ in range(2):\n\tout = net() + net()\n{CALL}\tnet.h = net.h.detach()\n\n\t# next\n\tout = 1\n",
+    ),
+    "a list that moves into a loop": (
+        "Start `parts` anew",
+        "parts = []  # all\n# the loop\nfor _ in range(2):\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
+        "  torch.stack([each.sum() for each in parts]).sum().backward()\n",
+        "# the loop\nfor _ in range(2):\n  parts = []  # all\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
+        "  torch.stack([each.sum() for each in parts]).sum().backward()\n",
     ),
     "what stands between": (
         DELETE,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced
+from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.roles import is_setting
 
@@ -140,15 +140,26 @@ def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Valu
     return result
 
 
-def _read_in(value: Value) -> ReadOut | None:
-    """What was read out of a tensor to give a number, or a multiple of one by a setting, as in `beta * kl.item()`."""
+def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
+    """What was read out of a tensor to compute a number, by settings and NumPy alone, as in `beta * kl.item()`."""
     if isinstance(value, TensorNumber):
         return value.read
-    if not isinstance(value, Unknown) or value.cause != "arithmetic" or len(value.sources) != 2:
+    if not isinstance(value, Unknown) or depth == 0:
         return None
-    first, second = value.sources
-    number, factor = (first, second) if isinstance(first, TensorNumber) else (second, first)
-    return number.read if isinstance(number, TensorNumber) and is_setting(factor) else None
+    if value.cause == "numpy array" and isinstance(value.sources[0], TensorValue):
+        return ReadOut(value.sources[0].tensor, "numpy", value.origin) if isinstance(value.origin, Site) else None
+    if not value.cause.startswith(("arithmetic", "call of ", "float", "numpy array")):
+        return None
+    rest = [each for each in value.sources if not _is_steady(each)]
+    reads = [_read_in(each, depth - 1) for each in rest]
+    return reads[0] if reads and None not in reads else None
+
+
+def _is_steady(value: Value) -> bool:
+    """Whether a value is a constant, a setting, or a function of NumPy."""
+    if isinstance(value, Unknown):
+        return value.cause.startswith("numpy.") or is_setting(value)
+    return not isinstance(value, Object)
 
 
 class TensorNumber(Object):

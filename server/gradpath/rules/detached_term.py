@@ -123,10 +123,16 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         site,
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
-        help=f"add {what if name else 'the tensor'} itself, and take its value only for what is printed",
+        help=_help(term, what if name else "the tensor"),
         alternatives=("a term that shall not be trained is better left out of the loss",),
         fixes=tuple(_fixes(trace, source, term)),
     )
+
+
+def _help(term: Term, what: str) -> str:
+    if term.cause.how == "numpy":
+        return f"compute the term with torch, from {what} itself: NumPy leaves no graph"
+    return f"add {what} itself, and take its value only for what is printed"
 
 
 def _fixes(trace: Trace, source: Source, term: Term) -> Iterator[Fix]:

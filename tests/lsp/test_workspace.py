@@ -289,3 +289,17 @@ async def test_the_newest_client_profile_gets_what_it_can_show(session: Session)
     [found] = await session.editor.diagnostics_of(uri)
     assert found.code == "double-backward"
     assert session.progress == []
+
+
+async def test_a_file_of_a_hundred_thousand_lines_holds_up_no_other(session: Session) -> None:
+    await session.begin("visual_studio_code")
+    editor, long, short = session.editor, session.uri("long.py"), session.uri("short.py")
+    step = "def step_{}(w):\n    loss = w.exp().sum()\n    loss.backward()\n    return loss\n"
+    editor.open(long, "import torch\n" + "".join(map(step.format, range(25_000))))
+    editor.open(short, TWICE)
+    for _ in range(3):
+        assert [each.code for each in await editor.diagnostics_of(short)] == ["double-backward"]
+        editor.replace(long, "def", "# a line\ndef")
+        editor.replace(short, "w = ", "# a line\nw = ")
+    hover = await editor.hover(short, "loss =")
+    assert hover is not None

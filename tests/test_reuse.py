@@ -154,3 +154,18 @@ def edits(generator: random.Random, count: int) -> Iterator[Callable[[str], str]
 
     for _ in range(count):
         yield generator.choice([line, line, word, number])
+
+
+def test_more_definitions_than_a_path_may_execute_are_a_budget_and_no_failure(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("gradpath.check.STEPS", 50)
+    step = "def step_{}(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
+    analysis = check(Document("program.py", "import torch\n" + "".join(map(step.format, range(200)))))
+    assert all(trace.truncated for trace in analysis.traces)
+    assert caplog.records == []
+
+
+def test_a_check_that_is_cancelled_at_once_runs_nothing(ran: list[int]) -> None:
+    assert check(Document("program.py", TWO), cancelled=lambda: True).diagnostics == ()
+    assert ran == []

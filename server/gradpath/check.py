@@ -143,7 +143,7 @@ def check(
     """
     config = Config() if config is None else config
     parsed = TREES.of_document(document, last)
-    if not RELEVANT.search(document.text):
+    if not RELEVANT.search(document.text) or cancelled():
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
     files = Files(parsed, project, config.python)
     unknowns: Counter[str] = Counter()
@@ -284,6 +284,8 @@ def _entries(
             reuse.records[number] = record
         return record
 
+    if cancelled():
+        raise Cancelled
     if runs_module:
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps

@@ -104,6 +104,9 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
             _drain(machine, [statement])
         except (Raised, AutogradError):
             del machine.frame.loops[:]
+        except Exhausted:
+            machine.trace.truncated = True
+            break
     del machine.trace.events[:]
 
 

@@ -10,7 +10,7 @@ from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import call_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -96,9 +96,16 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         clip.site,
         headline,
         tuple(steps),
-        help="clip between `backward()` and `step()`, and behind `scaler.unscale_(optimizer)` where there is a scaler",
+        help="clip between `backward()` and `step()`"
+        + (", behind `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
         fixes=tuple(_fixes(trace, source, clip, backward if early else step, early)),
     )
+
+
+def _is_scaled(trace: Trace) -> bool:
+    """Whether a scaler makes the steps: `scaler.step(optimizer)`."""
+    calls = (call_of(trace, step.site.node) for step in trace.of(Stepped))
+    return any(call is not None and call.args for call in calls)
 
 
 def _fixes(

@@ -76,13 +76,32 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
         case ast.Subscript() if isinstance(statement, ast.Assign) and node in statement.targets:
             return statement.value
         case ast.AugAssign(value=value):
-            return value
+            return _without_factor(value)
         case ast.BinOp(right=right):
-            return right
+            return _without_factor(right)
         case ast.Call(args=[argument]):
             return argument
         case _:
             return None
+
+
+def _without_factor(node: ast.expr) -> ast.expr:
+    """`loss` in `0.1 * loss` and in `loss * x.size(0)`."""
+    match node:
+        case ast.BinOp(op=ast.Mult() | ast.Div(), left=left, right=right) if _counts(right):
+            return left
+        case ast.BinOp(op=ast.Mult(), left=left, right=right) if _counts(left):
+            return right
+        case _:
+            return node
+
+
+def _counts(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant() | ast.Call(func=ast.Name(id="len")) | ast.Call(func=ast.Attribute(attr="size")):
+            return True
+        case _:
+            return False
 
 
 def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:

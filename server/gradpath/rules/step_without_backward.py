@@ -10,7 +10,7 @@ from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientSet, Site, Stepped, Trace
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
-from gradpath.rules.graphs import leaves
+from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.moving import behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import rewrappings
@@ -64,15 +64,27 @@ def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     else:
         headline = f"`{text}` changes nothing: there is no backward"
     steps.append(Step(step.site, "finds no gradient"))
+    if other is None:
+        way = "call `backward()` on the loss before the step"
+    elif _has_others(trace):
+        way = "make the optimizer from the parameters of the model that is trained, when that is complete"
+    else:
+        way = "let a loss that depends on these parameters take part in the backward"
     return Report(
         RULE.id,
         step.site,
         headline,
         tuple(steps),
-        help="let a loss that depends on these parameters take part in the backward"
-        if other is not None
-        else "call `backward()` on the loss before the step",
+        help=way,
         fixes=tuple(_fixes(trace, source, step, other.site if other is not None else None)),
+    )
+
+
+def _has_others(trace: Trace) -> bool:
+    """Whether a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
+    owned = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
+    return any(
+        leaf.is_parameter and id(leaf) not in owned for run in trace.of(BackwardRan) for leaf in reached_leaves(run)
     )
 
 

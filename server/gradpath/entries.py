@@ -77,7 +77,7 @@ def functions(
         may = _holds_any(function, told) or (owner is not None and function.name in _RUN_BY_OTHERS)
         return (may and is_entry(function, owner)) or _is_on(function, stack)
 
-    if told:
+    if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
     for statement in _open(parsed.tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -186,6 +186,18 @@ def _joined(parts: Collection[_Mentions]) -> _Mentions:
     )
 
 
+def _parts(statement: ast.stmt) -> Sequence[ast.AST]:
+    """What is looked at by itself: the methods of a class and what stands around them, or the statement as a whole."""
+    if not isinstance(statement, ast.ClassDef):
+        return (statement,)
+    return (*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body)
+
+
+def _tells(statement: ast.stmt, told: Sequence[int]) -> bool:
+    """Whether a statement is telling; only what stands on one of the lines `told`, which are in order, is looked at."""
+    return any(_holds_any(part, told) and _mentions(part).tells for part in _parts(statement))
+
+
 def _leaders(tree: ast.Module) -> Iterator[Entry]:
     """The functions that no other calls by name, and that use, maybe through others, what is telling; methods too.
 
@@ -196,8 +208,7 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     classes: dict[ast.ClassDef, dict[ast.AST, _Mentions]] = {}
     for statement in _open(tree.body):
         if isinstance(statement, ast.ClassDef):
-            parts = (*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body)
-            classes[statement] = {each: _mentions(each) for each in parts}
+            classes[statement] = {each: _mentions(each) for each in _parts(statement)}
             statements[statement] = _joined(classes[statement].values())
         else:
             statements[statement] = _mentions(statement)
@@ -236,11 +247,11 @@ def _is_on(function: Definition, lines: Collection[int]) -> bool:
     return any(function.lineno <= line <= last for line in lines)
 
 
-def _holds_any(function: Definition, lines: Sequence[int]) -> bool:
-    """Whether one of some lines, which are in order, lies in a function or its decorators."""
-    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
-    index = bisect_left(lines, first)
-    return index < len(lines) and lines[index] <= (function.end_lineno or function.lineno)
+def _holds_any(node: ast.AST, lines: Sequence[int]) -> bool:
+    """Whether one of some lines, which are in order, lies in a node or in the decorators above it."""
+    own: int = getattr(node, "lineno", 0)
+    index = bisect_left(lines, min([own, *(each.lineno for each in getattr(node, "decorator_list", ()))]))
+    return index < len(lines) and lines[index] <= getattr(node, "end_lineno", own)
 
 
 def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -12,6 +12,7 @@ from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.expressions import evaluate, make_function
+from gradpath.interpreter.idle import likely_and_idle
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.trace import Discarded
@@ -205,69 +206,14 @@ def _pass(machine: Machine, node: ast.stmt) -> Signal:
 
 
 def _if(machine: Machine, node: ast.If) -> Steps:
-    """An arm that leaves is the less likely one; an arm that only raises or prints is not worth a path of its own."""
-    exits = leaves(node.body)
-    likely = not exits or leaves(node.orelse)
-    idle = is_idle(node.orelse if likely else node.body)
+    function = machine.frame.function
+    around = machine.trace.entry if function is None else function.node
+    at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
+    likely, idle = likely_and_idle(node, around if at_hand else None)
     test = evaluate(machine, node.test)
-    if machine.decide(test, node.test, likely=likely, idle=idle and (bool(node.orelse) or is_idle(node.body))):
+    if machine.decide(test, node.test, likely=likely, idle=idle):
         return (yield from run_block(machine, node.body))
     return (yield from run_block(machine, node.orelse))
-
-
-def leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends by leaving the iteration, the function or the program."""
-    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
-
-
-def is_idle(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a block does nothing that a graph could notice: it raises, passes, or calls something that prints."""
-    if not statements:
-        return True
-    if isinstance(statements[-1], ast.Raise) and len(statements) <= 2:
-        return True
-    for statement in statements:
-        match statement:
-            case ast.Pass() | ast.Import() | ast.ImportFrom():
-                continue
-            case ast.Expr(value=ast.Constant()):
-                continue
-            case ast.Expr(value=ast.Call(func=function)):
-                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-                if name in _PRINTING:
-                    continue
-        return False
-    return True
-
-
-_PRINTING = frozenset(
-    [
-        "print",
-        "info",
-        "debug",
-        "warning",
-        "warn",
-        "error",
-        "log",
-        "add_scalar",
-        "add_scalars",
-        "add_image",
-        "add_histogram",
-        "set_description",
-        "set_postfix",
-        "write",
-        "flush",
-        "save",
-        "makedirs",
-        "mkdir",
-        "exit",
-        "add_argument",
-        "savefig",
-        "plot",
-        "close",
-        "show",
-    ]
-)
 
 
 def _with(machine: Machine, node: ast.With | ast.AsyncWith) -> Steps:

@@ -1,0 +1,136 @@
+"""Branches that are not worth a path of their own, since no graph could notice which way they go."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from gradpath.source.nodes import nodes
+
+
+def leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends by leaving the iteration, the function or the program."""
+    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+
+
+def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
+    """Whether the condition is more likely true, and whether the less likely way needs no path of its own.
+
+    An arm that leaves is the less likely one; an arm that only raises or prints does nothing else. `scope` is the
+    function or module around, None where it is not at hand.
+    """
+    known = _known.get(node)
+    if known is None:
+        likely = not leaves(node.body) or leaves(node.orelse)
+        idle = _is_idle(node.orelse if likely else node.body, scope)
+        known = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
+        if scope is not None:
+            _known[node] = known
+    return known
+
+
+_known: WeakKeyDictionary[ast.If, tuple[bool, bool]] = WeakKeyDictionary()
+_reads: WeakKeyDictionary[ast.AST, Counter[str]] = WeakKeyDictionary()
+
+
+def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:
+    """Whether a block does nothing that a graph could notice: it raises, passes, or computes what it prints."""
+    if not statements:
+        return True
+    if isinstance(statements[-1], ast.Raise) and len(statements) <= 2:
+        return True
+    computed: set[str] = set()
+    for statement in statements:
+        match statement:
+            case ast.Pass() | ast.Import() | ast.ImportFrom():
+                continue
+            case ast.Expr(value=ast.Constant()):
+                continue
+            case ast.Expr(value=ast.Call(func=function)) if _name(function) in _PRINTING:
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _only_reads(value):
+                computed.add(name)
+                continue
+        return False
+    return not computed or (scope is not None and _stays_inside(computed, statements, scope))
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _only_reads(value: ast.expr) -> bool:
+    """Whether an expression reads and computes, and changes nothing."""
+    return all(
+        isinstance(each, _READING) or (isinstance(each, ast.Call) and _name(each.func) in _TELLING)
+        for each in nodes(value)
+    )
+
+
+_READING = (
+    *(ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple),
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.FormattedValue),
+)
+_TELLING = frozenset({"float", "format", "int", "item", "len", "perf_counter", "round", "str", "time"})
+"""Functions and methods that tell something of what they are given."""
+
+
+def _stays_inside(names: set[str], statements: Sequence[ast.stmt], scope: ast.AST) -> bool:
+    """Whether nothing outside a block reads what it assigns, nor the block itself what it assigned the last time."""
+    done: set[str] = set()
+    for statement in statements:
+        if not names.isdisjoint(_read([statement]).keys() - done):
+            return False
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            done.add(statement.targets[0].id)
+    around = _reads.get(scope)
+    if around is None:
+        around = _reads[scope] = _read([scope])
+    inside = _read(statements)
+    return all(around[name] == inside[name] for name in names)
+
+
+def _read(parts: Sequence[ast.AST]) -> Counter[str]:
+    """How often each name is read, or declared to be another scope's."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        for node in nodes(part):
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+                found[node.id] += 1
+            elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] += 1
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                found.update(node.names)
+    return found
+
+
+_PRINTING = frozenset(
+    [
+        "print",
+        "info",
+        "debug",
+        "warning",
+        "warn",
+        "error",
+        "log",
+        "add_scalar",
+        "add_scalars",
+        "add_image",
+        "add_histogram",
+        "set_description",
+        "set_postfix",
+        "write",
+        "flush",
+        "save",
+        "makedirs",
+        "mkdir",
+        "exit",
+        "add_argument",
+        "savefig",
+        "plot",
+        "close",
+        "show",
+    ]
+)

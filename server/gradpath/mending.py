@@ -24,9 +24,19 @@ ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
 
 IDLE = frozenset(
-    {"step-without-backward", "zero-grad-before-step", "clip-without-gradient", "rewrapped-loss", "data-mutation"}
+    {
+        "step-without-backward",
+        "zero-grad-before-step",
+        "clip-without-gradient",
+        "rewrapped-loss",
+        "data-mutation",
+        "detached-term",
+    }
 )
 """Reports that say of a program that runs that it does not train; no fix may lead there."""
+
+NEEDLESS = "needless-retain-graph"
+"""The rule for a `retain_graph=True` that a fix may leave without a use: it goes with the fix."""
 
 Texts = Mapping[str, str]
 Key = tuple[str, str, str]
@@ -167,9 +177,9 @@ class _Workshop:
         edits = tuple(
             edit for path, text in texts.items() for edit in difference(Document(path, self._source(path)), text)
         )
-        title = (
-            one.title if one.title == other.title else f"{one.title}, and {other.title[:1].lower()}{other.title[1:]}"
-        )
+        line = f" on line {other.edits[0].range.start.line}" if other.title == "Drop `retain_graph=True`" else ""
+        more = f"{other.title[:1].lower()}{other.title[1:]}{line}"
+        title = one.title if one.title == other.title else f"{one.title}, and {more}"
         safety = Safety.SAFE if safe else Safety.UNSAFE
         return Fix(title, safety, edits, rewrite=one.rewrite or other.rewrite, eligible=one.eligible and safe)
 
@@ -283,13 +293,16 @@ def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     """Whether a report that comes up after a fix is a matter of that fix, too."""
-    if new.rule == diagnostic.rule or new.level is Level.ERROR:
+    if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR:
         return True
     return new.rule == "live-accumulator" and diagnostic.family == "detach"
 
 
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
     """The fix for what another one has uncovered: of the same sort, as the next place of the same mistake wants."""
-    fixes = [fix for fix in diagnostic.fixes if fix.edits and fix.title.split()[0] == first.title.split()[0]]
+    sort = first.title.split()[0]
+    fixes = [
+        fix for fix in diagnostic.fixes if fix.edits and (diagnostic.rule == NEEDLESS or fix.title.startswith(sort))
+    ]
     order = (Safety.SAFE, Safety.UNSAFE)
     return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)

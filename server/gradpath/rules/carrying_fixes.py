@@ -105,6 +105,8 @@ def _own_loss(case: Case) -> Iterator[Fix]:
     call = call_of(case.trace, case.again.node)
     if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
         return
+    if not _goes_back_each_time(case):
+        return  # The total gathers the losses of several iterations on purpose.
     statement = statement_of(case.trace, carried.use.node)
     if not same_activation(carried.use, case.again) or edits.flat(_document(case), call.func.value) != carried.name:
         return

@@ -12,7 +12,7 @@ from gradpath.records import dataclass
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
-from gradpath.rules.stories import name_of
+from gradpath.rules.stories import bindings, name_of
 from gradpath.rules.syntax import ancestry, function_of, statement_of
 
 
@@ -70,6 +70,8 @@ def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) ->
     for frame in reversed(frames[: outermost + 1]):
         for tensor in tensors[:1]:
             name = name_of(trace, source, tensor, frame)
+            if not any(each.tensor is tensor for each in bindings(trace, tensor)):
+                continue  # The name is that of a container.
             reads = [each for each in _taken(frame.node) if name and source.text(frame, each) == name]
             if len(reads) == 1:
                 return Taking(frame, reads[0])

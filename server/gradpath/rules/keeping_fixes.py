@@ -27,7 +27,7 @@ def detached_where_kept(case: Case) -> Iterator[Fix]:
         statement = statement_of(case.trace, frame.node)
         if not 0 < len(found) <= MOST or statement is None or isinstance(statement, (ast.Return, Compound)):
             continue
-        lines = [_line(each) for each in found]
+        lines = [_line(case, each) for each in found]
         edit = edits.insert_after(case.source.document(frame), statement, *(line for line in lines if line))
         if edit is None or not all(lines):
             continue
@@ -46,7 +46,7 @@ def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) ->
     if not all(each.form.kind in ("list", "dict") for each in found) or not _is_in_loop(case, frame):
         return
     body = case.loop.body
-    lines = [line for each in found if (line := _line(each)) is not None]
+    lines = [line for each in found if (line := _line(case, each)) is not None]
     edit = edits.insert_before(case.source.document(frame), body[0], *lines)
     if edit is not None and body[0].lineno > case.loop.lineno:
         what = " and ".join(f"`{each.text}`" for each in found)
@@ -167,8 +167,19 @@ def _is_needed_again(case: Case) -> bool:
     )
 
 
-def _line(kept: Kept) -> str | None:
+_OTHERS = frozenset({"OrderedDict", "defaultdict", "deque", "Counter"})
+"""Containers that a comprehension would not give back as they are."""
+
+
+def _line(case: Case, kept: Kept) -> str | None:
     """The statement that takes a value out of its graph."""
+    last = kept.text.rpartition(".")[2]
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr=name) | ast.Name(id=name)], value=ast.Call(func=maker)):
+                called = maker.attr if isinstance(maker, ast.Attribute) else getattr(maker, "id", "")
+                if name == last and called in _OTHERS:
+                    return None
     if kept.form.kind == "tensor" and kept.form.tensors[0].is_parameter:
         return f"{kept.text}.detach_()"
     text = detached(kept.form, kept.text, {kept.root})

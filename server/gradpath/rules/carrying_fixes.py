@@ -372,7 +372,7 @@ def _into_the_loop(case: Case) -> Iterator[Fix]:
         if moved is not None:
             first, last = found[0].lineno, found[-1].lineno
             what = f"line {first}" if first == last else f"lines {first} to {last}"
-            safety = Safety.SAFE if _is_at_once(case) and not _draws(case) else Safety.UNSAFE
+            safety = Safety.SAFE if _is_at_once(case) and not _draws(case, found) else Safety.UNSAFE
             yield Fix(f"Move {what} into the loop", safety, moved, preferred=True, rewrite=True)
             return
 
@@ -383,9 +383,10 @@ def _is_at_once(case: Case) -> bool:
     return again <= before + 1
 
 
-def _draws(case: Case) -> bool:
+def _draws(case: Case, statements: list[ast.stmt]) -> bool:
     """Whether what moves draws random numbers, and so may the loop when it begins: others come out in another order."""
-    drawn = any("dropout" in each.name or "rand" in each.name for each in reach([case.first]))
+    names = [*(each.name for each in reach([case.first])), *map(ast.unparse, statements)]
+    drawn = any("dropout" in name or "rand" in name for name in names)
     counted = isinstance(case.loop, ast.For) and ast.unparse(case.loop.iter).startswith("range(")
     return drawn and not counted
 

@@ -41,35 +41,35 @@ def test_insertions_at_one_place_keep_their_order() -> None:
     assert apply_edits(document, [edit(at(1, 3), "a, "), edit(at(1, 3), "b"), edit(at(1, 1, 2), "g")]) == "g(a, b)\n"
 
 
-def test_fixing_all_takes_one_safe_fix_of_each_fault() -> None:
-    unsafe = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),), preferred=True)
-    safe = Fix("yes", Safety.SAFE, (edit(at(1, 1, 2), "x"),))
+def test_fixing_all_takes_the_preferred_fix_of_each_fault() -> None:
+    unsafe = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),))
+    safe = Fix("yes", Safety.SAFE, (edit(at(1, 1, 2), "x"),), preferred=True)
     also_safe = Fix("also", Safety.SAFE, (edit(at(1, 1, 2), "y"),))
-    other = Fix("other", Safety.SAFE, (edit(at(2, 1, 2), "z"),))
+    other = Fix("other", Safety.SAFE, (edit(at(2, 1, 2), "z"),), preferred=True)
     analysis = analysed("a\nb\n", fault(at(1, 1, 2), unsafe, safe, also_safe), fault(at(2, 1, 2), other))
     assert fixed(analysis) == "x\nz\n"
 
 
 def test_fixing_all_leaves_out_what_gets_in_the_way_of_another_fix() -> None:
-    one = Fix("one", Safety.SAFE, (edit(at(1, 1, 4), "x"),))
-    other = Fix("other", Safety.SAFE, (edit(at(1, 3, 6), "y"), edit(at(2, 1), "z")))
+    one = Fix("one", Safety.SAFE, (edit(at(1, 1, 4), "x"),), preferred=True)
+    other = Fix("other", Safety.SAFE, (edit(at(1, 3, 6), "y"), edit(at(2, 1), "z")), preferred=True)
     assert fixed(analysed("abcdef\nb\n", fault(at(1, 1), one), fault(at(1, 2), other))) == "xdef\nb\n"
 
 
 def test_fixing_all_applies_a_shared_fix_once() -> None:
-    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "retain_graph=True"),))
+    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "retain_graph=True"),), preferred=True)
     assert fixed(analysed("f()\n", fault(at(1, 1), keep), fault(at(1, 2), keep))) == "f(retain_graph=True)\n"
 
 
 def test_fixing_all_leaves_out_a_fix_that_breaks_the_text() -> None:
-    breaks = Fix("breaks", Safety.SAFE, (edit(at(1, 1, 2), "("),))
-    works = Fix("works", Safety.SAFE, (edit(at(2, 1, 2), "x"),))
+    breaks = Fix("breaks", Safety.SAFE, (edit(at(1, 1, 2), "("),), preferred=True)
+    works = Fix("works", Safety.SAFE, (edit(at(2, 1, 2), "x"),), preferred=True)
     assert fixed(analysed("a\nb\n", fault(at(1, 1), breaks), fault(at(2, 1), works))) == "a\nx\n"
     assert fix_all(analysed("a\nb\n", fault(at(1, 1), breaks))) == ()
 
 
 def test_a_fix_that_two_faults_share_is_offered_once() -> None:
-    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "x"),))
+    keep = Fix("keep", Safety.SAFE, (edit(at(1, 3), "x"),), preferred=True)
     analysis = analysed("f()\n", fault(at(1, 1, 2), keep), fault(at(1, 2, 3), keep))
     [action] = [action for action in actions_at(analysis, EVERYWHERE) if action.title == "keep"]
     assert len(action.diagnostics) == 2
@@ -89,7 +89,7 @@ def test_advice_without_edits_is_not_offered() -> None:
 
 
 def test_a_comment_without_effect_is_not_ignored_by_another() -> None:
-    remove = Fix("Remove it", Safety.SAFE, (edit(at(1, 1, 2), "b"),))
+    remove = Fix("Remove it", Safety.SAFE, (edit(at(1, 1, 2), "b"),), preferred=True)
     actions = actions_at(analysed("a\n", fault(at(1, 1, 2), remove, rule="unused-ignore")), EVERYWHERE)
     assert [(action.title, action.kind) for action in actions] == [
         ("Remove it", Kind.QUICK_FIX),

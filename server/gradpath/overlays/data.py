@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import islice
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import MANY, Tensor
-from gradpath.interpreter.containers import Container, List
+from gradpath.interpreter.containers import Container, List, iterate
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import Arguments, Class, Function, Instance, Object, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import call_operation
@@ -63,7 +64,7 @@ class DataLoader(Object):
     def fresh_item(self, machine: Machine) -> Value:
         """What the next iteration gives."""
         if self.encodes is None:
-            self.encodes = _encodes(self.dataset)
+            self.encodes = _encodes(self.dataset, self.collate)
         if isinstance(self.dataset, Object) and (self.encodes or _has_graph(self.dataset)):
             with suppress(Raised):
                 return self._batch_with_graph(machine, self.dataset)
@@ -73,8 +74,11 @@ class DataLoader(Object):
 
     def _batch_with_graph(self, machine: Machine, dataset: Object) -> Value:
         """Two items stand for all of a batch; each batch has others, until all have been drawn."""
-        length = dataset.length(machine) or 2
-        items = [dataset.item(machine, (self.drawn + index) % length) for index in range(2)]
+        if isinstance(dataset, Instance) and dataset.cls.find("__getitem__") is UNDEFINED:
+            items = list(islice(iterate(machine, dataset)[0], 2))
+        else:
+            length = dataset.length(machine) or 2
+            items = [dataset.item(machine, (self.drawn + index) % length) for index in range(2)]
         self.drawn += 2
         if self.collate is not None:
             return machine.call(self.collate, Arguments([List(items)]))
@@ -103,20 +107,29 @@ def _has_graph(value: Value, depth: int = 3) -> bool:
             return False
 
 
-def _encodes(value: Value) -> bool:
-    """Whether the items of a data set of the program come out of a module."""
-    getter = value.cls.find("__getitem__") if isinstance(value, Instance) else None
-    if not isinstance(value, Instance) or not isinstance(getter, Function):
+def _encodes(dataset: Value, collate: Value) -> bool:
+    """Whether what a loader gives comes out of a module: in the program's own data set, or in its `collate_fn`."""
+    if isinstance(collate, Function) and _uses_module(collate, None):
+        return True
+    if not isinstance(dataset, Instance):
         return False
-    for node in ast.walk(getter.node):
+    getters = map(dataset.cls.find, ("__getitem__", "__iter__"))
+    return any(isinstance(getter, Function) and _uses_module(getter, dataset) for getter in getters)
+
+
+def _uses_module(function: Function, owner: Instance | None, depth: int = 2) -> bool:
+    """Whether a function, or a method that it calls on its `owner`, names a module that has parameters."""
+    for node in ast.walk(function.node):
         match node:
             case ast.Name(id=name):
-                found = getter.scope.get(name)
-            case ast.Attribute(value=ast.Name(), attr=name):
-                found = value.attributes.get(name)
+                found = function.scope.get(name)
+            case ast.Attribute(value=ast.Name(), attr=name) if owner is not None:
+                found = owner.attributes.get(name, owner.cls.find(name))
             case _:
                 continue
         if isinstance(found, ModuleInstance) and found.parameters():
+            return True
+        if isinstance(found, Function) and depth and found is not function and _uses_module(found, owner, depth - 1):
             return True
     return False
 

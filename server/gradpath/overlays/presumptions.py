@@ -259,7 +259,8 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         return
     if name == "grad":
         weights.clear(machine)
-        machine.emit(Cleared((), machine.site(), None, known=False))
+        gone = value is None
+        machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
     machine.remember(("attr", unknown.number, name), value)
 
 

@@ -339,7 +339,8 @@ def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) 
             if not sources:
                 return ""
             if not any(tensor.requires_grad for tensor in sources):
-                return "" if any(map(_is_open, arguments.all())) else "plain"
+                own = unknown.owner is not None  # `estimator.loss(x, y)` may have parameters of its own.
+                return "" if own or any(map(_is_open, arguments.all())) else "plain"
             return "graph" if machine.autograd.grad_enabled else "cut"
         case _:
             return ""

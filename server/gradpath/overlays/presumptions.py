@@ -43,8 +43,10 @@ from gradpath.interpreter.trace import Cleared, Lent, ReadOut, Stepped
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
+    BoundMethod,
     Class,
     Function,
+    Instance,
     Object,
     Unknown,
     Value,
@@ -348,6 +350,8 @@ def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) 
 
 def _is_open(value: Value) -> bool:
     """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
+    if isinstance(value, (Instance, Function, BoundMethod)):
+        return True  # A module that is handed to its loss.
     return isinstance(value, Unknown) and value.presumption not in ("plain", "cut")
 
 

@@ -12,7 +12,7 @@ def begin() -> None:
     """Turn the collector on, once everything is loaded: what is in memory by now stays for good."""
     gc.freeze()
     gc.enable()
-    gc.set_threshold(20_000, 4, 20)  # An analysis makes many objects that die together, and few that stay.
+    gc.set_threshold(20_000, 4, 4)  # An analysis makes many objects that die together, and few that stay.
 
 
 def clean_up() -> None:

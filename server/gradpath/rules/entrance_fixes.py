@@ -101,13 +101,21 @@ def _taken(node: ast.AST) -> Iterator[ast.expr]:
 
 def _is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
     """Whether a backward that ran went through what one of these places gave: it would miss a part of its gradient."""
-    inside = {id(part) for place in places for around in (ancestry(trace, place),) for part in around[-2:]}
+    inside = {id(part) for place in places for part in _taken_by(trace, place)}
     return any(
         event.node in ran
         and any(id(frame.node) in inside for frame in event.site.frames())
         and any(tensor.node is not None for tensors in event.inputs.values() for tensor in tensors)
         for event in trace.of(Built)
     )
+
+
+def _taken_by(trace: Trace, place: ast.expr) -> Iterator[ast.AST]:
+    """The place and what takes its value: the parents up to the first that does more than hold it."""
+    for part in reversed(ancestry(trace, place)):
+        yield part
+        if part is not place and not isinstance(part, (ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword)):
+            return
 
 
 def _is_trained(nodes: Sequence[Node], kept: Sequence[Kept]) -> bool:

@@ -70,8 +70,13 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
 async def _with_fixes(server: Server, uri: str) -> tuple[OpenDocument, Analysis] | None:
     """A document and its newest analysis with the fixes that hold; None where it is not open, or not Python."""
     document = await server.documents.analysed(uri)
-    analysis = None if document is None else server.documents.analysis_of(document)
-    if document is None or analysis is None:
+    if document is None:
+        return None
+    # What the client shows in a file may have been found by the check of another one, which is due again.
+    for other in server.documents.dependents(document.path):
+        await server.documents.analysed(other.uri)
+    analysis = server.documents.analysis_of(document)
+    if analysis is None:
         return None
     if not any(fix.edits for each in analysis.diagnostics for fix in each.fixes):
         return document, analysis

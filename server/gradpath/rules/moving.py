@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules import edits
-from gradpath.rules.graphs import reach
-from gradpath.rules.syntax import ancestry, block_of, names_in
+from gradpath.rules.syntax import block_of, names_in
 from gradpath.source.document import Document
 
 
@@ -45,17 +43,6 @@ def into_block(
     lines = [line for text in texts for line in text or ()]
     new = edits.insert_before(document, first_line(body), *lines)
     return None if new is None else (*(each for each in gone if each is not None), new)
-
-
-def is_built_by(trace: Trace, node: Node, *statements: ast.stmt) -> bool:
-    """Whether these statements built all that a second backward would miss."""
-    for each in reach([node]):
-        if each.accumulates is not None or not each.holds or not isinstance(each.site, Site):
-            continue
-        parts = [part for frame in each.site.frames() for part in ancestry(trace, frame.node)]
-        if not any(part is statement for part in parts for statement in statements):
-            return False
-    return True
 
 
 def first_line(body: list[ast.stmt]) -> ast.stmt:

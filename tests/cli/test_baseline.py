@@ -104,3 +104,31 @@ def test_comments_are_added_beside_others(gradpath_main: Run, write: Write) -> N
 def test_add_ignores_stands_without_fix(gradpath_main: Run, write: Write) -> None:
     write("train.py", ERROR)
     assert gradpath_main("check", "--add-ignores", "--fix", ".").status == 2
+
+
+def test_write_baseline_stands_without_fix(gradpath_main: Run, write: Write) -> None:
+    write("train.py", ERROR)
+    assert gradpath_main(*CHECK, "--write-baseline", "--fix").status == 2
+
+
+def test_what_is_known_is_not_fixed(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"x = 1\n{ERROR}\ny = 2\n")
+    gradpath_main(*CHECK, "--write-baseline")
+    path.write_text(f"x = 1\n{ERROR}\ny = 2\nz = 3\n{ERROR}\n")
+    result = gradpath_main(*CHECK, "--fix")
+    assert path.read_text() == f"x = 1\n{ERROR}\ny = 2\nz = 3\nmended()\n"
+    assert (result.status, result.err) == (0, "")
+    assert result.out == "No mistakes found in 1 file; applied 1 fix\n"
+
+
+def test_the_difference_leaves_out_what_is_known(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", f"{ERROR}\n")
+    gradpath_main(*CHECK, "--write-baseline")
+    assert "mended" not in gradpath_main(*CHECK, "--diff").out
+    assert path.read_text() == f"{ERROR}\n"
+
+
+def test_a_missing_baseline_keeps_fixes_from_being_written(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", ERROR)
+    assert gradpath_main(*CHECK, "--fix").status == 2
+    assert path.read_text() == ERROR

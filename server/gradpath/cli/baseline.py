@@ -60,6 +60,17 @@ def leave_out_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> 
     return kept
 
 
+def choose_new(path: Path) -> Callable[[Checked], tuple[Diagnostic, ...]]:
+    """What tells the mistakes of a file that the baseline at `path` does not know."""
+    entries = read_baseline(path)
+
+    def new(checked: Checked) -> tuple[Diagnostic, ...]:
+        kept, _ = without_known([checked], entries, path, texts_of([checked]))
+        return kept[0].diagnostics
+
+    return new
+
+
 def read_baseline(path: Path) -> list[Entry]:
     """The entries of a file; raises `UsageError` where it cannot be read."""
     try:

@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.baseline is not None or arguments.add_ignores:
             raise UsageError("--baseline and --add-ignores are for files, not for standard input")
         return _run_stdin(arguments, settings)
-    if _allowed(arguments) and (arguments.baseline is not None or arguments.add_ignores):
-        raise UsageError("--fix and --diff stand without --baseline and --add-ignores")
+    if _allowed(arguments) and (arguments.write_baseline or arguments.add_ignores):
+        raise UsageError("--fix and --diff stand without --write-baseline and --add-ignores")
     if arguments.stdin_filename is not None:
         raise UsageError("--stdin-filename needs - as the path")
     return _run_files(arguments, settings)
@@ -118,9 +118,12 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     fixes: list[Fixed] | None = None
     allowed = _allowed(arguments)
     if allowed:
-        from gradpath.cli.fix import fix_files
+        from gradpath.cli.baseline import choose_new
+        from gradpath.cli.fix import all_of, fix_files
 
-        outcomes, fixes, failed = fix_files(outcomes, walked, configs, allowed, write=not arguments.diff)
+        # What the baseline knows is left as it is, as if a comment kept gradpath silent there.
+        choice = all_of if arguments.baseline is None else choose_new(arguments.baseline)
+        outcomes, fixes, failed = fix_files(outcomes, walked, configs, allowed, write=not arguments.diff, choice=choice)
         problems += failed
     outcomes = gathered(outcomes, walked)
     if arguments.baseline is not None:

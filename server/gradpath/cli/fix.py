@@ -6,7 +6,7 @@ import io
 import os
 import tempfile
 import tokenize
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,15 @@ from gradpath.source.positions import line_starts
 
 _ROUNDS = 10
 _ORDER = (Safety.SAFE, Safety.UNSAFE)
+
+
+Choice = Callable[[Checked], Iterable[Diagnostic]]
+"""Which of the diagnostics of an outcome may be fixed."""
+
+
+def all_of(checked: Checked) -> Iterable[Diagnostic]:
+    """Every diagnostic may be fixed."""
+    return checked.diagnostics
 
 
 class UnwritableFile(Exception):
@@ -49,16 +58,18 @@ def fix_files(
     allowed: Collection[Safety],
     *,
     write: bool,
+    choice: Choice = all_of,
 ) -> tuple[list[Checked], list[Fixed], list[Problem]]:
     """Fix the files in which something was found: the outcomes after it, what was done, and what cannot be fixed.
 
     `walked` are the folders that were given. Where nothing is to be written the outcomes are those from before.
+    What is not in the `choice` stays as it is.
     """
     after, fixes, problems = list(outcomes), list[Fixed](), list[Problem]()
     for index, checked in enumerate(gathered(outcomes, walked)):
-        if any(diagnostic.fixes for diagnostic in checked.diagnostics):
+        if any(diagnostic.fixes for diagnostic in choice(checked)):
             try:
-                fixed = fix_file(checked.path, configs[checked.path], allowed, checked, write=write)
+                fixed = fix_file(checked.path, configs[checked.path], allowed, checked, write=write, choice=choice)
             except UnwritableFile as error:
                 problems.append(Problem(checked.path, str(error)))
                 continue
@@ -78,7 +89,9 @@ def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], 
             outcomes[index] = check_file(checked.path, configs[checked.path], measure=checked.understood is not None)
 
 
-def fix_document(document: Document, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
+def fix_document(
+    document: Document, config: Config, allowed: Collection[Safety], checked: Checked, choice: Choice = all_of
+) -> Fixed:
     """Apply fixes of the `allowed` kinds until none is left; `checked` is the outcome for the document as it is.
 
     A fix after which the text would not parse is left out, so a text that does not parse stays as it is. Where fixes
@@ -90,7 +103,7 @@ def fix_document(document: Document, config: Config, allowed: Collection[Safety]
     for _ in range(_ROUNDS):
         after, number = current, 0
         applied: list[Edit] = []
-        for diagnostic in checked.diagnostics:
+        for diagnostic in choice(checked):
             edits = _edits_for(diagnostic, allowed, current)
             if not edits or edits in refused or _collide(edits, applied):
                 continue
@@ -133,7 +146,9 @@ def _collide(edits: Sequence[Edit], applied: Sequence[Edit]) -> bool:
     return any(overlap(edit, other) for edit in edits for other in applied)
 
 
-def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Checked, *, write: bool) -> Fixed:
+def fix_file(
+    path: str, config: Config, allowed: Collection[Safety], checked: Checked, *, write: bool, choice: Choice = all_of
+) -> Fixed:
     """Fix the file that `checked` is the outcome of, and write it; raises `UnwritableFile`."""
     if not os.path.isfile(path):
         raise UnwritableFile("fixes not applied: not a regular file")
@@ -144,15 +159,22 @@ def fix_file(path: str, config: Config, allowed: Collection[Safety], checked: Ch
         raise UnwritableFile(str(error)) from error
     if checked.document is None or checked.document.text != document.text:
         checked = check_document(document, config)
-    fixed = fix_text(document, data, config, allowed, checked)
+    fixed = fix_text(document, data, config, allowed, checked, choice)
     if write:
         write_fixed(path, data, document, fixed)
     return fixed
 
 
-def fix_text(document: Document, data: bytes, config: Config, allowed: Collection[Safety], checked: Checked) -> Fixed:
+def fix_text(
+    document: Document,
+    data: bytes,
+    config: Config,
+    allowed: Collection[Safety],
+    checked: Checked,
+    choice: Choice = all_of,
+) -> Fixed:
     """Fix a document as `fix_document` does; a notebook's text is that of its file, whose bytes are `data`."""
-    fixed = fix_document(document, config, allowed, checked)
+    fixed = fix_document(document, config, allowed, checked, choice)
     return in_file(fixed, decode_notebook(data)) if isinstance(document, CellsDocument) else fixed
 
 

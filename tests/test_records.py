@@ -81,15 +81,6 @@ def test_what_may_change_has_no_hash() -> None:
         hash(counter)
 
 
-def test_what_is_frozen_stays_as_it_is() -> None:
-    place = Place(1)
-    with pytest.raises(AttributeError):
-        place.line = 2  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        del place.line
-    assert place == Place(1)
-
-
 def test_there_are_no_other_attributes() -> None:
     with pytest.raises(AttributeError):
         Counter().other = 1  # type: ignore[attr-defined]

@@ -156,12 +156,13 @@ def edits(generator: random.Random, count: int) -> Iterator[Callable[[str], str]
         yield generator.choice([line, line, word, number])
 
 
-def test_more_definitions_than_a_path_may_execute_are_a_budget_and_no_failure(
+def test_more_settings_than_a_path_may_execute_are_a_budget_and_no_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("gradpath.check.STEPS", 50)
-    step = "def step_{}(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
-    analysis = check(Document("program.py", "import torch\n" + "".join(map(step.format, range(200)))))
+    settings = "".join(f"RATE_{number} = {number}\n" for number in range(200))
+    step = "def step(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
+    analysis = check(Document("program.py", settings + step))
     assert all(trace.truncated for trace in analysis.traces)
     assert caplog.records == []
 

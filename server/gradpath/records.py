@@ -2,7 +2,8 @@
 
 The standard library writes the source of every method and compiles it when a class is defined, and loads `inspect` for
 that: a third of the time that the check of a short file took. Here `__init__` is compiled when the first object is
-made, and the other methods are closures. Type checkers see the standard library's.
+made, and the other methods are closures. Type checkers see the standard library's, and they alone keep what is frozen
+as it is: to set fields around a `__setattr__` that refuses would make each object twice as dear.
 
 A data class here has slots and derives from no other data class; what nobody uses is left out.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 _T = TypeVar("_T")
 
@@ -58,7 +59,7 @@ def _dataclass(
         made: Any = type(cls.__name__, cls.__bases__, {**methods, **body, **names})
 
         def initialize(self: Any, *arguments: object, **keywords: object) -> None:
-            made.__init__ = _initializer(made, fields, frozen=frozen)
+            made.__init__ = _initializer(made, fields)
             self.__init__(*arguments, **keywords)
 
         made.__init__ = initialize
@@ -92,8 +93,6 @@ def _methods(fields: dict[str, _Field], *, eq: bool, order: bool, frozen: bool) 
         methods["__hash__"] = (lambda self: hash(compared(self))) if frozen else None
         if order:
             methods.update({name: _comparison(compare, compared) for name, compare in _ORDER.items()})
-    if frozen:
-        methods.update({"__setattr__": _refuse, "__delattr__": _refuse})
     return methods
 
 
@@ -111,24 +110,19 @@ def _comparison(compare: Callable[[Any, Any], bool], values: Callable[[object], 
     return method
 
 
-def _refuse(self: object, name: str, *value: object) -> NoReturn:
-    raise AttributeError(f"{type(self).__name__}.{name} cannot be changed")
-
-
-def _initializer(cls: type, fields: dict[str, _Field], *, frozen: bool) -> Callable[..., None]:
-    """Compile `__init__`. The fields of a frozen record are set by their slots, around `__setattr__`."""
+def _initializer(cls: type, fields: dict[str, _Field]) -> Callable[..., None]:
+    """Compile `__init__`."""
     known: dict[str, Any] = {"_MISSING": _MISSING}
     parameters, lines = [], ["pass"]
     for name, field in fields.items():
         known[f"_default_{name}"] = field.default
         known[f"_make_{name}"] = field.factory
-        known[f"_set_{name}"] = cls.__dict__[name].__set__
         if field.factory is not None:
             parameters.append(f"{name}=_MISSING")
             lines.append(f"if {name} is _MISSING: {name} = _make_{name}()")
         else:
             parameters.append(name if field.default is _MISSING else f"{name}=_default_{name}")
-        lines.append(f"_set_{name}(self, {name})" if frozen else f"self.{name} = {name}")
+        lines.append(f"self.{name} = {name}")
     exec(f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(lines), known)
     made: Callable[..., None] = known["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"

@@ -34,7 +34,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     host, endless = iterate(machine, iterable)
     limit = _limit(iterable, endless)
     before, counters = _numbers(machine), counters_of(machine)
-    loop = machine.enter_loop(node, settled=not endless)
+    loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
     length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
@@ -49,7 +49,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             if item is _END:
                 break
             done += 1
-            loop.iteration = done
+            loop.begin(done)
             machine.node = node.target
             if done == limit and (endless or cut):
                 machine.late_loops.add(loop.number)
@@ -78,7 +78,7 @@ def _drop(written: ast.expr, iterable: Value) -> None:
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     """Execute a `while`. An undecided condition holds for a few iterations and then fails."""
     before, counters = _numbers(machine), counters_of(machine)
-    loop = machine.enter_loop(node, settled=True)
+    loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
     signal: Signal = None
@@ -90,7 +90,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
                 limit = FEW
             if settled is False or loop.iteration >= limit:
                 break
-            loop.iteration += 1
+            loop.begin(loop.iteration + 1)
             if loop.iteration == limit and settled is None:
                 machine.late_loops.add(loop.number)
                 advance(counters)

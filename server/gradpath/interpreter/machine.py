@@ -202,14 +202,14 @@ class Machine:
 
     def site(self) -> Site:
         """Where the program is."""
-        return Site(self.frame.path, self.node, self.frame.caller, self.loops())
+        frame = self.frame
+        loops = frame.loops[-1].around if frame.loops else frame.outer_loops
+        return Site(frame.path, self.node, frame.caller, loops)
 
     def loops(self) -> tuple[tuple[int, int], ...]:
         """The loops around, as a `Site` has them."""
         frame = self.frame
-        if not frame.loops:
-            return frame.outer_loops
-        return (*frame.outer_loops, *[(loop.number, loop.iteration) for loop in frame.loops])
+        return frame.loops[-1].around if frame.loops else frame.outer_loops
 
     def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
         """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`."""
@@ -432,9 +432,9 @@ class Machine:
         if self.steps % 256 == 0 and self.stopped():
             raise Cancelled
 
-    def enter_loop(self, node: ast.AST, *, settled: bool) -> Loop:
+    def enter_loop(self, node: ast.AST) -> Loop:
         self.loop_count += 1
-        loop = Loop(self.loop_count, node, 0, settled)
+        loop = Loop(self.loop_count, self.loops())
         self.trace.loops[loop.number] = node
         self.frame.loops.append(loop)
         return loop

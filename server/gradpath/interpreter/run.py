@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from weakref import WeakKeyDictionary
 
@@ -15,7 +15,7 @@ from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import Path
-from gradpath.interpreter.scope import Deferred, Frame
+from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -28,6 +28,7 @@ from gradpath.interpreter.values import (
     Object,
     Value,
 )
+from gradpath.records import dataclass
 from gradpath.source.nodes import is_generator, nodes
 
 
@@ -86,20 +87,10 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
     defines a name waits until somebody asks for that name.
     """
     machine.builtins["__name__"] = "module"
-    own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    single = ((name, *statements) for name, statements in outline_of(tree).late.items() if len(statements) == 1)
-    late = {id(statement): name for name, statement in single if _may_wait(statement)}
-    for statement in tree.body:
-        match statement:
-            case ast.For() | ast.While() | ast.AsyncFor():
-                continue
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
-                continue
-        waiting = late.get(id(statement))
-        if waiting is not None:
-            machine.trace.visits.setdefault(statement, 0)
-            machine.globals.variables[waiting] = Deferred(partial(_define, machine, statement, waiting))
-            continue
+    definitions = _definitions_of(tree)
+    machine.trace.visits.update(definitions.unvisited)
+    machine.globals.missing = partial(_define, machine, dict(definitions.late))
+    for statement in definitions.now:
         try:
             _drain(machine, [statement])
         except (Raised, AutogradError):
@@ -110,24 +101,61 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
     del machine.trace.events[:]
 
 
+@dataclass(frozen=True, slots=True)
+class _Definitions:
+    """What is executed of a module before one of its functions is entered: at once, and when a name is asked for.
+
+    `unvisited` counts how often the statements that wait have been visited: never yet.
+    """
+
+    now: tuple[ast.stmt, ...]
+    late: Mapping[str, ast.stmt]
+    unvisited: Mapping[ast.AST, int]
+
+
+_definitions: WeakKeyDictionary[ast.Module, _Definitions] = WeakKeyDictionary()
+
+
+def _definitions_of(tree: ast.Module) -> _Definitions:
+    known = _definitions.get(tree)
+    if known is None:
+        own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        single = ((name, *statements) for name, statements in outline_of(tree).late.items() if len(statements) == 1)
+        late = {name: statement for name, statement in single if _may_wait(statement)}
+        waiting = {id(statement) for statement in late.values()}
+        now: list[ast.stmt] = []
+        for statement in tree.body:
+            match statement:
+                case ast.For() | ast.While() | ast.AsyncFor():
+                    continue
+                case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
+                    continue
+            if id(statement) not in waiting:
+                now.append(statement)
+        known = _definitions[tree] = _Definitions(tuple(now), late, dict.fromkeys(late.values(), 0))
+    return known
+
+
 def _may_wait(statement: ast.stmt) -> bool:
     """Whether a definition may be executed late; one with a `backward` tells others that it is there."""
     match statement:
         case ast.ClassDef(body=body):
             return not any(isinstance(each, ast.FunctionDef) and each.name == "backward" for each in body)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            return bool(statement.decorator_list)
+            return True
         case _:
             return False
 
 
-def _define(machine: Machine, statement: ast.stmt, name: str) -> Value:
+def _define(machine: Machine, late: dict[str, ast.stmt], name: str) -> Value:
     """Execute a definition whose turn has come, as if it had been executed in its place."""
+    statement = late.pop(name, None)
+    if statement is None:
+        return UNDEFINED
     before = machine.frame, machine.node, machine.trace.events
     frame = Frame(machine.file, machine.globals)
     frame.depth = machine.frame.depth
     machine.frame, machine.trace.events = frame, []
-    del machine.globals.variables[name]
     try:
         with machine.autograd.mode(grad=True, inference=False):
             _drain(machine, [statement])

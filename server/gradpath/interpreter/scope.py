@@ -91,17 +91,23 @@ class Scope:
         self.redirected[name] = scope
 
 
-@dataclass(slots=True)
 class Loop:
     """A running loop: `number` is its activation, `iteration` counts from 1.
 
-    `settled` is false where the number of its iterations is not known and it is left after a few.
+    `around` holds the (activation, iteration) pairs of the loops around it and of itself, as a `Site` has them.
     """
 
-    number: int
-    node: ast.AST
-    iteration: int = 0
-    settled: bool = True
+    __slots__ = ("_outer", "around", "iteration", "number")
+
+    def __init__(self, number: int, outer: tuple[tuple[int, int], ...]) -> None:
+        self.number = number
+        self._outer = outer
+        self.begin(0)
+
+    def begin(self, iteration: int) -> None:
+        """Another iteration begins."""
+        self.iteration = iteration
+        self.around = (*self._outer, (self.number, iteration))
 
 
 @dataclass(slots=True)

@@ -95,10 +95,10 @@ def backward(machine: Machine, arguments: Arguments) -> Value:
 def repeat(machine: Machine, body: ast.AST, items: Iterable[Value], step: Callable[[Value], None]) -> None:
     """Let `step` take the first items one by one, as iterations of a loop that `body` is the body of."""
     depth = len(machine.frame.loops)
-    loop = machine.enter_loop(body, settled=False)
+    loop = machine.enter_loop(body)
     try:
         for item in islice(items, FEW):
-            loop.iteration += 1
+            loop.begin(loop.iteration + 1)
             step(item)
     finally:
         del machine.frame.loops[depth:]

@@ -12,7 +12,7 @@ import gradpath.lsp.documents
 from gradpath.check import check, with_traces
 from gradpath.config import Config
 from gradpath.features.hover import as_text, hover_at
-from gradpath.lsp.collector import clean_up
+from gradpath.lsp.collector import MUCH, clean_up, clean_up_all, clean_up_if_due
 from gradpath.lsp.convert import Encoding
 from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.names.files import TREES
@@ -76,13 +76,28 @@ def test_garbage_goes_although_it_was_kept_once() -> None:
             self.itself = self
 
     clean_up()
+    clean_up_all()
     circles = [Circle() for _ in range(1_000)]
     clean_up()  # They are in use.
     circles.clear()
     kept = [[] for _ in range(3 * gc.get_freeze_count())]  # type: ignore[var-annotated]
     clean_up()  # All that is kept has tripled.
-    clean_up()
+    clean_up_all()
     assert kept
     assert not any(isinstance(each, Circle) for each in gc.get_objects())
     gc.unfreeze()
     assert not any(isinstance(each, Circle) for each in gc.get_objects())
+
+
+def test_no_check_begins_with_the_garbage_of_many_others() -> None:
+    gc.disable()
+    try:
+        clean_up()
+        for _ in range(2 * MUCH):
+            circle: list[object] = []
+            circle.append(circle)
+        before = gc.get_count()[0]
+        clean_up_if_due()
+        assert before > MUCH > gc.get_count()[0]
+    finally:
+        gc.enable()

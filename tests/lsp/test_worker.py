@@ -23,7 +23,8 @@ class Desk:
         self._changed = threading.Condition()
         self._allowed = 0
         self.rests = 0
-        self.worker = Worker(lambda: None, self._rest)
+        self.long_rests = 0
+        self.worker = Worker(lambda: None, {0.03: self._rest, 0.06: self._rest_long})
 
     def submit(self, uri: str, generation: int, *, urgent: bool = True) -> None:
         self.worker.submit(Job(uri, generation, partial(self._work, (uri, generation))), urgent=urgent)
@@ -31,6 +32,11 @@ class Desk:
     def _rest(self) -> None:
         with self._changed:
             self.rests += 1
+            self._changed.notify_all()
+
+    def _rest_long(self) -> None:
+        with self._changed:
+            self.long_rests += 1
             self._changed.notify_all()
 
     def _work(self, key: tuple[str, int], cancelled: Cancelled) -> bool:
@@ -149,10 +155,12 @@ def test_a_job_that_has_noticed_its_end_does_not_go_on(desk: Desk) -> None:
 
 
 def test_it_cleans_up_once_when_nothing_is_left_to_do(desk: Desk) -> None:
-    desk.await_that(lambda: desk.rests == 1)
+    desk.await_that(lambda: desk.long_rests == 1)
     desk.submit("a", 1)
     desk.submit("b", 1)
     desk.let_one_end()
     desk.let_one_end()
     desk.await_that(lambda: desk.rests == 2)
     assert len(desk.ended) == 2
+    desk.await_that(lambda: desk.long_rests == 2)
+    assert desk.rests == 2

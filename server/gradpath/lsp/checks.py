@@ -38,6 +38,9 @@ _CLOSED = "#closed"
 STILL = 0.5
 """Seconds without an edit after which the callers of a document are looked at."""
 
+RESTS = {0.03: collector.clean_up, 5.0: collector.clean_up_all}
+"""What is done after so many seconds without anything to do."""
+
 TREES_KEPT = 1_000_000
 """Characters of source, that of imported files included, whose trees are kept."""
 
@@ -49,7 +52,7 @@ class Checks:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._worker = Worker(_load_analysis, collector.clean_up)
+        self._worker = Worker(_load_analysis, RESTS)
         self._finder: Finder | None = None
         self._still: dict[str, asyncio.TimerHandle] = {}
 
@@ -113,6 +116,7 @@ class Checks:
     # What is run
 
     def _run(self, state: _State, cancelled: Cancelled) -> bool:
+        collector.clean_up_if_due()
         analysis = self._run_check(state.path, state.document, cancelled, state.last, state.memory)
         if cancelled():
             return False

@@ -1,8 +1,14 @@
-"""The garbage collector of a server: it works when nothing else is to be done, and looks at nothing twice."""
+"""The garbage collector of a server: it works between checks rather than in them, and looks at little twice."""
 
 from __future__ import annotations
 
 import gc
+
+MUCH = 10_000
+"""New objects with which no further check is begun."""
+
+_TOO_MUCH = 200_000
+"""New objects in the midst of a check, at which garbage is looked for all the same."""
 
 _kept = 0
 """Objects that were left the last time that all of them were looked through."""
@@ -12,19 +18,25 @@ def begin() -> None:
     """Turn the collector on, once everything is loaded: what is in memory by now stays for good."""
     gc.freeze()
     gc.enable()
-    gc.set_threshold(20_000, 4, 4)  # An analysis makes many objects that die together, and few that stay.
+    gc.set_threshold(_TOO_MUCH, 2, 2)
+
+
+def clean_up_if_due() -> None:
+    """Remove the garbage of earlier checks, where edits have come so quickly that there was no time for it."""
+    if gc.get_count()[0] > MUCH:
+        clean_up()
 
 
 def clean_up() -> None:
-    """Remove the garbage that the checks have left, and look no more at what they have kept.
-
-    Only when that has doubled all of it is looked through, since of what was kept then some may be garbage by now.
-    """
-    global _kept
-    has_doubled = gc.get_freeze_count() > 2 * _kept
-    if has_doubled:
-        gc.unfreeze()
+    """Remove the garbage that the checks have left, and look no more at what they have kept."""
     gc.collect()
     gc.freeze()
-    if has_doubled:
+
+
+def clean_up_all() -> None:
+    """Look through everything, if it has doubled since the last time: of what was kept some may be garbage by now."""
+    global _kept
+    if gc.get_freeze_count() > 2 * _kept:
+        gc.unfreeze()
+        clean_up()
         _kept = gc.get_freeze_count()

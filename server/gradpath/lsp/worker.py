@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gradpath.records import dataclass
 
 Cancelled = Callable[[], bool]
-
-PAUSE = 0.03
-"""Seconds without anything to do after which the thread has time to clean up."""
 
 _STACK = 128 * 1024 * 1024
 """Bytes of address space for the stack of the thread: deeply nested code needs more than a thread is given."""
@@ -33,12 +30,12 @@ class Worker:
 
     A job is cancelled when a newer one with its key is submitted, or when it is dropped; it is put off, and begun anew
     later, when the document that is being edited has an urgent job. On the same thread `prepare` is called first of
-    all, and `rest` when there has been nothing to do for a moment after some work.
+    all, and each of `rests` when there has been nothing to do after some work: for so many seconds, the fewest first.
     """
 
-    def __init__(self, prepare: Callable[[], None], rest: Callable[[], None]) -> None:
+    def __init__(self, prepare: Callable[[], None], rests: Mapping[float, Callable[[], None]]) -> None:
         self._prepare = prepare
-        self._rest = rest
+        self._rests = rests
         self._changed = threading.Condition()
         self._wanted: dict[str, int] = {}
         self._first: Job | None = None
@@ -95,9 +92,13 @@ class Worker:
 
     def _next(self) -> Job | None:
         with self._changed:
-            if not self._changed.wait_for(self._is_called, PAUSE):
-                self._rest()
-                self._changed.wait_for(self._is_called)
+            passed = 0.0
+            for pause, rest in self._rests.items():
+                if self._changed.wait_for(self._is_called, pause - passed):
+                    break
+                rest()
+                passed = pause
+            self._changed.wait_for(self._is_called)
             if self._stopped:
                 return None
             job, self._first = self._first, None

@@ -21,6 +21,13 @@ CAPABILITIES = {
 }
 
 
+def environment() -> dict[str, str]:
+    """What the processes find around them: this gradpath, whose bytecode Python may keep as it does when installed."""
+    found = {**os.environ, "PYTHONPATH": str(Path(gradpath.__file__).parents[1])}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)
+    return found
+
+
 @dataclass(frozen=True)
 class Processor:
     """Milliseconds that the threads of a process ran, and that they waited for a processor because others ran."""
@@ -37,7 +44,7 @@ class Server:
         self.process = subprocess.Popen(
             command,
             cwd=root,
-            env={**os.environ, "PYTHONPATH": str(Path(gradpath.__file__).parents[1])},
+            env=environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-import gradpath
+from bench.client import environment
 from bench.texts import functions, script
 
 TINY = "import torch\nx = torch.ones(3, requires_grad=True)\nloss = x.sum()\nloss.backward()\n"
@@ -42,11 +42,13 @@ def _costs(text: str, count: int) -> dict[str, float]:
 
 def _run(arguments: Sequence[str], folder: str) -> tuple[float, float]:
     """The seconds of a process, by the clock and of the processor."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(gradpath.__file__).parents[1])}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     before, began = os.times(), time.perf_counter()
     subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     took, after = time.perf_counter() - began, os.times()
     return took, after.children_user - before.children_user + after.children_system - before.children_system

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -16,42 +18,59 @@ from pygls.lsp.server import LanguageServer
 LanguageServer("empty", "1").start_io()
 """
 
+GRADPATH = (sys.executable, "-m", "gradpath", "server")
+NOTHING = (sys.executable, "-c", EMPTY)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Milliseconds by the clock, and those that the server's threads ran, for the answer and the first diagnostics."""
+
+    answer: float
+    answer_ran: float
+    first: float = 0.0
+    first_ran: float = 0.0
+
 
 def measure(count: int) -> dict[str, float]:
-    """Medians in milliseconds; the two servers take turns.
+    """Medians in milliseconds, and of the ratios of pairs; the servers take turns, after a round that does not count.
 
     The file has 1000 lines, and is opened as soon as the session has begun, or half a second later.
     """
-    ours, empty, early, late = [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        for _ in range(count):
-            answer, first = _start((sys.executable, "-m", "gradpath", "server"), root, pause=0.0)
-            ours.append(answer)
-            early.append(first)
-            late.append(_start((sys.executable, "-m", "gradpath", "server"), root, pause=0.5)[1])
-            empty.append(_start((sys.executable, "-c", EMPTY), root)[0])
+        rounds = [
+            (_start(GRADPATH, root, pause=0.0), _start(NOTHING, root), _start(GRADPATH, root, pause=0.5))
+            for _ in range(count + 1)
+        ][1:]
+    pairs = [(ours, empty) for ours, empty, _ in rounds]
     return {
-        "gradpath ms": round(median(ours)),
-        "empty pygls server ms": round(median(empty)),
-        "ratio": round(median(ours) / median(empty), 2),
-        "first diagnostics at once ms": round(median(early)),
-        "first diagnostics later ms": round(median(late)),
+        "gradpath ms": round(median(ours.answer for ours, _ in pairs)),
+        "empty pygls server ms": round(median(empty.answer for _, empty in pairs)),
+        "ratio": round(median(ours.answer / empty.answer for ours, empty in pairs), 2),
+        "processor ratio": round(median(ours.answer_ran / empty.answer_ran for ours, empty in pairs), 2),
+        "first diagnostics at once ms": round(median(early.first for early, _, _ in rounds)),
+        "first diagnostics at once processor ms": round(median(early.first_ran for early, _, _ in rounds)),
+        "first diagnostics later ms": round(median(late.first for _, _, late in rounds)),
+        "first diagnostics later processor ms": round(median(late.first_ran for _, _, late in rounds)),
     }
 
 
-def _start(command: tuple[str, ...], root: Path, pause: float | None = None) -> tuple[float, float]:
-    """Milliseconds to the answer, and from the opening of a file, `pause` seconds later, to its diagnostics."""
+def _start(command: Sequence[str], root: Path, pause: float | None = None) -> Start:
+    """Start a server; open a file `pause` seconds after its answer, or none."""
     server = Server(command, root)
     try:
-        answer = server.initialize()
+        answer = server.initialize() * 1000
+        ran = server.processor().ran
         if pause is None:
-            return answer * 1000, 0.0
+            return Start(answer, ran)
         time.sleep(pause)
         text, uri = functions(1000), (root / "train.py").as_uri()
         item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+        before = server.processor().ran
         sent = server.notify("textDocument/didOpen", {"textDocument": item})
         first = server.diagnostics(uri, 1, sent)
-        return answer * 1000, float("nan") if first is None else first * 1000
+        took = float("nan") if first is None else first * 1000
+        return Start(answer, ran, took, server.processor().ran - before)
     finally:
         server.end()

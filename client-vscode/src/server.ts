@@ -57,7 +57,7 @@ export class Server implements vscode.Disposable {
     const settings = vscode.workspace.getConfiguration("gradpath", folder);
     if (!vscode.workspace.isTrusted) args.push("--untrusted");
     else if (settings.get("importStrategy") === "fromEnvironment") args.push("--from-environment");
-    const env = { ...process.env, PYTHONUTF8: "1", PYTHONDONTWRITEBYTECODE: "1" };
+    const env = { ...process.env, PYTHONUTF8: "1" };
     const options = { cwd: folder?.fsPath, env };
     const client = new LanguageClient(
       "gradpath",

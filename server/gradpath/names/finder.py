@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import queue
 import subprocess
 import sys
@@ -97,8 +96,6 @@ class Finder:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
                     encoding="utf-8",
-                    # Bytecode that it wrote there would count as a change of the environment.
-                    env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
                 )
             if self._stopped:
                 raise OSError("the session is over")

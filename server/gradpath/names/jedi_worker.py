@@ -40,6 +40,8 @@ def main() -> None:
     """Answer requests until standard input ends; a request that fails is answered with null."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # What jedi or an environment prints is no answer.
+    # Bytecode that the interpreter of an environment wrote there would count as a change of it.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     for line in sys.stdin:
         path = None
         try:

@@ -45,7 +45,13 @@ RELEVANT = regex(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
 
 TOTAL_EFFORT = 18_000
-"""Statements that all entry points of a document may execute together before each is left with its likeliest path."""
+"""Statements that all entry points of a document may execute together before each is left with its likeliest path.
+
+After three times as many no more are entered.
+"""
+
+ENTERING = 10
+"""What it costs to enter a function, in statements."""
 
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
@@ -294,11 +300,11 @@ def _entries(
         if entry.function in called:
             continue
         if left < -2 * TOTAL_EFFORT:
-            break  # Each entry replays the definitions of the module: a huge one would never end.
+            break
         effort = max(1, min(EFFORT, left))
         number = reuse.numbers.get(entry.function, MODULE - 1)
         record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
-        left -= record.steps
+        left -= record.steps + ENTERING
         yield record
 
 

@@ -88,8 +88,7 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
     """
     machine.builtins["__name__"] = "module"
     definitions = _definitions_of(tree)
-    machine.trace.visits.update(definitions.unvisited)
-    machine.globals.missing = partial(_define, machine, dict(definitions.late))
+    machine.globals.missing = partial(_define, machine, definitions.late, set())
     for statement in definitions.now:
         try:
             _drain(machine, [statement])
@@ -103,14 +102,10 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Definitions:
-    """What is executed of a module before one of its functions is entered: at once, and when a name is asked for.
-
-    `unvisited` counts how often the statements that wait have been visited: never yet.
-    """
+    """What is executed of a module before one of its functions is entered: at once, and when a name is asked for."""
 
     now: tuple[ast.stmt, ...]
     late: Mapping[str, ast.stmt]
-    unvisited: Mapping[ast.AST, int]
 
 
 _definitions: WeakKeyDictionary[ast.Module, _Definitions] = WeakKeyDictionary()
@@ -132,7 +127,7 @@ def _definitions_of(tree: ast.Module) -> _Definitions:
                     continue
             if id(statement) not in waiting:
                 now.append(statement)
-        known = _definitions[tree] = _Definitions(tuple(now), late, dict.fromkeys(late.values(), 0))
+        known = _definitions[tree] = _Definitions(tuple(now), late)
     return known
 
 
@@ -147,11 +142,12 @@ def _may_wait(statement: ast.stmt) -> bool:
             return False
 
 
-def _define(machine: Machine, late: dict[str, ast.stmt], name: str) -> Value:
+def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name: str) -> Value:
     """Execute a definition whose turn has come, as if it had been executed in its place."""
-    statement = late.pop(name, None)
-    if statement is None:
+    statement = late.get(name)
+    if statement is None or name in done:
         return UNDEFINED
+    done.add(name)
     before = machine.frame, machine.node, machine.trace.events
     frame = Frame(machine.file, machine.globals)
     frame.depth = machine.frame.depth

@@ -58,7 +58,7 @@ class Server:
         """Begin the session; the seconds from the start of the process to the answer."""
         folder = {"uri": self._root.as_uri(), "name": "bench"}
         params = {
-            "processId": None,
+            "processId": os.getpid(),
             "rootUri": folder["uri"],
             "capabilities": CAPABILITIES,
             "workspaceFolders": [folder],

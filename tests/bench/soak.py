@@ -1,9 +1,10 @@
-"""The memory of the server while ten files are edited for a long time."""
+"""The memory of the server while ten files are edited for a long time, and what it does when nobody edits any more."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from bench.client import Server
@@ -11,9 +12,12 @@ from bench.texts import functions
 
 FILES = 10
 
+REST = 10.0
+"""Seconds after the last edit until the server is watched for as long, in which it should do nothing."""
+
 
 def measure(edits: int) -> dict[str, object]:
-    """Megabytes after a tenth of the edits and after each further one."""
+    """Megabytes after each tenth of the edits, and at rest; and the milliseconds that the server ran at rest."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         text = functions(1000)
@@ -37,6 +41,16 @@ def measure(edits: int) -> dict[str, object]:
                 server.diagnostics(uri, version, server.notify("textDocument/didChange", params))
                 if number % max(edits // 10, 1) == 0:
                     memory.append(round(server.memory()))
-            return {"edits": edits, "files": FILES, "lines of each": text.count("\n"), "memory MB": memory}
+            time.sleep(REST)
+            before = server.processor().ran
+            time.sleep(REST)
+            return {
+                "edits": edits,
+                "files": FILES,
+                "lines of each": text.count("\n"),
+                "memory MB": memory,
+                "memory at rest MB": round(server.memory()),
+                "processor ms at rest": round(server.processor().ran - before, 1),
+            }
         finally:
             server.end()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 import threading
 from collections.abc import Callable
 
 INTERVAL = 2.0
-"""Seconds between two looks at the process."""
+"""Seconds between two looks at the process, where the system does not tell by itself when it ends."""
 
 
 def is_alive(process: int) -> bool:
@@ -33,14 +34,32 @@ def watch(process: int, gone: Callable[[], None], interval: float = INTERVAL) ->
     """
     if not is_alive(process):
         return
-    pause = threading.Event()
 
     def look() -> None:
-        while is_alive(process):
-            pause.wait(interval)
+        if not _has_waited(process):
+            pause = threading.Event()
+            while is_alive(process):
+                pause.wait(interval)
         gone()
 
     threading.Thread(target=look, name="gradpath-client-watch", daemon=True).start()
+
+
+def _has_waited(process: int) -> bool:
+    """Wait for the end of a process; False at once where the system cannot wait for one that is not a child."""
+    if sys.platform != "linux":
+        return False
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    try:
+        select.select([descriptor], [], [])
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _is_alive_on_windows(process: int) -> bool:

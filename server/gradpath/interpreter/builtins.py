@@ -200,7 +200,11 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
                     better = best.compare(machine, "lt" if how == "gt" else "gt", other, True)
                 if better is NotImplemented:
                     return machine.unknown(name, None, tuple(values))
-                best = other if machine.decide(better, machine.node) else best
+                live = machine.library.is_live(other)
+                if live is not machine.library.is_live(best):  # A hinge: a program is written for where it is open.
+                    best = other if live else best
+                else:
+                    best = other if machine.decide(better, machine.node) else best
             return best
         return machine.unknown(name, (name, *map(identity, values)), tuple(values))
 

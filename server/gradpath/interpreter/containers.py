@@ -72,7 +72,8 @@ class List(Container):
             return self.items[key]
         if isinstance(key, int) and not self.open:
             raise machine.error("IndexError", "list index out of range")
-        return any_of(machine, self.items, "item of a list")
+        chosen = machine.library.chosen(machine, self.items, key)
+        return any_of(machine, self.items, "item of a list") if chosen is UNDEFINED else chosen
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         if isinstance(key, slice):

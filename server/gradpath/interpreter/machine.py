@@ -77,6 +77,8 @@ class Library(Protocol):
     def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None: ...
     def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value: ...
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value: ...
+    def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value: ...
+    def is_live(self, value: Value) -> bool: ...
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value: ...
@@ -212,11 +214,17 @@ class Machine:
         return frame.loops[-1].around if frame.loops else frame.outer_loops
 
     def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
-        """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`."""
+        """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`.
+
+        Behind a loop that was cut short, too, the list stands for a longer one.
+        """
         if not self.late_loops:
             return False
         begun = dict(since)
-        return any(number in self.late_loops and begun.get(number, now) < now for number, now in self.loops())
+        for number, now in self.loops():
+            if begun.pop(number, now) < now and number in self.late_loops:
+                return True
+        return not self.late_loops.isdisjoint(begun)
 
     def emit(self, event: Event) -> None:
         self.trace.events.append(event)

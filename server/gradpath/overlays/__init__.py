@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
 
@@ -15,7 +16,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Held, Kept
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays import keeping, plain_data, presumptions, roles
+from gradpath.overlays import chance, keeping, plain_data, presumptions, roles
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
@@ -150,6 +151,14 @@ class Overlays:
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presumptions.unknown_item(machine, unknown, index)
+
+    def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
+        """The item at an index that is not known, `UNDEFINED` where nothing tells."""
+        return chance.at_random(items) if isinstance(index, Unknown) and index.root in chance.INDICES else UNDEFINED
+
+    def is_live(self, value: Value) -> bool:
+        """Whether a value is a tensor that a gradient flows through."""
+        return isinstance(value, TensorValue) and value.tensor.requires_grad
 
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments

@@ -1,10 +1,12 @@
-"""`random` and `heapq`: which items are chosen is not known, and does not matter where none of them has a graph."""
+"""`random`, its like in NumPy, and `heapq`: which items are chosen matters only where some have a graph."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradpath.interpreter.containers import Container, List, any_of, sequence
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, Instance, Object, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.tensor_value import TensorValue
 
@@ -19,7 +21,7 @@ def _sample(machine: Machine, arguments: Arguments) -> Value:
     if any(_has_graph(item, 3) for item in items):
         if not isinstance(count, int):
             return machine.unknown("random choice", None, (source,))
-        return List(_freshest(items)[:count], open=count > len(items))
+        return List(_spent_first(items)[:count], open=count > len(items))
     if not isinstance(count, int):
         return List(items[:2], open=True)
     return List([items[index % len(items)] for index in range(min(count, 4096))])
@@ -28,7 +30,35 @@ def _sample(machine: Machine, arguments: Arguments) -> Value:
 def _choice(machine: Machine, arguments: Arguments) -> Value:
     source = arguments.get(0, "seq", None)
     items = sequence(machine, source) if not isinstance(source, Unknown) else None
-    return any_of(machine, items, "random choice") if items else machine.unknown("random choice", None, (source,))
+    if not items:
+        return machine.unknown("random choice", None, (source,))
+    chosen = at_random(items)
+    return any_of(machine, items, "random choice") if chosen is UNDEFINED else chosen
+
+
+INDICES = frozenset({"numpy.random", "random.index"})
+"""The roots of the unknown numbers that are drawn at random."""
+
+
+def at_random(items: Sequence[Value]) -> Value:
+    """The item with a graph that is drawn sooner or later: one that a backward has been through, if there is one."""
+    if not items or not all(_has_graph(item, 3) for item in items):
+        return UNDEFINED
+    return next((item for item in items if _is_spent(item, 3)), items[0])
+
+
+def _index(root: str) -> NativeFunction:
+    return NativeFunction("randint", lambda machine, arguments: machine.unknown(root, None, (), data=True))
+
+
+def _array_choice(machine: Machine, arguments: Arguments) -> Value:
+    """`numpy.random.choice(a, size)`: of a list as `random` does it, or indices below a number."""
+    if isinstance(arguments.get(0, "a", None), List):
+        size = arguments.get(1, "size", None)
+        return (
+            _choice(machine, arguments) if size is None else _sample(machine, Arguments([arguments.get(0, "a"), size]))
+        )
+    return machine.unknown("numpy.random", None, (), data=True)
 
 
 def _has_graph(value: Value, depth: int) -> bool:
@@ -48,6 +78,11 @@ def _has_graph(value: Value, depth: int) -> bool:
 def _freshest(items: list[Value]) -> list[Value]:
     """The items, first those that no backward has been through: what fails then fails for every choice."""
     return sorted(items, key=lambda item: _is_spent(item, 3))
+
+
+def _spent_first(items: list[Value]) -> list[Value]:
+    """The items, first those that a backward has been through: in a long run, a draw holds one."""
+    return sorted(items, key=lambda item: not _is_spent(item, 3))
 
 
 def _is_spent(value: Value, depth: int) -> bool:
@@ -93,6 +128,10 @@ NAMES: Names = {
     "heapq.heapify": lambda machine, arguments: None,
     "heapq.nlargest": _extremes,
     "heapq.nsmallest": _extremes,
+    "numpy.random.choice": _array_choice,
+    "numpy.random.randint": _index("numpy.random"),
+    "random.randint": _index("random.index"),
+    "random.randrange": _index("random.index"),
     "random.sample": _sample,
     "random.choices": lambda machine, arguments: _sample(
         machine, Arguments([arguments.get(0, "population", None), arguments.keywords.get("k", 1)])

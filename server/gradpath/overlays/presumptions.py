@@ -8,6 +8,7 @@
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
 | the items of a loader, and what methods of tensors make of them | fresh tensors that require no grad | that is what data sets give |
 | what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
+| a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
@@ -30,6 +31,7 @@
 from __future__ import annotations
 
 import ast
+import operator as host
 from collections.abc import Callable
 from functools import cache
 
@@ -194,14 +196,26 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         same = other is (operator == "eq")  # Nobody compares anything but a flag with True or False.
         return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
-        return machine.unknown(
-            "comparison", ("compare", operator, reflected, unknown.number, identity(other)), (unknown, other)
-        )
+        key = ("compare", operator, reflected, unknown.number, identity(other))
+        made = machine.unknown("comparison", key, (unknown, other))
+        if isinstance(made, Unknown) and unknown.hint is not UNDEFINED:
+            made.hint = _compared(operator, unknown.hint, other)
+        return made
     key = ("binary", operator, reflected, unknown.number, identity(other))
     made = machine.unknown("arithmetic", key, (unknown, other), fresh=True)
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
         made.presumption = "plain"
     return made
+
+
+def _compared(operator: str, hint: Value, other: Value) -> Value:
+    """What the comparison of two values that are probably these constants is, `UNDEFINED` where nothing tells."""
+    probable = other.hint if isinstance(other, Unknown) else other
+    if not isinstance(hint, (int, float, str)) or not isinstance(probable, (int, float, str)):
+        return UNDEFINED
+    if isinstance(hint, str) is not isinstance(probable, str):
+        return UNDEFINED
+    return bool(getattr(host, operator)(hint, probable))
 
 
 def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:

@@ -101,6 +101,7 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
         raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=made)
     made.is_parameter = True
     made.certain = True
+    made.aliasing_unsure = False
     made.maker = (data.tensor,) if isinstance(data, TensorValue) else ()
     return wrap(made)
 

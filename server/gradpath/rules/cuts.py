@@ -89,7 +89,11 @@ def other_causes(root: Tensor, first: Cause) -> list[Cause]:
 
 def cause_of_tensor(tensor: Tensor) -> Cause:
     """The cause of a tensor that was itself cut off."""
-    return _of_cut(tensor, tensor.cut) if tensor.cut is not None else Cause("plain", None, tensor)
+    if tensor.cut is not None:
+        return _of_cut(tensor, tensor.cut)
+    if tensor.operation == "gradient" and isinstance(tensor.origin, Site):
+        return Cause("gradient", tensor.origin, tensor)
+    return Cause("plain", None, tensor)
 
 
 def _of_cut(tensor: Tensor, cut: Cut) -> Cause:

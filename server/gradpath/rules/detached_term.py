@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
 from gradpath.records import dataclass
@@ -14,6 +14,9 @@ from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
+
+_MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
+"""What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
 
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
@@ -34,18 +37,19 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     built = {id(event.node): event for event in trace.of(Built)}
     mixed = [event for event in trace.of(Mixed) if event.operator in ("add", "sub")]
+    asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
     seen: set[ast.AST] = set()
     for event in trace.of(BackwardRan):
         if not event.call.accumulates:
             continue
-        for term in _terms(event, built, mixed):
+        for term in _terms(event, built, mixed, asked):
             site = term.cause.site
             if site is not None and site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
 
 
-def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Iterator[Term]:
+def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked: list[BackwardCall]) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
     for node in zone:
@@ -61,6 +65,10 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
                     if _is_apart(cut.source, graph):
                         yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
                     break
+                call = _asked_for(each, asked) if _is_penalty(tensor, each) else None
+                if call is not None:
+                    yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
+                    break
     for number in mixed:
         result, read = number.tensor, number.read
         origin = _before_detach(read.tensor)
@@ -68,6 +76,26 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed]) -> Ite
             continue
         if origin.node not in graph:
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
+
+
+def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
+    """Whether a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
+    if gradient.operation != "gradient" or gradient.requires_grad or term.one_element is not True:
+        return False
+    made = {short_operation(each.operation) for each in (term, *term.ancestors())}
+    return not made.isdisjoint(_MEASURES)
+
+
+def _asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | None:
+    """The call of `autograd.grad` that gave a gradient, without a graph of its own."""
+    made = gradient.origin
+    if not isinstance(made, Site):
+        return None
+    for call in asked:
+        site = call.site
+        if isinstance(site, Site) and site.node is made.node and site.loops == made.loops and not call.create_graph:
+            return call
+    return None
 
 
 def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
@@ -94,6 +122,10 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     """Whether the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
     if term.cause.how in _COPIES:
         return True
+    if term.cause.how == "gradient":
+        stepped = {id(tensor.storage) for event in trace.of(Stepped) for tensor in event.parameters}
+        saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
+        return any(id(each.storage) in stepped for each in saved)
     if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
         return False
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
@@ -111,7 +143,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
     assert site is not None
     cut = source.short(site, limit=40)
     name = name_of(trace, source, term.source, site)
-    what = f"`{name}`" if name and len(name) <= 24 else "what it came from"
+    what = f"`{name}`" if name and len(name) <= 24 and term.cause.how != "gradient" else "what it came from"
     added = lifted(term.added, term.ran.site)
     steps = [Step(site, "takes the value and leaves the graph")]
     if term.added.node is not site.node:
@@ -130,6 +162,8 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
 
 
 def _help(term: Term, what: str) -> str:
+    if term.cause.how == "gradient":
+        return "pass `create_graph=True`, so that the gradient can itself be back-propagated"
     if term.cause.how == "numpy":
         return f"compute the term with torch, from {what} itself: NumPy leaves no graph"
     return f"add {what} itself, and take its value only for what is printed"

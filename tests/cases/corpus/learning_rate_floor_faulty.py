@@ -1,7 +1,5 @@
 """A learning rate that follows the loss down to a floor."""
 
-# known gap: what `max` of a tensor and a number gives is not known
-
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,3 @@
-# known gap: which items NumPy chooses is not known
 import numpy as np
 import torch
 from torch import nn

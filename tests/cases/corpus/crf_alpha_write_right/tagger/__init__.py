@@ -1,0 +1,2 @@
+from .crf import LinearCRF
+from .model import Tagger

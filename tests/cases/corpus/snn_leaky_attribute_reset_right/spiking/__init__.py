@@ -1,0 +1,2 @@
+from .neurons import LIF
+from .net import SpikingNet

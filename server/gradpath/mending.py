@@ -70,12 +70,16 @@ def mended(
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a check says of some texts: the reports and failures by key, and how far the program gets."""
+    """What a check says of some texts: the reports and failures by key, and how far the program gets.
+
+    `progress` counts backwards and graph nodes, `first` the backwards of the module's own run.
+    """
 
     texts: Texts
     reports: Mapping[Key, tuple[Diagnostic, ...]]
     failures: Counter[Key]
     progress: tuple[int, int]
+    first: int
     parses: bool
 
 
@@ -127,7 +131,8 @@ class _Workshop:
             new = _new(self._before, state, key, touched)
             if any(each.rule in IDLE for each in new):
                 return None
-            if diagnostic.level is not Level.ERROR and state.progress[0] < self._before.progress[0]:
+            ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
+            if diagnostic.level is not Level.ERROR and not ran:
                 return None  # What ran before now fails.
             left = [each for each in new if _is_open(each, diagnostic)]
             if not left:
@@ -248,8 +253,9 @@ def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _S
             reports.setdefault(key, []).append(each)
     failures = Counter((path, "", kind) for ending in analysis.endings for path, kind in ending.failures)
     progress = sum(each.backwards for each in analysis.endings), sum(each.built for each in analysis.endings)
+    first = analysis.endings[0].backwards if analysis.endings else 0
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return _State(texts, grouped, failures, progress, not analysis.parsed.problems)
+    return _State(texts, grouped, failures, progress, first, not analysis.parsed.problems)
 
 
 def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:

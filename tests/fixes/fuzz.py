@@ -15,7 +15,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from oracle.generate import generate
@@ -63,7 +63,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
             seen["fixes"] += 1
             seen[f"fixes {fix.safety.value}{' preferred' if fix.preferred else ''}"] += 1
             after, reason = _applied(document, fix)
-            reason = reason or _judged(text, after, before, diagnostic)
+            reason = reason or _judged(text, after, before, diagnostic, diagnostics)
             if reason:
                 seen["complaints"] += 1
                 yield Complaint(seed, f"{diagnostic.rule}: {fix.title}", reason, text, after)
@@ -75,7 +75,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
         if again.count:
             name = "--fix" if len(allowed) == 1 else "--unsafe-fixes"
             yield Complaint(seed, name, "a second application changes more", once.after.text, again.after.text)
-        reason = _judged(text, once.after.text, before, None) if once.count else ""
+        reason = _judged(text, once.after.text, before) if once.count else ""
         if reason:
             yield Complaint(seed, "all fixes", reason, text, once.after.text)
 
@@ -89,8 +89,14 @@ def _applied(document: Document, fix: Fix) -> tuple[str, str]:
     return after, "changes nothing" if after == document.text else ""
 
 
-def _judged(text: str, after: str, before: Observation, diagnostic: Diagnostic | None) -> str:
-    """Why an outcome is not good enough; empty where it is."""
+def _judged(
+    text: str,
+    after: str,
+    before: Observation,
+    diagnostic: Diagnostic | None = None,
+    diagnostics: Sequence[Diagnostic] = (),
+) -> str:
+    """Why an outcome is not good enough; empty where it is. `diagnostic` is the one that was fixed, of all of them."""
     outcome = observe(after)
     if outcome.clean:
         return ""
@@ -102,6 +108,9 @@ def _judged(text: str, after: str, before: Observation, diagnostic: Diagnostic |
     lines = (
         {diagnostic.range.start.line, *(label.range.start.line for label in diagnostic.labels)} if diagnostic else set()
     )
+    if diagnostic is not None:
+        others = [each for each in diagnostics if each is not diagnostic and each.pytorch == diagnostic.pytorch]
+        lines -= {each.range.start.line for each in others} - {diagnostic.range.start.line}
     raised = None if diagnostic is None else kind_of(RuntimeError(diagnostic.pytorch))
     is_its_own = before.fault is not None and before.fault.line in lines and before.fault.kind == raised
     same = before.fault is not None and outcome.fault is not None and before.fault.kind == outcome.fault.kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Form, Kept, Site
 from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
@@ -60,6 +60,8 @@ def _parts(value: Value) -> Iterator[tuple[Value, str]]:
             by_name = value.cls.name.endswith("Dict")
             for index, name in enumerate(value.keys):
                 yield value.attributes.get(name), f'["{name}"]' if by_name else f"[{index}]"
+        case Holder():
+            yield from _parts(value.content)
         case Instance():
             for name, part in list(value.attributes.items()):
                 if name.isidentifier():

@@ -6,15 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped, Stored
+from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped
 from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
+from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import nodes_of, reach, terms_of
+from gradpath.rules.graphs import reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
-from gradpath.rules.rebuilding import builders, read_elsewhere, written_again
+from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.stories import clears, same_activation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.source.document import Document
@@ -39,12 +40,12 @@ def fixes_for(case: Case) -> Iterator[Fix]:
             yield from _retained(case)
         yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
     elif case.container is not None:
-        emptied = [*_started_anew(case), *_emptied(case)]
-        if _holds_terms(case):
-            yield from emptied
+        fresh = [*started_anew(case), *emptied(case)]
+        if holds_terms(case):
+            yield from fresh
         else:
-            yield from list(_stored_alone(case)) or detached_where_kept(case)
-            yield from emptied
+            yield from list(stored_alone(case)) or detached_where_kept(case)
+            yield from fresh
     elif case.carried and case.carried[0].cached:
         yield from forgotten(case)
         yield from _kept_detached(case)
@@ -54,9 +55,13 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
         if not any(fix.safety is Safety.SAFE for fix in found):
             crossings = case.crossings
+            if not case.carried[0].reads:
+                yield from stored_alone(case)
             yield from detached_where_kept(case)
             yield from detached_at(case.trace, case.source, crossings, case.again, case.kept, truncates=True)
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
+    if not case.from_outside and not _is_touched(case) and isinstance(case.loop, ast.For):
+        yield from _retained(case)
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
@@ -145,12 +150,20 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
     what = " and ".join(f"`{name}`" for name in names)
     safety = Safety.SAFE if _once_an_iteration(case, statement) else Safety.UNSAFE
     always = _goes_back_each_time(case)
-    if all(_starts_as_tensor(case, each) for each in together) and (always or not _is_here(case, first)):
+    trained = any(_starts_with_graph(case, each) for each in together)
+    safety = Safety.UNSAFE if trained else safety
+    if all(_starts_as_tensor(case, each) for each in together) and (
+        (always and not trained) or not _is_here(case, first)
+    ):
         if len(together) == 1 and len(first.reads) == 1 and first.held is None and isinstance(statement, ast.AugAssign):
             return
         edit = edits.insert_before(document, statement, line)
         place = f"before line {statement.lineno}"
     elif _is_here(case, first):
+        passed_on = _passed_on(case, first) if len(together) == 1 else None
+        if passed_on is not None:
+            yield passed_on
+            return
         always = True
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(document, last, line)
@@ -163,6 +176,23 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         place = f"before line {statement.lineno}"
     if edit is not None:
         yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True, if_certain=not always)
+
+
+def _passed_on(case: Case, carried: Carried) -> Fix | None:
+    """`state = next_state` behind the backward becomes `state = next_state.detach()`."""
+    bound = carried.bound
+    statement = None if bound is None else statement_of(case.trace, bound.site.node)
+    if bound is None or carried.held is not None or bound.site.caller is not case.again.caller:
+        return None
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=ast.Name() | ast.Attribute() as value) if (
+            statement.lineno > case.again.line and any(each is statement for each in case.loop.body)
+        ):
+            document = case.source.document(bound.site)
+            text = f"{carried.name} = {edits.flat(document, value)}.detach()"
+            title = f"Carry the value alone: `{text}` on line {statement.lineno}"
+            return Fix(title, Safety.SAFE, edits.append(document, value, ".detach()"), preferred=True)
+    return None
 
 
 def _is_here(case: Case, carried: Carried) -> bool:
@@ -209,78 +239,32 @@ def _detaching(together: list[Carried], names: list[str]) -> str | None:
 
 def _starts_as_tensor(case: Case, carried: Carried) -> bool:
     """Whether the variable held tensors already when the loop began."""
-    bound = carried.bound
-    if bound is None:
+    first = _first_binding(case, carried)
+    return first is not None and all(number != case.number for number, _ in first.site.loops)
+
+
+def _starts_with_graph(case: Case, carried: Carried) -> bool:
+    """Whether what the variable held when the loop began was itself computed from what is trained."""
+    first = _first_binding(case, carried)
+    if first is None or any(number == case.number for number, _ in first.site.loops):
         return False
-    for event in case.trace.events:
-        if (
-            isinstance(event, Bound)
-            and event.name == bound.name
-            and (event.tensor is not None or isinstance(event.value, Held))
-        ):
-            return all(number != case.number for number, _ in event.site.loops)
-    return False
+    held = first.value.tensors if isinstance(first.value, Held) else (first.tensor,)
+    return any(each is not None and each.node is not None for each in held)
+
+
+def _first_binding(case: Case, carried: Carried) -> Bound | None:
+    """Where the variable got a tensor, or a container of tensors, for the first time."""
+    name = None if carried.bound is None else carried.bound.name
+    for event in case.trace.of(Bound):
+        if event.name == name and (event.tensor is not None or isinstance(event.value, Held)):
+            return event
+    return None
 
 
 def _once_an_iteration(case: Case, statement: ast.stmt) -> bool:
     """Whether the statement runs once in each iteration, so that nothing of the same iteration is cut."""
     iterations = next((count for number, count in case.again.loops if number == case.number), 1)
     return case.trace.visits.get(statement, 0) <= iterations
-
-
-def _holds_terms(case: Case) -> bool:
-    """Whether what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
-    zone = terms_of(nodes_of(case.earlier.roots))
-    return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
-
-
-def _started_anew(case: Case) -> Iterator[Fix]:
-    """`losses = []` before the loop moves into it, where nothing behind the loop reads the list."""
-    container = case.container
-    if container is None or not isinstance(container[1], ast.Name):
-        return
-    name = container[1].id
-    if not _is_of_one_iteration(case):
-        return
-    for statement in case.trace.visits:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.List(elts=[]) | ast.Dict(keys=[])) if bound == name:
-                if read_elsewhere(case.trace, [statement], case.loop):
-                    return
-                moved = into_block(case.trace, _document(case), [statement], case.loop, case.loop.body)
-                if moved is not None:
-                    title = f"Start `{name}` anew in each iteration: move line {statement.lineno} into the loop"
-                    yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
-                return
-
-
-def _emptied(case: Case) -> Iterator[Fix]:
-    """`losses.clear()` at the start of each iteration."""
-    container = case.container
-    if container is None or not same_activation(container[0], case.again):
-        return
-    name = edits.flat(_document(case), container[1])
-    if not all(part.isidentifier() for part in name.split(".")):
-        return
-    safety = Safety.SAFE if _holds_terms(case) else Safety.UNSAFE
-    if _is_of_one_iteration(case):
-        edit = edits.insert_before(_document(case), case.loop.body[0], f"{name}.clear()")
-        title = f"Empty `{name}` at the start of each iteration"
-    else:
-        last = statement_of(case.trace, case.again.node)
-        edit = None if last is None else edits.insert_after(_document(case), last, f"{name}.clear()")
-        title = f"Empty `{name}` behind line {case.again.line}"
-    if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
-        yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
-
-
-def _is_of_one_iteration(case: Case) -> bool:
-    """Whether all that was back-propagated first was gathered in one iteration, not over several of them."""
-    before = dict(case.before.loops).get(case.number, 0)
-    zone = terms_of(nodes_of(case.earlier.roots))
-    terms = [*zone, *(edge for node in zone for edge in node.edges if edge.accumulates is None)]
-    sites = [each.site for each in terms]
-    return all(not isinstance(site, Site) or dict(site.loops).get(case.number, 0) == before for site in sites)
 
 
 def taken_alone(case: Case) -> ast.expr | None:
@@ -342,9 +326,10 @@ def _added_up(case: Case) -> Iterator[Fix]:
 def _retained(case: Case) -> Iterator[Fix]:
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
-    if edit is not None:
+    if edit is not None and call is not None:
         title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, which costs memory until the loop ends"
-        yield Fix(title, Safety.SAFE, (edit,))
+        only_asks = isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
+        yield Fix(title, Safety.SAFE, (edit,), preferred=only_asks and case.from_outside)
 
 
 def _built_outside(case: Case, place: Site | None = None) -> list[ast.stmt] | None:
@@ -425,23 +410,6 @@ def _beside(case: Case, statement: ast.stmt, found: list[ast.stmt]) -> ast.stmt:
     outer = around[-2] if len(around) > 1 else None
     alone = isinstance(outer, ast.If) and not outer.orelse and all(each in found for each in outer.body)
     return outer if isinstance(outer, ast.If) and alone else statement
-
-
-def _stored_alone(case: Case) -> Iterator[Fix]:
-    """`memory.append(x)` becomes `memory.append(x.detach())`, where only later iterations read the memory."""
-    carried = case.carried[0]
-    if carried.cached:
-        return
-    for event in case.trace.events:
-        if not isinstance(event, Stored) or event.tensor is None or event.tensor.node is not carried.node:
-            continue
-        call = event.site.node
-        if isinstance(call, ast.Call) and len(call.args) == 1 and isinstance(call.args[0], (ast.Name, ast.Attribute)):
-            document = case.source.document(event.site)
-            edit = edits.append(document, call.args[0], ".detach()")
-            title = f"Keep the value alone: `{edits.flat(document, call.args[0])}.detach()` on line {event.site.line}"
-            yield Fix(title, Safety.SAFE, edit, preferred=True, if_certain=True)
-        return
 
 
 def _kept_detached(case: Case) -> Iterator[Fix]:

@@ -11,7 +11,7 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
-from gradpath.rules.moving import ahead
+from gradpath.rules.moving import ahead, removed
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of, same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of, withs_around
@@ -185,12 +185,22 @@ def torch_in(document: Document) -> str | None:
 
 
 def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
-    """`torch.set_grad_enabled(False)` in a function becomes a decorator of it, which holds for this function alone."""
+    """`torch.set_grad_enabled(False)` in a function becomes a decorator of it, which holds for this function alone.
+
+    In the module's own body it goes.
+    """
     statement = statement_of(trace, switch.site.node)
     function = function_of(trace, switch.site.node)
     document = source.document(switch.site)
     torch = torch_in(document)
-    if not isinstance(statement, ast.Expr) or function is None or torch is None:
+    if not isinstance(statement, ast.Expr) or torch is None:
+        return
+    if function is None:
+        off = removed(trace, document, statement)
+        if off is not None:
+            text = edits.flat(document, statement)
+            title = f"Delete `{text}` on line {switch.site.line}"
+            yield Fix(title, Safety.SAFE, (off,), preferred=True, if_certain=True)
         return
     gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")

@@ -68,6 +68,9 @@ def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) ->
     frames = node.site.frames()
     outermost = next((index for index, each in enumerate(frames) if id(each.caller) in callers), len(frames) - 1)
     for frame in reversed(frames[: outermost + 1]):
+        item = _item(trace, source, edge, frame)
+        if item is not None:
+            return Taking(frame, item)
         for tensor in tensors[:1]:
             name = name_of(trace, source, tensor, frame)
             if not any(each.tensor is tensor for each in bindings(trace, tensor)):
@@ -76,6 +79,23 @@ def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) ->
             if len(reads) == 1:
                 return Taking(frame, reads[0])
     return None
+
+
+def _item(trace: Trace, source: Source, edge: Node, frame: Site) -> ast.Subscript | None:
+    """`stats[0]` in the expression of a frame, where a statement of the same function puts the result of `edge`."""
+    made = edge.site
+    statement = statement_of(trace, made.node) if isinstance(made, Site) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(made, Site) or statement.value is not made.node:
+        return None
+    if function_of(trace, statement) is not function_of(trace, frame.node):
+        return None
+    targets = [source.text(made, each) for each in statement.targets if isinstance(each, ast.Subscript)]
+    reads = [
+        each
+        for each in ast.walk(frame.node)
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Load) and source.text(frame, each) in targets
+    ]
+    return reads[0] if len(reads) == 1 else None
 
 
 def inputs_of(trace: Trace, node: Node) -> list[Tensor]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
+from gradpath.records import replace
 from gradpath.rules import edits
-from gradpath.rules.out_of_place import counterparts, write_text, written_name
+from gradpath.rules.moving import behind
+from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
-from gradpath.rules.syntax import statement_of, torch_name
+from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
+from gradpath.source.document import Document
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
 
@@ -67,10 +71,63 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
             yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
+            yield from _put_off(trace, document, statement, torch)
+        yield from _into_the_dict(trace, document, statement)
     if not leaf.is_parameter:
         for fix in counterparts(trace, source, site, leaf):
             if "clone()" not in fix.title:
                 yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+
+
+def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:
+    """The write under `torch.no_grad()` behind the backward in its block, which still needs the old value."""
+    block = block_of(trace, statement) or []
+    last = next((each for each in reversed(block) if _goes_back(each)), None)
+    if last is None or last.lineno <= statement.lineno or behind(trace, document, statement, last) is None:
+        return
+    gone, lines = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
+    unit = edits.indent_unit(document)
+    new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
+    if gone is not None and new is not None and lines:
+        title = f"Write under `torch.no_grad()`, behind line {last.lineno}"
+        yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
+
+
+def _goes_back(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="backward"))):
+            return True
+        case _:
+            return False
+
+
+def _into_the_dict(trace: Trace, document: Document, statement: ast.stmt) -> Iterator[Fix]:
+    """`for k, v in fast.items(): v -= g` becomes `fast[k] = v - g`: the dict holds the result, not the leaf."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            edit = augmented(document, statement)
+        case _:
+            return
+    for loop in reversed(ancestry(trace, statement)):
+        for target, every in _pairs(loop) if isinstance(loop, ast.For) else ():
+            match target, every:
+                case (
+                    ast.Tuple(elts=[ast.Name(id=key), ast.Name(id=value)]),
+                    ast.Call(func=ast.Attribute(attr="items", value=ast.Name(id=owner)), args=[]),
+                ) if value == name and edit is not None:
+                    text = edit.new_text.replace(f"{name} =", f"{owner}[{key}] =", 1)
+                    changed = replace(edit, new_text=text)
+                    yield Fix(f"Put the result into the dict: `{text}`", Safety.SAFE, (changed,), preferred=True)
+                    return
+
+
+def _pairs(loop: ast.For) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a loop binds and what it takes that from, one by one where it goes through a `zip`."""
+    match loop.target, loop.iter:
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given) if len(targets) == len(given):
+            yield from zip(targets, given, strict=True)
+        case target, every:
+            yield target, every
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Form, Held, Kept, Site, Stored
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Form, Held, Kept, Site, Stored
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import reach
@@ -23,22 +23,29 @@ def detached_where_kept(case: Case) -> Iterator[Fix]:
     for frame in case.again.frames():
         if case.number not in dict(frame.loops):
             return
-        found = _carriers(case, frame)
         statement = statement_of(case.trace, frame.node)
-        if not 0 < len(found) <= MOST or statement is None or isinstance(statement, (ast.Return, Compound)):
+        if statement is None or isinstance(statement, (ast.Return, Compound)):
             continue
-        lines = [_line(case, each) for each in found]
-        edit = edits.insert_after(case.source.document(frame), statement, *(line for line in lines if line))
-        if edit is None or not all(lines):
-            continue
-        what = " and ".join(f"`{each.text}`" for each in found)
-        title = f"Detach {what} behind line {statement.end_lineno}"
-        cached = bool(case.carried) and case.carried[0].cached
-        stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
-        safety = Safety.UNSAFE if stale or _is_needed_again(case) else Safety.SAFE
-        yield Fix(title, safety, (edit,), preferred=True)
-        yield from _at_the_start(case, frame, found, safety)
+        fixes = [fix for found in _carriers(case, frame) for fix in _detached(case, frame, statement, found)]
+        yield from fixes
+        if fixes:
+            return
+
+
+def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -> Iterator[Fix]:
+    """All of what is `found` in the body of `frame`, behind the statement that has gone back, or at the start."""
+    document = case.source.document(frame)
+    lines = [line for each in found[:MOST] for line in _lines(case, each, edits.indent_unit(document))]
+    edit = edits.insert_after(document, statement, *lines)
+    if edit is None or len(found) > MOST or not all(lines):
         return
+    what = " and ".join(f"`{each.text}`" for each in found)
+    title = f"Detach {what} behind line {statement.end_lineno}"
+    cached = bool(case.carried) and case.carried[0].cached
+    stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
+    safety = Safety.UNSAFE if stale or _is_needed_again(case) else Safety.SAFE
+    yield Fix(title, safety, (edit,), preferred=True)
+    yield from _at_the_start(case, frame, found, safety)
 
 
 def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) -> Iterator[Fix]:
@@ -46,11 +53,53 @@ def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) ->
     if not all(each.form.kind in ("list", "dict") for each in found) or not _is_in_loop(case, frame):
         return
     body = case.loop.body
-    lines = [line for each in found if (line := _line(case, each)) is not None]
-    edit = edits.insert_before(case.source.document(frame), body[0], *lines)
+    document = case.source.document(frame)
+    lines = [line for each in found for line in _lines(case, each, edits.indent_unit(document))]
+    edit = edits.insert_before(document, body[0], *lines)
     if edit is not None and body[0].lineno > case.loop.lineno:
+        safety = Safety.UNSAFE if has_gone_over(case) else safety
         what = " and ".join(f"`{each.text}`" for each in found)
         yield Fix(f"Detach {what} before line {body[0].lineno}", safety, (edit,), preferred=True)
+
+
+def has_gone_over(case: Case) -> bool:
+    """Whether a backward that ran went from an iteration of the loop back into an earlier one."""
+
+    def turn(node: Node) -> int:
+        return dict(node.site.loops).get(case.number, 0) if isinstance(node.site, Site) else 0
+
+    return any(
+        0 < turn(edge) < turn(node)
+        for event in case.trace.of(BackwardRan)
+        for node in event.executed
+        for edge in node.edges
+        if edge.accumulates is None
+    )
+
+
+def is_read_back(case: Case, stored: Stored, value: ast.expr) -> bool:
+    """Whether a backward that ran went through what was put into the container, as read from there.
+
+    `value` is the variable by which the body that stores it names it as well.
+    """
+    executed = {node for event in case.trace.of(BackwardRan) for node in event.executed}
+    inside: dict[int, Site] = {}
+    for event in case.trace.events:
+        if isinstance(event, Stored) and event.site.node is stored.site.node and event.tensor is not None:
+            inside[id(event.tensor)] = event.site
+        if not isinstance(event, Built) or event.node not in executed:
+            continue
+        for tensor in (each for tensors in event.inputs.values() for each in tensors if id(each) in inside):
+            caller = inside[id(tensor)].caller
+            frame = next((each for each in event.site.frames() if each.caller is caller), None)
+            text = case.source.text(stored.site, value)
+            named = frame is not None and any(
+                isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == text
+                for each in ast.walk(frame.node)
+            )
+            if not named:
+                return True
+    return False
 
 
 def _is_renewed(case: Case, kept: Kept) -> bool:
@@ -65,14 +114,17 @@ def forgotten(case: Case) -> Iterator[Fix]:
     for frame in case.again.frames():
         if case.number not in dict(frame.loops):
             return
-        found = _carriers(case, frame)
+        found = next(iter(_carriers(case, frame)), [])
         statement = statement_of(case.trace, frame.node)
-        if len(found) != 1 or statement is None or isinstance(statement, (ast.Return, Compound)):
+        if not 0 < len(found) <= MOST or statement is None or isinstance(statement, (ast.Return, Compound)):
             continue
-        line = _emptying(case, found[0])
-        edit = None if line is None else edits.insert_after(case.source.document(frame), statement, line)
-        if edit is not None:
-            title = f"Forget `{found[0].text}` behind line {statement.end_lineno}: `{line}`"
+        lines = list(dict.fromkeys(_emptying(case, each) for each in found))
+        known = [line for line in lines if line is not None]
+        edit = edits.insert_after(case.source.document(frame), statement, *known)
+        if edit is not None and len(known) == len(lines):
+            what = " and ".join(f"`{each.text}`" for each in found)
+            title = f"Forget {what} behind line {statement.end_lineno}"
+            title += f": `{known[0]}`" if len(known) == 1 else ""
             yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=True)
         return
 
@@ -92,8 +144,11 @@ def _emptying(case: Case, kept: Kept) -> str | None:
     return None
 
 
-def _carriers(case: Case, frame: Site) -> list[Kept]:
-    """What a running body can name that carries the old graph: values that outlive its iteration, or its call."""
+def _carriers(case: Case, frame: Site) -> list[list[Kept]]:
+    """What a running body can name that carries the old graph: values that outlive its iteration, or its call.
+
+    First those that the carried values were put into, then what else leads back.
+    """
     body = next((each for each in case.again.frames() if each.caller is frame.caller), frame)
     inside = _is_in_loop(case, body)
     function = function_of(case.trace, frame.node)
@@ -111,13 +166,18 @@ def _carriers(case: Case, frame: Site) -> list[Kept]:
             lives = kept.root in given and kept.text != kept.root
         if not lives:
             continue
-        last = kept.text.rpartition(".")[2].partition("[")[0]
+        variable, _, key = kept.text.rpartition(".")[2].partition("[")
         held = kept.form.container
-        if last in names or id(held) in containers or any(each.node in _entered(case) for each in kept.form.tensors):
+        if (
+            variable in names
+            or key.strip("\"'[]") in names
+            or id(held) in containers
+            or any(each.node in _entered(case) for each in kept.form.tensors)
+        ):
             found.append(kept)
         elif kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
             others.append(kept)
-    return found or others
+    return [each for each in (found, others) if each]
 
 
 def _is_in_loop(case: Case, body: Site) -> bool:
@@ -133,7 +193,7 @@ def _entered(case: Case) -> set[Node]:
 def _homes(case: Case) -> tuple[set[str], set[int]]:
     """Where the carried tensors were put: the names of variables and attributes, and containers."""
     nodes = _entered(case)
-    names: set[str] = set()
+    names = {each.name.rpartition(".")[2] for each in case.carried if each.name}
     containers: set[int] = set()
     for event in case.trace.events:
         match event:
@@ -171,19 +231,35 @@ _OTHERS = frozenset({"OrderedDict", "defaultdict", "deque", "Counter"})
 """Containers that a comprehension would not give back as they are."""
 
 
-def _line(case: Case, kept: Kept) -> str | None:
-    """The statement that takes a value out of its graph."""
-    last = kept.text.rpartition(".")[2]
+def _lines(case: Case, kept: Kept, indent: str) -> list[str]:
+    """The lines that take a value out of its graph; an empty one where there is no way."""
+    if kept.form.kind == "tensor" and kept.form.tensors[0].is_parameter:
+        return [f"{kept.text}.detach_()"]
+    if kept.form.kind in ("list", "dict") and _is_other(case, kept.text.rpartition(".")[2]):
+        return _item_by_item(kept, indent)
+    text = detached(kept.form, kept.text, {kept.root})
+    return [f"{kept.text} = {text}" if text is not None else ""]
+
+
+def _is_other(case: Case, variable: str) -> bool:
+    """Whether the program makes a variable a container of a kind of its own: a `deque`, an `OrderedDict`."""
     for statement in case.trace.visits:
         match statement:
             case ast.Assign(targets=[ast.Attribute(attr=name) | ast.Name(id=name)], value=ast.Call(func=maker)):
                 called = maker.attr if isinstance(maker, ast.Attribute) else getattr(maker, "id", "")
-                if name == last and called in _OTHERS:
-                    return None
-    if kept.form.kind == "tensor" and kept.form.tensors[0].is_parameter:
-        return f"{kept.text}.detach_()"
-    text = detached(kept.form, kept.text, {kept.root})
-    return None if text is None else f"{kept.text} = {text}"
+                if name == variable and called in _OTHERS:
+                    return True
+    return False
+
+
+def _item_by_item(kept: Kept, indent: str) -> list[str]:
+    """`for key in bank:` and its body, which detaches each item where it is."""
+    name = next(each for each in ("key", "index", "number") if each != kept.root)
+    shapes = {_shape(part) for _, part in kept.form.parts}
+    item = f"{kept.text}[{name}]"
+    text = detached(kept.form.parts[0][1], item, {kept.root, name}) if len(shapes) == 1 else None
+    every = kept.text if kept.form.kind == "dict" else f"range(len({kept.text}))"
+    return [""] if text is None or kept.form.open else [f"for {name} in {every}:", f"{indent}{item} = {text}"]
 
 
 def detached(form: Form, text: str, taken: set[str]) -> str | None:

@@ -17,7 +17,7 @@ def into_block(
 ) -> tuple[Edit, ...] | None:
     """Move statements to the start of `body`, the block of `owner`, which comes after them, however deep.
 
-    Not where `body` binds a name that they read, nor where something that stays between reads what they bind.
+    Not where `body` binds a name that they read, nor where something that stays before `body` reads what they bind.
     """
     block = block_of(trace, statements[0])
     if block is None or body[0].lineno == owner.lineno:
@@ -32,8 +32,10 @@ def into_block(
     read = {name for each in statements for name in names_in(each)} - bound
     start = min(place for place in places if place is not None)
     between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
-    if read & stored_names(block[end]) or any(
-        names_in(each) & bound or stored_names(each) & (bound | read) for each in between
+    if (
+        _reads_around(block[end], owner) & bound
+        or read & stored_names(block[end])
+        or any(names_in(each) & bound or stored_names(each) & (bound | read) for each in between)
     ):
         return None
     gone = [edits.delete_statement(document, each) for each in statements]
@@ -43,6 +45,20 @@ def into_block(
     lines = [line for text in texts for line in text or ()]
     new = edits.insert_before(document, first_line(body), *lines)
     return None if new is None else (*(each for each in gone if each is not None), new)
+
+
+def _reads_around(statement: ast.stmt, owner: ast.stmt) -> set[str]:
+    """The names that a statement reads outside of `owner`, which is in it, and of functions: those run later."""
+    found: set[str] = set()
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if node is owner or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        todo += ast.iter_child_nodes(node)
+    return found
 
 
 def first_line(body: list[ast.stmt]) -> ast.stmt:
@@ -75,7 +91,7 @@ def all_behind(
     if between is None or not all(any(each is one for one in between) for each in statements):
         return None
     others = [each for each in between if not any(each is one for one in statements)]
-    if any(_meddles(each, others) for each in statements):
+    if any(_meddles(each, [other for other in others if other.lineno > each.lineno]) for each in statements):
         return None
     gone = [edits.delete_statement(document, each) for each in statements]
     texts = [edits.lines_to_move(document, each) for each in statements]

@@ -82,7 +82,7 @@ def counterparts(
         yield from fixes
         if fixes:
             return
-    base = _base(node)
+    base = _owner(trace, site, node)
     inside = saved_at is not None and any(each is saved_at.node for each in ast.walk(statement))
     if base is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
@@ -205,6 +205,28 @@ def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
     while isinstance(written, ast.Subscript):
         written = written.value
     return written if isinstance(written, (ast.Name, ast.Attribute)) else None
+
+
+def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute | ast.Subscript | None:
+    """What holds the tensor that is written: the variable, or its item `x[0]` where the variable is a list or dict."""
+    base = _base(node)
+    if base is None or not _is_container(trace, site, base):
+        return base
+    items = [each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base]
+    simple = items and isinstance(items[0].slice, (ast.Constant, ast.Name))
+    return items[0] if simple else None
+
+
+def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
+    """Whether a variable was bound to a list, a dict or the like where it was bound last."""
+    name = ast.unparse(variable)
+    for statement in reversed(trace.visits):
+        match statement:
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (
+                ast.unparse(target) == name and statement.lineno < site.line
+            ):
+                return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp))
+    return False
 
 
 def module_of(trace: Trace, site: Site) -> Applied | None:

@@ -21,7 +21,8 @@ from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+from gradpath.rules.syntax import call_of, statement_of
+from gradpath.rules.trained import is_for_others, trained_behind
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -184,12 +185,18 @@ def _moved(
     if not _reaches_stepped(trace, found):
         return Fix(title, Safety.SAFE if waits else Safety.UNSAFE, edit, preferred=True, rewrite=True, if_certain=True)
     call = call_of(trace, found.failure.site.node)
-    own = None if step is None else _own_parameters(trace, source, step, last, found.failure.site)
-    if own is not None and call is not None:
-        only = edits.add_keyword(source.document(found.failure.site), call, "inputs", f"list({own})")
-        if only is not None and not any(each.arg == "inputs" for each in call.keywords):
-            title += f", which then gives gradients to `{own}` alone"
-            safety = Safety.SAFE if waits else Safety.UNSAFE
+    if step is None or call is None:
+        return Fix(title, Safety.UNSAFE, edit, rewrite=True)
+    safety = Safety.SAFE if waits else Safety.UNSAFE
+    given = next((each.value for each in call.keywords if each.arg == "inputs"), None)
+    if given is not None and is_for_others(given, step, found.failure):
+        return Fix(title, safety, edit, preferred=True, rewrite=True, if_certain=True)
+    own = trained_behind(trace, source, step, last, found.failure)
+    if own is not None and given is None:
+        only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
+        what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
+        if only is not None:
+            title += f", which then gives gradients to `{what}` alone"
             return Fix(title, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
     return Fix(title, Safety.UNSAFE, edit, rewrite=True)
 
@@ -218,37 +225,6 @@ def _is_computed_with(trace: Trace, step: Stepped) -> bool:
             return True
         after = after or event is step
     return not step.updated
-
-
-def _own_parameters(trace: Trace, source: Source, step: Stepped, last: ast.stmt, near: Site) -> str | None:
-    """`G.parameters()` where `opt_g.step()` follows `last` and `opt_g` was made with it and clears no stepped ones."""
-    block = block_of(trace, last) or []
-    later = block[next((i for i, each in enumerate(block) if each is last), 0) + 1 :]
-    document = source.document(near)
-    names = [
-        edits.flat(document, each.value.func.value)
-        for each in later
-        if isinstance(each, ast.Expr)
-        and isinstance(each.value, ast.Call)
-        and isinstance(each.value.func, ast.Attribute)
-        and each.value.func.attr == "step"
-    ]
-    stepped = {id(tensor) for tensor in step.updated}
-    for name in names[:1]:
-        cleared = [
-            event
-            for event in trace.events
-            if isinstance(event, Cleared) and source.text(event.site).startswith(f"{name}.zero_grad(")
-        ]
-        if not cleared or not cleared[-1].tensors or stepped & {id(each) for each in cleared[-1].tensors}:
-            return None
-        for statement in trace.visits:
-            match statement:
-                case ast.Assign(targets=[target], value=ast.Call(args=[first, *_])) if ast.unparse(target) == name:
-                    own = name.startswith("self.") or function_of(trace, statement) is function_of(trace, last)
-                    text = ast.unparse(first)
-                    return text if own and len(text) <= 90 else None
-    return None
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

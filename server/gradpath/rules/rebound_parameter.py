@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Tensor
@@ -105,7 +106,13 @@ def _fixes(
             edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
             yield Fix(f"Update in place: `with torch.no_grad(): {update}`", Safety.SAFE, (edit,), preferred=True)
             return
-    again = tuple(edit for part in _parts(statement.value, held) for edit in edits.append(document, part, _LEAF))
+    parts = _parts(statement.value, held)
+    cuts = [each for part in parts for each in ast.walk(part) if _is_cut(each)]
+    kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
+    if kept and not tracked:
+        what = " and ".join(dict.fromkeys(f"`.{name}`" for name in map(_cutting, cuts)))
+        yield Fix(f"Keep the graph: drop {what} on line {at.line}", Safety.SAFE, kept, preferred=True)
+    again = tuple(edit for part in parts for edit in edits.append(document, part, _LEAF))
     if again:
         yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
 
@@ -127,6 +134,23 @@ def _parts(value: ast.expr, held: bool) -> list[ast.expr]:
             return [item]
         case _:
             return [] if held else [value]
+
+
+def _is_cut(node: ast.AST) -> TypeGuard[ast.Call | ast.Attribute]:
+    """Whether an expression is `x.detach()` or `x.data`."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="detach"), args=[]) | ast.Attribute(attr="data"):
+            return True
+        case _:
+            return False
+
+
+def _cutting(node: ast.Call | ast.Attribute) -> str:
+    return "detach()" if isinstance(node, ast.Call) else "data"
+
+
+def _without_cut(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
+    return edits.drop_method(document, node) if isinstance(node, ast.Call) else edits.drop_attribute(document, node)
 
 
 def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:

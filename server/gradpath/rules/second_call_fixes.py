@@ -9,7 +9,7 @@ from typing import TypeGuard
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
-from gradpath.rules import edits
+from gradpath.rules import edits, second_calls
 from gradpath.rules.entrance_fixes import detached_at
 from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
@@ -30,11 +30,12 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if case.same_place:
         yield from _into_function(case)
         yield from computed_where_read(case.trace, case.source, case.shared)
-        return
     summed = _summed(case) or _added(case)
     if summed is not None:
         yield summed
     yield from _kept(case)
+    if case.same_place:
+        return
     yield from _computed_again(case)
     yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
@@ -73,13 +74,14 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
 
 def _kept(case: Case) -> Iterator[Fix]:
     """`retain_graph=True` on the first call; preferred only where nothing speaks against it."""
-    call = None if _is_stale(case) else call_of(case.trace, case.before.node)
+    before = _keeping_call(case)
+    call = None if _is_stale(case) else call_of(case.trace, before.node)
     if call is None:
         return
-    edit = edits.add_keyword(case.source.document(case.before), call, "retain_graph", "True")
+    edit = edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
     if edit is None:
         return
-    title = f"Keep the graph: `retain_graph=True` on line {case.before.line}"
+    title = f"Keep the graph: `retain_graph=True` on line {before.line}"
     steps = stepped_since(case.trace, case.earlier)
     doubles = case.same_root and not _only_asks(call)
     if doubles:
@@ -87,6 +89,17 @@ def _kept(case: Case) -> Iterator[Fix]:
     elif steps:
         title += f", although line {steps[0].site.line} steps in between"
     yield Fix(title, Safety.SAFE, (edit,), preferred=not doubles and not steps)
+
+
+def _keeping_call(case: Case) -> Site:
+    """The first call, or the one that hands its keyword arguments on to it: `def backward(loss, **kwargs)`."""
+    pair = second_calls.apart(case)
+    call = call_of(case.trace, case.before.node)
+    function = function_of(case.trace, case.before.node)
+    passed = next((each.value for each in call.keywords if each.arg is None), None) if call is not None else None
+    if pair is None or function is None or function.args.kwarg is None or pair[0] not in case.before.frames()[1:2]:
+        return case.before
+    return pair[0] if isinstance(passed, ast.Name) and passed.id == function.args.kwarg.arg else case.before
 
 
 def _only_asks(call: ast.Call) -> bool:
@@ -187,32 +200,45 @@ def _is_stale(case: Case) -> bool:
 
 def _summed(case: Case) -> Fix | None:
     """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
-    if case.same_root or case.same_place or not same_activation(case.before, case.again):
+    pair = second_calls.apart(case)
+    if case.same_root or pair is None or not same_activation(*pair):
         return None
-    first, second = _plain(case, case.before), _plain(case, case.again)
-    if first is None or second is None:
+    first, second = (_summand(case, each) for each in pair)
+    if first is None or second is None or first[1:] != second[1:]:
         return None
-    one, two = statement_of(case.trace, case.before.node), statement_of(case.trace, case.again.node)
+    one, two = (statement_of(case.trace, each.node) for each in pair)
     if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
         return None
     block = block_of(case.trace, one)
     if block is None or not any(each is two for each in block):
         return None
-    read = names_in(first)
+    read = names_in(first[0])
     for event in since(case.trace, case.earlier):
         if isinstance(event, (Stepped, Cleared)) or (isinstance(event, Bound) and event.name in read):
             return None
     document = case.source.document(case.again)
-    left, right = edits.flat(document, first), edits.flat(document, second)
-    if isinstance(second, ast.BinOp):
+    left, right = edits.flat(document, first[0]), edits.flat(document, second[0])
+    if isinstance(second[0], ast.BinOp):
         right = f"({right})"
-    if left == right or not isinstance(first, (*edits.ATOMS, ast.BinOp)):
+    if left == right or not isinstance(first[0], (*edits.ATOMS, ast.BinOp)):
         return None
     gone = edits.delete_but_comment(document, one)
     if gone is None:
         return None
-    text = f"({left} + {right}).backward()"
+    text = f"{first[1]}{left} + {right}{first[2]}"
     return Fix(f"Add the losses: `{text}`", Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+
+
+def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
+    """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and behind it there."""
+    loss = _plain(case, site)
+    if loss is not None:
+        return loss, "(", ").backward()"
+    match call_of(case.trace, site.node):
+        case ast.Call(func=ast.Attribute(attr="backward" | "manual_backward") as asked, args=[loss], keywords=[]):
+            if isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
+                return loss, f"{edits.flat(case.source.document(site), asked)}(", ")"
+    return None
 
 
 def _added(case: Case) -> Fix | None:

@@ -49,6 +49,15 @@ class Case:
         return node.holds and node.freed_by is not None and node.freed_by is not self.call
 
 
+def apart(case: Case) -> tuple[Site, Site] | None:
+    """The two calls; where both are one place, the calls of one body that lead there. None where there are none."""
+    if not case.same_place:
+        return case.before, case.again
+    ways = zip(reversed(case.before.frames()), reversed(case.again.frames()), strict=False)
+    pair = next((each for each in ways if each[0].node is not each[1].node), None)
+    return pair if pair is not None and pair[0].caller is pair[1].caller else None
+
+
 def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
     """The call by which the first loss alone takes the shared value, and the argument that is the value.
 

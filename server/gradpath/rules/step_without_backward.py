@@ -120,9 +120,17 @@ def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator
     own = {id(each) for each in step.parameters}
     executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     names: dict[str, None] = {}
-    for event in trace.of(Bound):
-        tensor = event.tensor
-        if tensor is None or tensor.node is None or event.site.caller is not other.caller or tensor.node in executed:
+    for event in trace.events:
+        if isinstance(event, BackwardRan) and event.site.node is other.node:
+            break
+        tensor = event.tensor if isinstance(event, Bound) else None
+        if (
+            not isinstance(event, Bound)
+            or tensor is None
+            or tensor.node is None
+            or event.site.caller is not other.caller
+            or tensor.node in executed
+        ):
             continue
         alone = not any(tensor in each.maker for later in trace.of(Built) for each in later.node.outputs)
         if alone and tensor.one_element and own & {id(leaf) for leaf in leaves([tensor.node])}:

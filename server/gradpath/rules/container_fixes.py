@@ -1,0 +1,101 @@
+"""Lists and dicts that keep results of earlier iterations: emptied, started anew, or given the values alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import Site, Stored
+from gradpath.rules import edits
+from gradpath.rules.carrying import Case
+from gradpath.rules.graphs import nodes_of, terms_of
+from gradpath.rules.keeping_fixes import has_gone_over, is_read_back
+from gradpath.rules.moving import into_block
+from gradpath.rules.rebuilding import read_elsewhere
+from gradpath.rules.stories import same_activation
+from gradpath.rules.syntax import statement_of
+
+
+def holds_terms(case: Case) -> bool:
+    """Whether what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
+    zone = terms_of(nodes_of(case.earlier.roots))
+    return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
+
+
+def started_anew(case: Case) -> Iterator[Fix]:
+    """`losses = []` before the loop moves into it, where nothing behind the loop reads the list."""
+    container = case.container
+    if container is None or not isinstance(container[1], ast.Name):
+        return
+    name = container[1].id
+    if not _is_of_one_iteration(case):
+        return
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.List(elts=[]) | ast.Dict(keys=[])) if bound == name:
+                if read_elsewhere(case.trace, [statement], case.loop):
+                    return
+                moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
+                if moved is not None:
+                    title = f"Start `{name}` anew in each iteration: move line {statement.lineno} into the loop"
+                    yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
+                return
+
+
+def emptied(case: Case) -> Iterator[Fix]:
+    """`losses.clear()` at the start of each iteration."""
+    container = case.container
+    if container is None or not same_activation(container[0], case.again):
+        return
+    name = edits.flat(case.source.document(case.again), container[1])
+    if not all(part.isidentifier() for part in name.split(".")):
+        return
+    safety = Safety.SAFE if holds_terms(case) else Safety.UNSAFE
+    if _is_of_one_iteration(case):
+        edit = edits.insert_before(case.source.document(case.again), case.loop.body[0], f"{name}.clear()")
+        title = f"Empty `{name}` at the start of each iteration"
+    else:
+        last = statement_of(case.trace, case.again.node)
+        edit = None if last is None else edits.insert_after(case.source.document(case.again), last, f"{name}.clear()")
+        title = f"Empty `{name}` behind line {case.again.line}"
+    if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
+        yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
+
+
+def _is_of_one_iteration(case: Case) -> bool:
+    """Whether all that was back-propagated first was gathered in one iteration, not over several of them."""
+    before = dict(case.before.loops).get(case.number, 0)
+    zone = terms_of(nodes_of(case.earlier.roots))
+    terms = [*zone, *(edge for node in zone for edge in node.edges if edge.accumulates is None)]
+    sites = [each.site for each in terms]
+    return all(not isinstance(site, Site) or dict(site.loops).get(case.number, 0) == before for site in sites)
+
+
+def stored_alone(case: Case) -> Iterator[Fix]:
+    """`memory.append(x)` becomes `memory.append(x.detach())`, where only later iterations read the memory."""
+    carried = case.carried[0]
+    if carried.cached:
+        return
+    for event in case.trace.events:
+        if not isinstance(event, Stored) or event.tensor is None or event.tensor.node is not carried.node:
+            continue
+        value = _put_in(statement_of(case.trace, event.site.node), event.site.node)
+        if value is not None:
+            document = case.source.document(event.site)
+            edit = edits.append(document, value, ".detach()")
+            title = f"Keep the value alone: `{edits.flat(document, value)}.detach()` on line {event.site.line}"
+            safety = Safety.UNSAFE if has_gone_over(case) or is_read_back(case, event, value) else Safety.SAFE
+            yield Fix(title, safety, edit, preferred=True, if_certain=True)
+        return
+
+
+def _put_in(statement: ast.stmt | None, node: ast.AST) -> ast.expr | None:
+    """The variable that is put into a container: `x` of `memory.append(x)` and of `memory[key] = x`."""
+    match node, statement:
+        case ast.Call(args=[ast.Name() | ast.Attribute() as value]), _:
+            return value
+        case _, ast.Assign(targets=[ast.Subscript()], value=ast.Name() | ast.Attribute() as value):
+            return value
+        case _:
+            return None

@@ -30,6 +30,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if taken is not None:
             yield from _untrained(case, taken)
             return
+        kept = [] if _is_touched(case) else list(_retained(case))
+        yield from (fix for fix in kept if fix.preferred)
         entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
         yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
         yield from _into_the_loop(case)
@@ -37,7 +39,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from computed_where_read(case.trace, case.source, case.first)
         if not _is_touched(case):
             yield from _added_up(case)
-            yield from _retained(case)
+            yield from (fix for fix in kept if not fix.preferred)
         yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
     elif case.container is not None:
         fresh = [*started_anew(case), *emptied(case)]

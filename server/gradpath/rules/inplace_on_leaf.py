@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
+from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.moving import behind
 from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
-from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
+from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of, torch_name
 from gradpath.source.document import Document
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
@@ -67,16 +67,27 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
     statement = statement_of(trace, site.node)
     document = source.document(site)
     if statement is not None:
+        into = list(_into_the_dict(trace, document, statement))
+        if _has_graph(trace, statement):
+            yield from into  # The update is itself to be differentiated, as that of fast weights is.
         torch = torch_name(trace)
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
             yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
             yield from _put_off(trace, document, statement, torch)
-        yield from _into_the_dict(trace, document, statement)
+        if not _has_graph(trace, statement):
+            yield from into
     if not leaf.is_parameter:
         for fix in counterparts(trace, source, site, leaf):
             if "clone()" not in fix.title:
                 yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+
+
+def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
+    """Whether something that an augmented assignment adds has a graph."""
+    read = names_in(statement.value) if isinstance(statement, ast.AugAssign) else set()
+    last = {event.name: event.tensor for event in trace.of(Bound) if event.name in read}
+    return any(each is not None and each.node is not None for each in last.values())
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:

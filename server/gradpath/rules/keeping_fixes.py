@@ -159,8 +159,8 @@ def _carriers(case: Case, frame: Site) -> list[list[Kept]]:
     for kept in case.kept:
         if kept.caller is not frame.caller or kept.form.kind == "optimizer" or not _is_stale(case, kept.form.tensors):
             continue
+        read = inside and is_read_first(case.loop.body, kept.root)
         if inside:
-            read = is_read_first(case.loop.body, kept.root)
             lives = read or (frame.caller is None and not binds_first(case.loop.body, kept.root))
         else:
             lives = kept.root in given and kept.text != kept.root
@@ -175,7 +175,7 @@ def _carriers(case: Case, frame: Site) -> list[list[Kept]]:
             or any(each.node in _entered(case) for each in kept.form.tensors)
         ):
             found.append(kept)
-        elif kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
+        elif read or kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
             others.append(kept)
     return [each for each in (found, others) if each]
 

@@ -6,6 +6,8 @@ import asyncio
 import os
 import re
 import sys
+from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,13 @@ SCRIPTED = (sys.executable, str(HERE / "scripted_server.py"))
 NOTHING = "nothing"
 """The profile of a client that declares no ability, and sends its whole text with each change."""
 PROFILES = ("visual_studio_code", "neovim", "emacs", NOTHING)
+
+REFRESHES = (
+    types.WORKSPACE_DIAGNOSTIC_REFRESH,
+    types.WORKSPACE_INLAY_HINT_REFRESH,
+    types.WORKSPACE_CODE_LENS_REFRESH,
+)
+"""The requests that make a client ask again."""
 
 _WIDTH = {Encoding.UTF8: ("utf-8", 1), Encoding.UTF16: ("utf-16-le", 2), Encoding.UTF32: ("utf-32-le", 4)}
 
@@ -57,6 +66,7 @@ class Editor(LanguageClient):
         self.versions: dict[str, int] = {}
         self.published: list[types.PublishDiagnosticsParams] = []
         self.registered: list[str] = []
+        self.refreshed: Counter[str] = Counter()
         self.stderr = b""
         self.encoding = Encoding.UTF16
         self.sends_whole_texts = False
@@ -69,8 +79,13 @@ class Editor(LanguageClient):
                 types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: _record,
                 types.WINDOW_LOG_MESSAGE: _record_log,
                 types.CLIENT_REGISTER_CAPABILITY: _record_registrations,
+                **{method: partial(self._record_refresh, method) for method in REFRESHES},
             },
         )
+
+    def _record_refresh(self, method: str, _: None) -> None:
+        self.refreshed[method] += 1
+        self._news.set()
 
     @property
     def process(self) -> asyncio.subprocess.Process:
@@ -163,6 +178,17 @@ class Editor(LanguageClient):
                 await self._news.wait()
 
         return await asyncio.wait_for(wait(), PATIENCE)
+
+    async def refreshes(self, times: int) -> None:
+        """The server has told the client so often to ask again, for everything; awaited."""
+
+        async def wait() -> None:
+            while any(self.refreshed[method] < times for method in REFRESHES):
+                self._news.clear()
+                await self._news.wait()
+
+        await asyncio.wait_for(wait(), PATIENCE)
+        assert self.refreshed == dict.fromkeys(REFRESHES, times)
 
     async def log_line(self, part: str) -> types.LogMessageParams:
         """A log line that contains `part`, awaited."""

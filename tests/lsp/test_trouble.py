@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from lsprotocol import types
 
-from tests.lsp.harness import ENVIRONMENT, HERE, Editor
+from tests.lsp.harness import ENVIRONMENT, HERE, PROFILES, Editor
 from tests.names.test_modules import LOOP
 from tests.names.trees import with_hooked_environment
 
@@ -39,11 +38,16 @@ work()
 """
 
 
+@pytest.fixture(params=PROFILES)
+def profile(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-async def editor(request: pytest.FixtureRequest) -> AsyncIterator[Editor]:
+async def editor(request: pytest.FixtureRequest, profile: str) -> AsyncIterator[Editor]:
     made = Editor()
     await made.start_io(sys.executable, str(HERE / "troubled_server.py"), request.param, env=ENVIRONMENT)
-    await made.begin(types.ClientCapabilities())
+    await made.begin(profile)
     yield made
     await made.shutdown_session()
     assert await made.errors() == ""

@@ -10,7 +10,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 
-from tests.lsp.harness import PATIENCE, REAL, Editor, server
+from tests.lsp.harness import PATIENCE, PROFILES, REAL, Editor, server
 from tests.names.test_modules import LOOP
 from tests.names.trees import with_hooked_environment, write
 
@@ -59,9 +59,9 @@ total([w.exp().sum()])
 """
 
 
-@pytest_lsp.fixture(scope="module", config=server(REAL))
-async def session(lsp_client: Editor) -> AsyncIterator[None]:
-    await lsp_client.begin("neovim")
+@pytest_lsp.fixture(scope="module", params=PROFILES, config=server(REAL))
+async def session(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
+    await lsp_client.begin(request.param)
     yield
     await lsp_client.shutdown_session()
     assert await lsp_client.errors() == ""
@@ -108,6 +108,20 @@ async def test_a_change_of_the_model_refreshes_the_training_script(editor: Edito
     editor.replace(net, KEPT, DETACHED)
     await shown(editor, train, [])
     editor.replace(net, DETACHED, KEPT)
+    await shown(editor, train, ["carried-graph"])
+
+
+async def test_a_module_that_is_deleted_or_made_refreshes_the_training_script(editor: Editor, folder: Path) -> None:
+    train, net = uris(folder, "train.py", "models/net.py")
+    editor.open(train, TRAIN)
+    await shown(editor, train, ["carried-graph"])
+    (folder / "models/net.py").unlink()
+    gone = types.FileEvent(net, types.FileChangeType.Deleted)
+    editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([gone]))
+    await shown(editor, train, [])
+    (folder / "models/net.py").write_text(NET, encoding="utf-8")
+    made = types.FileEvent(net, types.FileChangeType.Created)
+    editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([made]))
     await shown(editor, train, ["carried-graph"])
 
 

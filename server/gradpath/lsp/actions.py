@@ -28,7 +28,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
-        found = await _with_fixes(server, params.text_document.uri)
+        found = await with_fixes(server, params.text_document.uri)
         if found is None:
             return []
         document, _ = found
@@ -56,7 +56,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
         data = params.data
         if params.edit is not None or not isinstance(data, dict):
             return params
-        found = await _with_fixes(server, str(data.get("uri")))
+        found = await with_fixes(server, str(data.get("uri")))
         if found is None or server.documents.found_at(found[0].path)[1] != data.get("state"):
             return params  # The document has changed: the client asks for actions again.
         place = server.protocol._converter.structure(data.get("range"), types.Range)
@@ -67,7 +67,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
         return params
 
 
-async def _with_fixes(server: Server, uri: str) -> tuple[OpenDocument, Analysis] | None:
+async def with_fixes(server: Server, uri: str) -> tuple[OpenDocument, Analysis] | None:
     """A document and its newest analysis with the fixes that hold; None where it is not open, or not Python."""
     document = await server.documents.analysed(uri)
     if document is None:

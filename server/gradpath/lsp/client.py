@@ -32,6 +32,8 @@ class Client:
     """The client takes progress that the server begins."""
     refreshes_hints: bool = False
     """The client asks again for inlay hints when it is told to."""
+    refreshes_lenses: bool = False
+    """The client asks again for code lenses when it is told to."""
     watches_settings: bool = False
     """The client accepts the registration of `workspace/didChangeConfiguration`."""
     watches_files: bool = False
@@ -64,6 +66,7 @@ def client_of(capabilities: types.ClientCapabilities, settings: Settings) -> Cli
         refreshes_diagnostics=bool(get_capability(capabilities, "workspace.diagnostics.refresh_support", False)),
         shows_progress=bool(get_capability(capabilities, "window.work_done_progress", False)),
         refreshes_hints=bool(get_capability(capabilities, "workspace.inlay_hint.refresh_support", False)),
+        refreshes_lenses=bool(get_capability(capabilities, "workspace.code_lens.refresh_support", False)),
         pulls_settings=bool(get_capability(capabilities, "workspace.configuration", False)),
         watches_settings=bool(
             get_capability(capabilities, "workspace.did_change_configuration.dynamic_registration", False)

@@ -49,6 +49,8 @@ class OpenDocument:
     analysis: Analysis | None = None
     answered: bool = False
     """Whether the check of this generation has ended; `analysis` is still None where it failed."""
+    edited: bool = True
+    """Whether this generation came with a text from the client, which asks by itself then for what is found in it."""
     last: Parsed | None = None
     """The newest parse without problems; it helps with the text while it is half typed."""
     memory: Memory | None = None
@@ -246,13 +248,14 @@ class Documents:
     def _changed(self, document: OpenDocument) -> None:
         self._open[document.uri] = self._open.pop(document.uri)  # The one that was worked on last is the last one.
         self.renew(document)
+        document.edited = True
 
     def renew(self, document: OpenDocument) -> None:
         """Begin a new generation: what was found so far is no longer current."""
         document.generation = next(self._generations)
         document.analysis = None
         document.callers = ()
-        document.answered = False
+        document.answered = document.edited = False
 
     def answer(self, uri: str, generation: int, analysis: Analysis | None) -> OpenDocument | None:
         """Keep the result of a check (None: it failed) if it is still current, and wake those who wait for it."""

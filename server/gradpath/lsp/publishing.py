@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -13,7 +13,9 @@ from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.uris import uri_of
 
 if TYPE_CHECKING:
+    from gradpath.diagnostic import Diagnostic
     from gradpath.lsp.session import Server
+    from gradpath.marks import Mark
 
 
 class Publishing:
@@ -23,6 +25,10 @@ class Publishing:
         self._server = server
         self._told: dict[str, frozenset[str]] = {}
         """For each open document the paths of other files that faults were last told in because of it."""
+        self._known: dict[str, list[Diagnostic]] = {}
+        """What a client that asks could have been told so far, by path, where that is anything."""
+        self._marks: dict[str, tuple[Mark, ...]] = {}
+        """What could have been shown beside the code of each open document so far."""
 
     def outgoing(self, document: OpenDocument) -> Outgoing:
         """What turns findings about a document into protocol values."""
@@ -33,20 +39,39 @@ class Publishing:
         self.renewed(document)
         if not self._server.client.pulls_diagnostics:
             self._tell_elsewhere(document)
+        marks = () if document.analysis is None else document.analysis.marks
+        if self._marks.get(document.uri, ()) != marks and not document.edited:
+            self.refresh_marks()
+        self._marks[document.uri] = marks
 
     def renewed(self, document: OpenDocument) -> None:
         """Tell again what is known of a document."""
         if not self._server.client.pulls_diagnostics:
             self._publish(document)
-        elif self._server.client.refreshes_diagnostics:
-            self._server.workspace_diagnostic_refresh(None)
+        elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
+            self.refresh()
 
     def closed(self, document: OpenDocument) -> None:
         """Take back what was published for a document that is closed now, and because of it."""
         cells = document.cells
+        self._marks.pop(document.uri, None)
         self.clear([document.uri] if cells is None else [cell.uri for cell in cells if cell.told is not None])
         if not self._server.client.pulls_diagnostics:
             self._tell_elsewhere(document)
+        elif self._has_news({document.path}, document.path):
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Have a client that asks for diagnostics ask again, where it does so when it is told to."""
+        if self._server.client.pulls_diagnostics and self._server.client.refreshes_diagnostics:
+            self._server.workspace_diagnostic_refresh(None)
+
+    def refresh_marks(self) -> None:
+        """Have the client ask again for what stands beside the code, where it does so when it is told to."""
+        if self._server.client.refreshes_hints:
+            self._server.workspace_inlay_hint_refresh(None)
+        if self._server.client.refreshes_lenses:
+            self._server.workspace_code_lens_refresh(None)
 
     def clear(self, uris: Iterable[str]) -> None:
         """Take back what was published for documents, or for cells."""
@@ -76,6 +101,23 @@ class Publishing:
             return None
         paths = [path for path in self._elsewhere(document) if self._server.documents.at_path(path) is None]
         return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
+
+    def _has_news(self, paths: Set[str], asked: str | None) -> bool:
+        """Whether a client would hear something new if it asked, of these files and those that it was told of before.
+
+        What is `asked` for anyway does not count.
+        """
+        documents = self._server.documents
+        is_new = False
+        for path in {*paths, *self._known}:
+            other = documents.at_path(path)
+            if other is not None and not other.answered:
+                continue  # It is being checked.
+            found = documents.found_at(path)[0]
+            is_new |= path != asked and found != self._known.get(path, [])
+            self._known[path] = found
+        self._known = {path: found for path, found in self._known.items() if found}
+        return is_new
 
     def _publish(self, document: OpenDocument) -> None:
         if document.cells is not None:

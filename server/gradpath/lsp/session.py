@@ -205,6 +205,7 @@ class Server(LanguageServer):
         if any(self.documents.get(change.uri) is None for change in params.changes):
             self.configurations.forget()
             self.checks.recheck()
+            self.publishing.refresh()
 
     # Settings
 
@@ -217,8 +218,8 @@ class Server(LanguageServer):
 
     def _settings_changed(self) -> None:
         self.checks.recheck()
-        if self.client.refreshes_hints:
-            self.workspace_inlay_hint_refresh(None)
+        self.publishing.refresh_marks()
+        self.publishing.refresh()
 
     def ask_for_settings(self) -> None:
         """Ask for the settings, as such and those of each workspace folder."""

@@ -75,6 +75,9 @@ class Dict(Container):
             raise machine.error("KeyError", str(key))
         if len(self.entries) == 1 and not self.open:  # Any other key would raise.
             return next(value for _, value in self.entries.values())
+        chosen = machine.library.chosen(machine, self.parts(), key)
+        if chosen is not UNDEFINED:
+            return chosen
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
         self.store(key, made)
         return made

@@ -154,7 +154,9 @@ class Overlays:
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an index that is not known, `UNDEFINED` where nothing tells."""
-        return chance.at_random(items) if isinstance(index, Unknown) and index.root in chance.INDICES else UNDEFINED
+        if not isinstance(index, Unknown) or not index.is_data or index.root not in chance.INDICES:
+            return UNDEFINED
+        return chance.at_random(items)
 
     def is_live(self, value: Value) -> bool:
         """Whether a value is a tensor that a gradient flows through."""

@@ -36,8 +36,8 @@ def _choice(machine: Machine, arguments: Arguments) -> Value:
     return any_of(machine, items, "random choice") if chosen is UNDEFINED else chosen
 
 
-INDICES = frozenset({"numpy.random", "random.index"})
-"""The roots of the unknown numbers that are drawn at random."""
+INDICES = frozenset({"numpy.random", "random.index", "batch of a loader"})
+"""The roots of the unknown numbers that are drawn at random, or come round as the samples of a data set do."""
 
 
 def at_random(items: Sequence[Value]) -> Value:

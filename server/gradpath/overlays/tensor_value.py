@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.roles import is_setting
@@ -200,6 +201,8 @@ class TensorNumber(Object):
         return TensorNumber(self.read, self.kind)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if is_number(other):
+            return TensorNumber(self.read, "float")
         if isinstance(other, (int, float, TensorNumber)):
             whole = self.kind == "int" and not isinstance(other, float) and operator != "truediv"
             if isinstance(other, TensorNumber) and other.kind == "float":
@@ -220,6 +223,13 @@ class TensorNumber(Object):
     def to_number(self, machine: Machine, name: str) -> Value:
         kind = "int" if name in ("int", "bool") else self.kind if name in ("abs", "round") else "float"
         return TensorNumber(self.read, kind)
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value that is not known is a number for sure: a setting, or a counter."""
+    if isinstance(value, Unknown):
+        return value.is_data and (isinstance(value.hint, (int, float)) or is_setting(value))
+    return isinstance(value, (AtLeast, LateNumber))
 
 
 def _key(value: Value) -> tuple[object, ...]:

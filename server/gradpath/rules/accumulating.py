@@ -268,7 +268,7 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         first = kept[0].tensor
-        if first is None or not (is_number(trace, first) or _are_outputs(trace, kept, executed)):
+        if first is None or not (is_number(trace, first) or _are_outputs(trace, kept, executed) or _is_spent(first)):
             continue
         if _is_live(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
             yield Growing(kept[0].site, first)
@@ -280,6 +280,11 @@ def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> b
     if not executed or not _stands_apart(trace, first.site, second.site):
         return False
     return _are_disjoint(first.tensor, second.tensor)
+
+
+def _is_spent(tensor: Tensor) -> bool:
+    """Whether a backward has freed the graph of a tensor: nobody can go back through it."""
+    return tensor.node is not None and tensor.node.freed_by is not None
 
 
 def _is_kept(event: Stored) -> bool:
@@ -330,11 +335,15 @@ def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """Whether something is computed from the tensor after it was stored, and takes part in a backward.
 
-    Where nothing is, a function may still put its own terms together: they are gone with what it returns.
+    Where nothing is, a function may still put its own terms together: they are gone with what it returns. What a
+    layer keeps of its work, such as attention maps, takes part in the backward of its own iteration.
     """
     inside = False
+    spent = stored.tensor is not None and _is_spent(stored.tensor) and not is_number(trace, stored.tensor)
     for event in trace.events:
         if inside and isinstance(event, Built) and _takes(event, stored.tensor):
+            if spent and stored.site.loops[-1:] and stored.site.loops[-1] in event.site.loops:
+                continue
             own = event.site.caller is stored.site.caller is not None
             if event.node in executed or (own and not executed):
                 return True

@@ -50,22 +50,50 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
         return False
     parameters = {id(tensor) for tensor in step.parameters}
     concerning = [entry for entry in flow if entry.concerns_any(parameters)]
-    return all(entry.effect is Effect.CLEARED for entry in concerning)
+    if all(entry.effect is Effect.CLEARED for entry in concerning):
+        return True
+    return _is_cleared_first([each for each in flow if each.event is step or each.concerns_any(parameters)], step)
+
+
+def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
+    """Whether an iteration clears the gradients, steps, and only then goes back, for the next one to clear it again.
+
+    `flow` is the step and what happens to the gradients of its parameters; nothing of it may be unknown.
+    """
+    last: Effect | None = None
+    later = False
+    for entry in flow:
+        if entry.effect is Effect.UNKNOWN:
+            return False
+        if entry.event is step:
+            if last is not Effect.CLEARED:
+                return False
+            later = True
+        elif later and entry.effect is Effect.ARRIVES:
+            return isinstance(entry.event, BackwardRan) and entry.event.site.loops == step.site.loops
+        if entry.effect is not Effect.USED:
+            last = entry.effect
+    return False
 
 
 def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     text = source.short(step.site, limit=40)
     runs = trace.of(BackwardRan)
     other = next((event for event in runs if same_activation(event.site, step.site)), next(iter(runs), None))
-    steps: list[Step] = []
-    if other is not None:
-        steps.append(Step(other.site, "gives these parameters no gradient"))
-        headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
-    else:
+    steps = [Step(step.site, "finds no gradient")]
+    late = _comes_late(trace, step)
+    if other is None:
         headline = f"`{text}` changes nothing: there is no backward"
-    steps.append(Step(step.site, "finds no gradient"))
+    elif late:
+        steps.append(Step(other.site, "comes when the step is over"))
+        headline = f"`{text}` changes nothing: the backward comes after it"
+    else:
+        steps.insert(0, Step(other.site, "gives these parameters no gradient"))
+        headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
     if other is None:
         way = "call `backward()` on the loss before the step"
+    elif late:
+        way = "step behind the `backward()`, before the gradients are cleared"
     elif _has_others(trace):
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
@@ -78,6 +106,12 @@ def _report(trace: Trace, source: Source, step: Stepped) -> Report:
         help=way,
         fixes=tuple(_fixes(trace, source, step, other.site if other is not None else None)),
     )
+
+
+def _comes_late(trace: Trace, step: Stepped) -> bool:
+    """Whether a backward gives these parameters a gradient, behind the step."""
+    owned = {id(tensor) for tensor in step.parameters}
+    return any(id(leaf) in owned for run in trace.of(BackwardRan) for leaf in reached_leaves(run))
 
 
 def _has_others(trace: Trace) -> bool:

@@ -1,0 +1,2 @@
+from .callbacks import Callback, EarlyStopping, History
+from .loop import Loop

@@ -47,9 +47,8 @@ class Mark:
 def marks_of(trace: Trace, document: Document) -> tuple[Mark, ...]:
     """The marks of a path in a document, as of the first time that it comes by."""
     found: dict[tuple[Kind, Range], Mark] = {}
-    for event in trace.events:
-        if not isinstance(event, (BackwardRan, CutOff)):
-            continue
+    for event in trace.among(BackwardRan, CutOff):
+        assert isinstance(event, (BackwardRan, CutOff))
         place = _place(document, event.site)
         if place is None:
             continue

@@ -35,11 +35,11 @@ class Slice(Object):
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:
     """The value of an expression."""
-    return _HANDLERS.get(type(node), _unheard)(machine, node)
-
-
-def _unheard(machine: Machine, node: ast.expr) -> Value:
-    return machine.unknown(f"expression {type(node).__name__}")
+    try:
+        handler = _HANDLERS[type(node)]
+    except KeyError:
+        return machine.unknown(f"expression {type(node).__name__}")
+    return handler(machine, node)
 
 
 def _constant(machine: Machine, node: ast.Constant) -> Value:

@@ -33,13 +33,13 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     limit = _limit(iterable, endless)
-    before, counters = _numbers(machine), counters_of(machine)
+    length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
+    has_late = endless or (length is not None and length > limit)
+    before = _numbers(machine)
+    late = Late(machine, counters_of(machine) if has_late else [], length)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
-    length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
-    cut = length is not None and length > limit
-    late = Late(machine, counters, length)
     signal: Signal = None
     try:
         while True:
@@ -51,7 +51,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             done += 1
             loop.begin(done)
             machine.node = node.target
-            if done == limit and (endless or cut):
+            if done == limit and has_late:
                 machine.late_loops.add(loop.number)
                 late.begin(done)
                 item = late.item(item, iterable.step if isinstance(iterable, range) else 1)

@@ -281,34 +281,33 @@ class Machine:
         anew each time from the same operands. `data` says that it is a number, a text or the like, as what comes of
         nothing else is: of the statement nothing is lost that could matter to a gradient.
         """
-        number = 0
-        if key is not None and key in self.remembered:
-            return self.remembered[key]
+        known: Unknown | None = None
         if key is not None:
+            if key in self.remembered:
+                return self.remembered[key]
             known = self.unknowns.get(key)
             if known is not None and not fresh:
                 if not known.is_data:
                     self.trace.unclear.add(self.node)
                 return known
-            number = 0 if known is None else known.number
-        if number == 0:
+        if known is None:
             self.unknown_count += 1
-            number = self.unknown_count
-        made = Unknown(number, cause, key, sources)
+        made = Unknown(self.unknown_count if known is None else known.number, cause, key, sources)
         made.origin = self.site()
-        made.is_data = data or cause in DATA or (bool(sources) and all(map(is_data, sources)))
+        made.is_data = data = data or cause in DATA or (bool(sources) and all(map(is_data, sources)))
         for source in sources:
-            if isinstance(source, Unknown) and (made.is_data or not source.is_data):
-                made.root = cause = source.root
+            if isinstance(source, Unknown) and (data or not source.is_data):
+                made.root = source.root
                 break
-        if made.is_data:
+        if data:
             made.presumption = "plain"
-            self.counter_tests += made.cause in COUNTER_TESTS
+            self.counter_tests += cause in COUNTER_TESTS
         else:
-            self.trace.unclear.add(self.node)
-            self.trace.unknowns[cause] = self.trace.unknowns.get(cause, 0) + 1
-        if key is not None:
-            self.unknowns.setdefault(key, made)
+            trace = self.trace
+            trace.unclear.add(self.node)
+            trace.unknowns[made.root] = trace.unknowns.get(made.root, 0) + 1
+        if key is not None and known is None:
+            self.unknowns[key] = made
         return made
 
     def id_of(self, thing: object) -> int:

@@ -367,6 +367,13 @@ class Trace:
         self._begin_anew_after_more()
         return cast("list[Kind]", self._sorted.get(kind, []))
 
+    def among(self, *kinds: type[Event]) -> list[Event]:
+        """The events of several kinds, in the order in which they happened; found once for all who ask."""
+        self._begin_anew_after_more()
+        if kinds not in self._found:
+            self._found[kinds] = [event for event in self.events if type(event) in kinds]
+        return cast("list[Event]", self._found[kinds])
+
     def once(self, work: Callable[[Trace], Kind]) -> Kind:
         """What `work` finds in this trace, found once for all who ask."""
         self._begin_anew_after_more()

@@ -201,9 +201,11 @@ class Unknown(Object):
 
 def is_data(value: Value) -> bool:
     """Whether a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
+    if type(value) in KINDS:
+        return True
     if isinstance(value, tuple):
         return all(map(is_data, value))
-    return isinstance(value, (*CONSTANTS, slice)) or getattr(value, "is_data", False)
+    return isinstance(value, slice) or getattr(value, "is_data", False)
 
 
 def identity(value: Value) -> object:

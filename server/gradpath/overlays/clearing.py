@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict
@@ -13,7 +14,12 @@ from gradpath.patterns import regex
 
 def is_engine(value: Unknown) -> bool:
     """Whether an unknown is named like an engine of a framework, such as Accelerate's."""
-    return ENGINE.match(value.name or value.label) is not None
+    return _names_engine(value.name or value.label)
+
+
+@cache
+def _names_engine(name: str) -> bool:
+    return ENGINE.match(name) is not None
 
 
 def may_clear(unknown: Unknown, arguments: Arguments) -> bool:

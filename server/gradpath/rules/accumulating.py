@@ -124,7 +124,7 @@ def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss` where the loss is known only from its backward: the total is a new unknown each time."""
     added: dict[ast.AST, list[tuple[Bound, Tensor, int]]] = {}
     backwards = 0
-    for event in trace.events if executed else ():
+    for event in trace.among(BackwardRan, Bound) if executed else ():
         backwards += isinstance(event, BackwardRan)
         if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
             continue

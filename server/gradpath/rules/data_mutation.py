@@ -23,7 +23,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Changes through `.data` between the saving of a value and the backward that reads it."""
     built: dict[int, int] = {}
     seen: set[ast.AST] = set()
-    if not trace.of(BackwardRan):
+    if not trace.of(BackwardRan) or not trace.among(Mutated, Replaced):
         return
     for index, event in enumerate(trace.events):
         if isinstance(event, Built):

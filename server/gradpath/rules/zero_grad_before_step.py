@@ -81,7 +81,7 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
     """The same for an optimizer that nobody sees into: `optimizer.zero_grad()` directly before `optimizer.step()`."""
     arrived: BackwardRan | None = None
     cleared: Cleared | None = None
-    for event in trace.events:
+    for event in trace.among(BackwardRan, Cleared, Lent, Stepped):
         if event is step:
             break
         match event:
@@ -89,10 +89,8 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
                 arrived, cleared = event, None
             case Cleared():
                 cleared = event if event.owner is step.optimizer and arrived is not None else None
-            case Lent() | Stepped():
-                arrived = cleared = None
             case _:
-                pass
+                arrived = cleared = None
     return Lost(arrived, cleared, step) if arrived is not None and cleared is not None else None
 
 

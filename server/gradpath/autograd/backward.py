@@ -130,7 +130,7 @@ def _run(
     proven = {node for start in starts for node in _proven(start)}
     sure = set(starts)
     while ready:
-        node = heapq.heappop(ready)[1].node
+        node = heapq.heappop(ready)[2]
         if node.accumulates is not None:
             if call.accumulates and (targets is None or node in targets):
                 _run_hooks(node, call)
@@ -151,7 +151,8 @@ def _run(
             if needed is not None and edge not in needed:
                 continue
             graph = graphs[index] if graphs else ()
-            flows[edge] = tuple(dict.fromkeys(flows.get(edge, ()) + graph))
+            known = flows.get(edge, ())
+            flows[edge] = tuple(dict.fromkeys(known + graph)) if graph else known
             call.givers.setdefault(edge, []).append(node)
             waiting[edge] -= 1
             if waiting[edge] == 0:
@@ -184,20 +185,9 @@ def _proven(node: Node) -> list[Node]:
     return found
 
 
-class _Entry:
-    """A node in the queue; entries never compare, the tuple's number decides."""
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-
-    def __lt__(self, other: _Entry) -> bool:
-        return self.node.number < other.node.number
-
-
-def _ticket(node: Node) -> tuple[float, _Entry]:
-    return (float("-inf") if node.accumulates is not None else -node.number, _Entry(node))
+def _ticket(node: Node) -> tuple[bool, int, Node]:
+    """The place of a node in the queue: gradients of leaves first, then what was computed last; no number is twice."""
+    return (False, node.number, node) if node.accumulates is not None else (True, -node.number, node)
 
 
 def _leading_to(starts: Sequence[Node], targets: Sequence[Node]) -> set[Node]:

@@ -59,6 +59,8 @@ def promote(tensors: Sequence[Tensor], numbers: Sequence[type] = ()) -> str | No
     names = {tensor.dtype for tensor in tensors}
     if not names or None in names:
         return None
+    if names == {"float32"}:
+        return "float32"
     kinds = {name: _kind(name) for name in names if name in _ORDER}
     if len(kinds) < len(names):
         return next(iter(names)) if len(names) == 1 else None

@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Object, Unknown, Value
+from gradpath.interpreter.values import KINDS, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.presumptions import presume_tensor
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
@@ -165,6 +165,8 @@ def _synonym(name: str, parameters: Sequence[Parameter]) -> str:
 
 def kind_of(value: Value) -> object:
     """What the op table's conditions see of an argument."""
+    if type(value) in KINDS:
+        return ops.SEQUENCE if isinstance(value, range) else value
     match value:
         case TensorValue():
             return ops.TENSOR
@@ -172,7 +174,7 @@ def kind_of(value: Value) -> object:
             return ops.UNKNOWN if value.tensor is None else ops.TENSOR
         case DType():
             return f"torch.{value.name}"
-        case tuple() | List() | range():
+        case tuple() | List():
             return ops.SEQUENCE
         case Object():
             return ops.OBJECT
@@ -198,6 +200,8 @@ def note_facts(kinds: dict[str, object], parameter: str, value: Value) -> None:
 
 def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: int = 3) -> list[Tensor]:
     """The tensors in a value, in order; with `presume` an unknown counts as one."""
+    if type(value) in KINDS:
+        return []
     match value:
         case TensorValue():
             return [value.tensor]

@@ -26,15 +26,18 @@ def given(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, Value])
 
 
 def _plain(value: object) -> object:
+    if type(value) in _PLAIN:
+        return value
     match value:
-        case None | bool() | int() | float() | str():
-            return value
         case tuple():
             return tuple(map(_plain, value))
         case List():
             return UNSURE if value.open else tuple(map(_plain, value.items))
         case _:
             return UNSURE
+
+
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def parts_of(spec: Op | ModuleSpec, call: Given) -> list[Shape | None] | None:

@@ -201,11 +201,9 @@ class Unknown(Object):
 
 def is_data(value: Value) -> bool:
     """Whether a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
-    if type(value) in KINDS:
-        return True
     if isinstance(value, tuple):
         return all(map(is_data, value))
-    return isinstance(value, slice) or getattr(value, "is_data", False)
+    return type(value) in KINDS or isinstance(value, slice) or getattr(value, "is_data", False)
 
 
 def identity(value: Value) -> object:

@@ -20,7 +20,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
-    {"interpreter"},
+    {"interpreter", "writes"},
     {"rules", "overlays", "entries"},
     {"marks", "quiet"},
     {"reuse"},

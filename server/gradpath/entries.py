@@ -12,6 +12,7 @@ from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed
+from gradpath.writes import may_be_refused
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -41,8 +42,6 @@ _ALONE = regex(r"[ \t]+[\w.]+")
 _CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
 """Methods whose result a framework back-propagates."""
 
-_RUN_BY_OTHERS = _CALLED_BY_FRAMEWORKS | {"forward"}
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -53,12 +52,10 @@ class Entry:
 
 
 def is_entry(function: Definition, owner: str | None) -> bool:
-    """Whether a function, or a method of the class `owner`, is worth entering."""
+    """Whether a function, or a method of the class `owner`, is worth entering, whatever else the file holds."""
     if is_telling(function) or _loses(function):
         return True
-    return owner is not None and (
-        function.name in _CALLED_BY_FRAMEWORKS or (function.name == "forward" and _writes(function))
-    )
+    return owner is not None and function.name in _CALLED_BY_FRAMEWORKS
 
 
 def functions(
@@ -72,10 +69,13 @@ def functions(
     `stack` always are worth it.
     """
     told = _lines_that_tell(parsed.document)
+    defined = frozenset(_defined(parsed.tree))
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
-        may = _holds_any(function, told) or (owner is not None and function.name in _RUN_BY_OTHERS)
-        return (may and is_entry(function, owner)) or _is_on(function, stack)
+        may = _holds_any(function, told) or (owner is not None and function.name in _CALLED_BY_FRAMEWORKS)
+        if (may and is_entry(function, owner)) or _is_on(function, stack):
+            return True
+        return owner is not None and function.name == "forward" and may_be_refused(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
@@ -242,6 +242,13 @@ def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
     return [name for name, used in uses.items() if (used & leading) - {name}]
 
 
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """The names of the top-level functions and of the methods of top-level classes."""
+    for statement in _open(tree.body):
+        inside = statement.body if isinstance(statement, ast.ClassDef) else (statement,)
+        yield from (each.name for each in inside if isinstance(each, _FUNCTIONS))
+
+
 def _is_on(function: Definition, lines: Collection[int]) -> bool:
     last = function.end_lineno or function.lineno
     return any(function.lineno <= line <= last for line in lines)
@@ -283,25 +290,3 @@ def _is_lost(node: ast.Expr) -> bool:
             return name in _MEANT_TO_WRITE
         case _:
             return False
-
-
-def _writes(function: Definition) -> bool:
-    """Whether the body writes in place anywhere: `+=`, `x[i] = v`, `relu_()`."""
-    for node in nodes(function):
-        if type(node) not in _WRITING:
-            continue
-        match node:
-            case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
-                continue  # Sequences grow that way; a tensor refuses.
-            case ast.Subscript(slice=ast.Constant(value=str())):
-                continue  # An entry of a dict.
-            case ast.AugAssign() | ast.Subscript(ctx=ast.Store()):
-                return True
-            case ast.Attribute() if node.attr.endswith("_") and not node.attr.startswith("_"):
-                return True
-            case ast.keyword(arg="inplace"):
-                return True
-    return False
-
-
-_WRITING = frozenset({ast.AugAssign, ast.Subscript, ast.Attribute, ast.keyword})

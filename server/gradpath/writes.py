@@ -1,0 +1,306 @@
+"""Which functions write in place into what PyTorch may refuse to have written into, as far as their text tells.
+
+Without a backward in sight only a refusal can be reported: a write into a leaf or a view of one, into one of several
+views, or into a view from under `no_grad`. What an operation has just computed is none of these, nor is a counter, a
+list, or what a `forward` is given. Where the text does not tell, the answer is that it may.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from weakref import WeakKeyDictionary
+
+from gradpath.source.nodes import nodes
+
+_COUNTING = frozenset(
+    """bool dict enumerate float frozenset int isinstance len list print range repr round set sorted str sum
+    type""".split()  # noqa: SIM905 - a table of words.
+)
+"""Builtins that give numbers, texts or containers, or compute something new."""
+
+_VIEWING = frozenset(
+    """as_strided conj contiguous cpu cuda diagonal double expand_as flatten float half movedim moveaxis narrow permute
+    ravel reshape select squeeze swapaxes swapdims t to transpose type type_as unflatten unfold unsqueeze view
+    view_as""".split()  # noqa: SIM905 - a table of words.
+)
+"""Methods that may give their own tensor, or one view of it."""
+
+_GIVING = frozenset(
+    """apply buffers children chunk dsplit expand forward get getattr hsplit items modules named_buffers
+    named_modules named_parameters parameters pop popitem popleft requires_grad_ setdefault split split_with_sizes
+    state_dict tensor_split unbind values vsplit""".split()  # noqa: SIM905 - a table of words.
+)
+"""Methods that may give a leaf, several views, or what somebody else made."""
+
+_PLAIN_ATTRIBUTES = frozenset({"data", "device", "dtype", "ndim", "shape"})
+_PARAMETERS = frozenset({"bias", "weight"})
+_ALIASES = frozenset({"H", "T", "imag", "mH", "mT", "real"})
+
+_MAKING_LEAVES = frozenset({"Parameter", "inference_mode", "requires_grad_"})
+"""Names in whose presence any tensor may be a leaf that requires a gradient, or refuse all writes."""
+
+_SWITCHING = frozenset({"enable_grad", "no_grad", "set_grad_enabled"})
+"""Names in whose presence a view may be from another grad mode."""
+
+_WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
+"""Decorators under which nothing is refused."""
+
+_LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
+"""Names whose attributes are functions of a library; what those compute is new."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+_known: WeakKeyDictionary[ast.AST, tuple[frozenset[str], bool]] = WeakKeyDictionary()
+"""The last answer for each function, and the `defined` that it was given with."""
+
+
+def may_be_refused(function: Function, defined: frozenset[str]) -> bool:
+    """Whether a write of a function may be refused; `defined` are the names of the functions in its file."""
+    known = _known.get(function)
+    if known is None or known[0] != defined:
+        known = _known[function] = defined, _may_be_refused(function, defined)
+    return known[1]
+
+
+def _may_be_refused(function: Function, defined: frozenset[str]) -> bool:
+    if any(_mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list):
+        return False
+    body = nodes(function)
+    written = [target for node in body for target in _written(node)]
+    if not written or _mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)):
+        return bool(written)
+    origins = _Origins(function, body, defined)
+    return any(map(origins.may_refuse, written))
+
+
+def _mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:
+    for node in body:
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) if name in names:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _asks_for_grad(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr="requires_grad", ctx=ast.Store()):
+            return True
+        case ast.keyword(arg="requires_grad", value=value):
+            return not (isinstance(value, ast.Constant) and not value.value)
+        case _:
+            return False
+
+
+def _written(node: ast.AST) -> Iterator[ast.expr]:
+    """What a node writes into in place, be it a tensor or not."""
+    match node:
+        case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
+            return  # Sequences grow that way; a tensor refuses.
+        case ast.AugAssign(target=target):
+            yield target
+        case ast.Assign(targets=targets, value=value) if not _is_no_number(value):
+            for target in targets:
+                yield from _subscripted(target)
+        case ast.For(target=target) | ast.AnnAssign(target=target):
+            yield from _subscripted(target)
+        case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=arguments) if _is_in_place(name):
+            yield from arguments[:1] if _is_library(receiver) else (receiver,)
+        case ast.Call(args=arguments, keywords=keywords) if any(map(_asks_in_place, keywords)):
+            yield from arguments[:1] or [node]
+        case _:
+            pass
+
+
+def _subscripted(target: ast.expr) -> Iterator[ast.expr]:
+    match target:
+        case ast.Subscript(slice=ast.Constant(value=str()) | ast.JoinedStr()):
+            return  # An entry of a dict.
+        case ast.Subscript(value=value):
+            yield value
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from _subscripted(part)
+        case _:
+            return
+
+
+def _is_in_place(method: str) -> bool:
+    return method.endswith("_") and not method.startswith("_") and method != "requires_grad_"
+
+
+def _asks_in_place(keyword: ast.keyword) -> bool:
+    return keyword.arg == "inplace" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+
+
+def _is_no_number(value: ast.expr) -> bool:
+    """Whether no tensor with a gradient takes a value: only masks take True and False."""
+    return isinstance(value, (ast.Dict, ast.JoinedStr)) or (
+        isinstance(value, ast.Constant) and isinstance(value.value, (bool, str, type(None)))
+    )
+
+
+class _Origins:
+    """Where the local names of a function get their values from."""
+
+    def __init__(self, function: Function, body: Collection[ast.AST], defined: Collection[str]) -> None:
+        arguments = function.args
+        self._defined = defined
+        self._given = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
+        self._views_differ = _mentions(body, _SWITCHING)
+        self._values: dict[str, list[ast.expr | None]] = {}
+        """The values of each name; None for one of which nothing is known."""
+        for node in body:
+            self._note(node)
+        self._refusing: set[str] = set()
+        more = True
+        while more:
+            found = {
+                name
+                for name, values in self._values.items()
+                if (not values and name not in self._given) or any(map(self.may_refuse, values))
+            }
+            more = found != self._refusing
+            self._refusing = found
+
+    def _note(self, node: ast.AST) -> None:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    self._bind(target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
+                self._bind(target, value)
+            case ast.AugAssign(target=ast.Name() as target, value=value):
+                self._bind(target, ast.BinOp(target, node.op, value))
+            case ast.For(target=target, iter=iterated) | ast.comprehension(target=target, iter=iterated):
+                self._bind_each(target, iterated)
+            case ast.Name(id=name, ctx=ast.Store()):
+                self._values.setdefault(name, [])
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                for name in names:
+                    self._values.setdefault(name, []).append(None)
+            case _:
+                pass
+
+    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
+        match target:
+            case ast.Name(id=name):
+                self._values.setdefault(name, []).append(value)
+            case ast.Starred(value=inner):
+                self._bind(inner, None)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                for part, one in zip(parts, self._unpacked(value, len(parts)), strict=True):
+                    self._bind(part, one)
+            case _:
+                pass
+
+    def _bind_each(self, target: ast.expr, iterated: ast.expr) -> None:
+        """Bind what a loop runs over: the rows of a tensor are views, numbers are none."""
+        match iterated, target:
+            case ast.Call(func=ast.Name(id="range")), _:
+                self._bind(target, iterated)
+            case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[count, inner]):
+                self._bind(count, iterated)
+                self._bind(inner, None)
+            case _:
+                self._bind(target, None)
+
+    def _unpacked(self, value: ast.expr | None, count: int) -> list[ast.expr | None]:
+        """The parts of a value; a tensor comes apart into several views, and a function may give such."""
+        match value:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) if len(parts) == count:
+                return list(parts)
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
+                return [value] * count
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
+                is_module = _is_own(receiver) or _is_library(receiver)
+                return [value if is_module and name not in self._defined else None] * count
+            case ast.Call(func=ast.Name(id=name)) if name in self._values:
+                return [value] * count  # A module: `for layer in self.layers`.
+            case _:
+                return [None] * count
+
+    def may_refuse(self, expression: ast.expr | None) -> bool:
+        """Whether a value may be a leaf, a view of one, or one of several views."""
+        match expression:
+            case ast.Name(id=name):
+                return name in self._refusing or not (name in self._given or name in self._values)
+            case ast.Attribute(value=value, attr=name):
+                if name in _PLAIN_ATTRIBUTES:
+                    return False
+                own = name in _PARAMETERS or _is_own(value)
+                return own or (name in _ALIASES and self._views_differ) or self.may_refuse(value)
+            case ast.Subscript(value=value):
+                return self._views_differ or self.may_refuse(value) or self._may_hold(value)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self.may_refuse(body) or self.may_refuse(orelse)
+            case ast.BoolOp(values=values):
+                return any(map(self.may_refuse, values))
+            case ast.NamedExpr(value=value):
+                return self.may_refuse(value)
+            case ast.Call(func=ast.Name(id=name)):
+                is_new = name in _COUNTING or name[:1].isupper()
+                return not is_new and (name in self._defined or self._hands_on(expression))
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
+                return self._method_gives(expression, receiver, name)
+            case ast.Call():
+                return self._hands_on(expression)
+            case _:
+                return not isinstance(expression, _NEW)
+
+    def _may_hold(self, value: ast.expr) -> bool:
+        """Whether a value may be a container, which holds what others have made."""
+        if not isinstance(value, ast.Name):
+            return not isinstance(value, (ast.Attribute, ast.Call, ast.Subscript))
+        return any(isinstance(each, _HOLDING) or _is_copied(each) for each in self._values.get(value.id, ()))
+
+    def _method_gives(self, call: ast.Call, receiver: ast.expr, name: str) -> bool:
+        """Whether the result of a method, or of a function of a library, may be refused to be written into."""
+        in_library = _is_library(receiver)
+        if name in _GIVING or (name in self._defined and not in_library):
+            return True
+        if name in _VIEWING or _is_in_place(name):
+            return self._views_differ or self.may_refuse(call.args[0] if in_library and call.args else receiver)
+        if any(map(_asks_in_place, call.keywords)):
+            return True
+        return not in_library and (name.startswith("get") or (_is_own(receiver) and self._hands_on(call)))
+
+    def _hands_on(self, call: ast.Call) -> bool:
+        """Whether a call may give what it is given, as `nn.Identity` does, or, given nothing, what it has."""
+        match call.args:
+            case []:
+                return not call.keywords
+            case [ast.Name() | ast.Attribute() as first, *_]:
+                return self.may_refuse(first)
+            case _:
+                return False
+
+
+def _is_copied(value: ast.expr | None) -> bool:
+    """Whether a value is another container in a new one: `list(parts)`."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _COUNTING
+
+
+def _is_own(receiver: ast.expr) -> bool:
+    """Whether an expression begins with `self`."""
+    while isinstance(receiver, (ast.Attribute, ast.Subscript)):
+        receiver = receiver.value
+    return isinstance(receiver, ast.Name) and receiver.id == "self"
+
+
+def _is_library(receiver: ast.expr) -> bool:
+    match receiver:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in _LIBRARIES
+        case _:
+            return False
+
+
+_HOLDING = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Tuple)
+_NEW = (
+    *(ast.BinOp, ast.Compare, ast.Constant, ast.JoinedStr, ast.Lambda, ast.UnaryOp),
+    *(ast.Dict, ast.DictComp, ast.GeneratorExp, ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Tuple),
+)
+"""Expressions that make something new: no leaf that requires a gradient, and no view."""

@@ -1,0 +1,91 @@
+"""Which `forward`s are run though nothing in sight runs a backward: those with a write that PyTorch may refuse."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gradpath.writes import may_be_refused
+from tests.documents.pages import Block, documents, read_document
+
+ROOT = Path(__file__).parents[1]
+REFUSED = {"inplace-on-leaf", "inplace-on-view"}
+
+
+def forward(*body: str) -> ast.FunctionDef:
+    text = "\n    ".join(["def forward(self, x, mask=None):", *body])
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["self.weight += 1"],
+        ["weight = self.weight", "weight[0] = x"],
+        ["self.weight.view(-1)[0] = 1"],
+        ["torch.nn.init.zeros_(self.weight)"],
+        ["x = F.relu(self.weight, inplace=True)"],
+        ["for p in self.parameters():", "    p.mul_(2)"],
+        ["q, k = self.project(x).chunk(2, dim=-1)", "q *= 2"],
+        ["parts = torch.split(x, 2)", "parts[0] += 1"],
+        ["for row in self.project(x):", "    row += 1"],
+        ["w = torch.ones(3, requires_grad=True)", "w += 1"],
+        ["with torch.no_grad():", "    first = self.project(x)[0]", "first += 1"],
+        ["y = Scale.apply(x)", "y += 1"],
+        ["w = self.of_the_same_file(x)", "w += 1"],
+        ["w = self.get()", "w += 1"],
+        ["y = self.identity(self.weight)", "y += 1"],
+        ["y = self.project(x) if mask is None else self.weight", "y += 1"],
+        ["held = [self.weight]", "held[0] += 1"],
+    ],
+)
+def test_a_write_that_may_be_refused(body: list[str]) -> None:
+    assert may_be_refused(forward(*body), frozenset({"of_the_same_file"}))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["return self.project(x) + 1"],
+        ["x += 1"],
+        ["x[mask] = 0"],
+        ["count = 0", "count += 1"],
+        ["y = self.project(x)", "y += x", "y.relu_()", "y.transpose(0, 1)[0] = 0"],
+        ["y, state = self.rnn(x)", "y *= 2"],
+        ["for layer in self.layers:", "    x, seen = layer(x)", "x[0] = seen"],
+        ["y = torch.zeros_like(x)", "y[:, 0] = x.sum(1)"],
+        ["outputs = {}", "outputs[mask] = self.weight"],
+        ["mask[0] = True"],
+        ["b, c = x.shape", "c *= 2"],
+        ["x = F.relu(self.weight, inplace=False)"],
+    ],
+)
+def test_a_write_that_nothing_refuses(body: list[str]) -> None:
+    assert not may_be_refused(forward(*body), frozenset({"of_the_same_file"}))
+
+
+@pytest.mark.parametrize("page", [each for each in documents(ROOT) if each.suffix == ".md"], ids=lambda page: page.stem)
+def test_functions_with_a_refused_write_are_found(page: Path) -> None:
+    for block in read_document(page, ROOT):
+        if not isinstance(block, Block) or block.known_gap is not None:
+            continue
+        for source in block.sources:
+            lines = {
+                source.lines.index(each.place.line) + 1
+                for each in block.reports
+                if each.rule in REFUSED and each.place.line in source.lines
+            }
+            try:
+                tree = ast.parse(source.text)
+            except SyntaxError:
+                continue
+            functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)]
+            defined = frozenset(each.name for each in functions)
+            for each in functions:
+                inside = range(each.lineno, (each.end_lineno or each.lineno) + 1)
+                if lines & set(inside):
+                    assert may_be_refused(each, defined), f"{source.name}: {each.name}"

@@ -57,6 +57,22 @@ def test_a_call_into_another_file_counts_as_what_stands_there(tmp_path: Path) ->
     assert not is_quiet(tmp_path / "again", text, other="import torch\n\ndef make(n):\n    return torch.ones(n)\n")
 
 
+def test_a_class_may_have_records_of_another_file_as_its_attributes(tmp_path: Path) -> None:
+    text = "import torch\nfrom other import Spec\n\nclass Config:\n    part = Spec(torch.nn.Linear)\n"
+    keeps = "from models import Net\n\nclass Spec:\n    def __init__(self, of):\n        self.of = of\n"
+    makes = "\n    def make(self):\n        return Net(self.of)\n"
+    net = "import torch\n\nclass Net(torch.nn.Module): ...\n"
+    assert is_quiet(tmp_path, text, other=keeps + makes, models=net)
+    (tmp_path / "again").mkdir()
+    assert not is_quiet(tmp_path / "again", text, other=keeps + "        Net(of)\n" + makes, models=net)
+
+
+def test_what_a_package_reexports_with_a_star_is_found(tmp_path: Path) -> None:
+    text = "import torch\nfrom other import SIZE, area\n\nvalue = area(SIZE)\n"
+    more = "SIZE = 3\n\ndef area(n):\n    return n * n\n"
+    assert is_quiet(tmp_path, text, other="from more import *\n", more=more)
+
+
 @pytest.mark.parametrize("page", [each for each in documents(ROOT) if each.suffix == ".md"], ids=lambda page: page.stem)
 def test_no_program_with_a_report_at_its_top_level_is_quiet(page: Path) -> None:
     """What the cases of a rule report is found in functions, or their top level is run."""

@@ -64,12 +64,12 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     [
         ("# the loss", "# the loss of the batch", []),
         ("optimizer.step()", "optimizer.step(None)", [0]),
-        ("import torch\n", "import torch\nimport os\n", [-1, 0, 1]),
+        ("import torch\n", "import torch\nimport os\n", [0, 1]),
         ("import torch\n", "import torch, os\n", []),
-        ("import torch\n", "import numpy as torch\n", [-1, 0, 1]),
+        ("import torch\n", "import numpy as torch\n", [0, 1]),
         ("from torch import nn", "from torch import nn, optim", []),
         ("RATE = 0.1", "RATE = 0.2", [1]),
-        ("def second(x):", "def second(x, y):", [-1, 0, 1]),
+        ("def second(x):", "def second(x, y):", [0, 1]),
         ("    w = torch", "\n    w = torch", [1]),
     ],
 )

@@ -158,7 +158,7 @@ def check(
     traces: list[Trace] = []
     endings: list[Ending] = []
     backwards = _runs_backward(document.text)
-    runs_module = backwards or not only_defines(files)
+    runs_module = not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse

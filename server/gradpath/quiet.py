@@ -9,7 +9,8 @@ leads into code of the project which has to do with tensors.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import builtins
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.records import dataclass
+from gradpath.source.nodes import nodes
 
 _MOST = 200
 """Definitions that are looked at for one document; with more, it counts as one that does something."""
@@ -82,7 +84,11 @@ class _Top:
             case ast.ClassDef():
                 bases = (*statement.bases, *(each.value for each in statement.keywords))
                 around = all(map(self._decorates_quietly, statement.decorator_list))
-                return around and all(map(self._evaluates_quietly, bases)) and all(map(self.is_quiet, statement.body))
+                return (
+                    around
+                    and all(map(self._evaluates_quietly, bases))
+                    and all(map(self._is_quiet_in_class, statement.body))
+                )
             case ast.If():
                 inside = (*statement.body, *statement.orelse)
                 return self._evaluates_quietly(statement.test) and all(map(self.is_quiet, inside))
@@ -101,6 +107,22 @@ class _Top:
             case _:
                 return False
 
+    def _is_quiet_in_class(self, statement: ast.stmt) -> bool:
+        """Whether a statement of a class body is quiet; nobody uses there what an attribute of the class is made of."""
+        match statement:
+            case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
+                return self.is_quiet(statement) or self._evaluates_quietly(value, self._makes_a_record)
+            case _:
+                return self.is_quiet(statement)
+
+    def _makes_a_record(self, call: ast.Call) -> bool:
+        """Whether a call makes an instance of an imported class that only keeps what it is given."""
+        if not isinstance(call.func, ast.Name) or call.func.id not in self._origins:
+            return False
+        module, name = self._origins[call.func.id]
+        path = self._files.locate(module, self._files.checked.document.path)
+        return path is not None and bool(name) and self._plain.only_keeps(path, name)
+
     def _decorates_quietly(self, decorator: ast.expr) -> bool:
         """Whether a decorator is another file's: what those do to a function or class is no work on tensors."""
         match decorator:
@@ -112,13 +134,14 @@ class _Top:
             case _:
                 return self._evaluates_quietly(decorator)
 
-    def _evaluates_quietly(self, expression: ast.AST) -> bool:
+    def _evaluates_quietly(self, expression: ast.AST, is_known: Callable[[ast.Call], bool] | None = None) -> bool:
+        """Whether all calls of an expression are quiet, or known to be."""
         todo = [expression]
         while todo:
             node = todo.pop()
             if isinstance(node, ast.Lambda):
                 continue
-            if isinstance(node, ast.Call) and not self._calls_quietly(node):
+            if isinstance(node, ast.Call) and not (is_known and is_known(node)) and not self._calls_quietly(node):
                 return False
             todo += ast.iter_child_nodes(node)
         return True
@@ -199,17 +222,23 @@ class _Plain:
     def only_keeps(self, path: Path, name: str) -> bool:
         """Whether a name stands for a class that does nothing with what it is made from."""
         parsed = self._files.parsed(path)
-        for statement in () if parsed is None else definitions(parsed.tree).get(name, ()):
-            if not isinstance(statement, ast.ClassDef):
-                return False
-            if any(isinstance(each, _FUNCTIONS) and each.name in _MAKING for each in statement.body):
-                return False
-        return parsed is not None
+        found = () if parsed is None else definitions(parsed.tree).get(name, ())
+        return bool(found) and all(isinstance(each, ast.ClassDef) and _only_keeps(each) for each in found)
 
     def _is_plain(self, path: Path, name: str) -> bool:
         parsed = self._files.parsed(path)
-        found = () if parsed is None else definitions(parsed.tree).get(name, ())
-        return bool(found) and all(self._is_plain_statement(path, each, name) for each in found)
+        if parsed is None:
+            return False
+        found = definitions(parsed.tree).get(name, ())
+        return (bool(found) or self._is_starred(path, parsed.tree, name)) and all(
+            self._is_plain_statement(path, each, name) for each in found
+        )
+
+    def _is_starred(self, path: Path, tree: ast.Module, name: str) -> bool:
+        """Whether `from module import *` brings something plain under a name."""
+        modules = [origin for bound, origin in _origins(tree.body) if bound == "*"]
+        sources = [self._files.locate(module, self._files.shown(path)) for module, _ in modules]
+        return any(source is not None and self.has(source, name) for source in sources)
 
     def _is_plain_statement(self, path: Path, statement: ast.stmt, name: str) -> bool:
         if isinstance(statement, _IMPORTS):
@@ -244,6 +273,14 @@ class _Plain:
         return all(self.has(inner, each) for each in attributes if each in known)
 
 
+def _only_keeps(owner: ast.ClassDef) -> bool:
+    """Whether what makes the instances of a class calls nothing but Python's own functions."""
+    making = [each for each in owner.body if isinstance(each, _FUNCTIONS) and each.name in _MAKING]
+    calls = [node.func for each in making for node in nodes(each) if isinstance(node, ast.Call)]
+    return all(isinstance(each, ast.Name) and each.id in _PYTHONS - _CALLING for each in calls)
+
+
+_PYTHONS = frozenset(dir(builtins))
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

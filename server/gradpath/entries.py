@@ -69,13 +69,15 @@ def functions(
     `stack` always are worth it.
     """
     told = _lines_that_tell(parsed.document)
-    defined = frozenset(_defined(parsed.tree))
+    written = _lines_that_write(parsed.document)
+    defined = frozenset(_defined(parsed.tree)) if written else frozenset()
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
         may = _holds_any(function, told) or (owner is not None and function.name in _CALLED_BY_FRAMEWORKS)
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
-        return owner is not None and function.name == "forward" and may_be_refused(function, defined)
+        may_write = owner is not None and function.name == "forward" and _holds_any(function, written)
+        return may_write and may_be_refused(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
@@ -109,6 +111,17 @@ def _lines_that_tell(document: Document) -> list[int]:
     )
     starts = document.line_starts
     return sorted({bisect_right(starts, at) for at in (*words, *calls)})
+
+
+def _lines_that_write(document: Document) -> list[int]:
+    """The lines with what may be a write in place, in order, if there is a `forward` at all."""
+    text = document.text
+    found = _WRITING.finditer(text) if "def forward(" in text else ()
+    starts = document.line_starts
+    return [bisect_right(starts, match.start()) for match in found]
+
+
+_WRITING = regex(r"[-+*/@%&|^<>]=|\][^=\n]*=|\w_\(|\binplace\b")
 
 
 def _places(text: str, part: str) -> Iterator[int]:

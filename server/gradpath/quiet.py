@@ -250,7 +250,7 @@ class _Plain:
             return False
         parsed = self._files.parsed(path)
         known = {} if parsed is None else definitions(parsed.tree)
-        for each in mentioned.names & known.keys():
+        for each in sorted(mentioned.names & known.keys()):
             imports = [found for found in known[each] if isinstance(found, _IMPORTS)]
             origins = [origin for bound, origin in _origins(imports) if bound == each]
             if not all(self.leads_to_plain(path, origin, mentioned.attributes) for origin in origins):

@@ -185,7 +185,7 @@ class Files:
         if parsed is None or "sys.path" not in parsed.document.text:
             return ()
         if path not in self._added:
-            self._added[path] = added_folders(parsed.tree, path)
+            self._added[path] = added_folders(parsed, path)
         return self._added[path]
 
     def member(self, package: Path, name: str) -> Path | None:

@@ -4,32 +4,55 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gradpath.source.nodes import nodes
+from gradpath.source.parse import Parsed
+from gradpath.source.positions import split_lines
 
 _ADDS = frozenset({"append", "insert", "extend", "addsitedir"})
 _SAME = frozenset({"abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix"})
 
 
-def added_folders(tree: ast.Module, file: Path) -> tuple[Path, ...]:
+_SAYING = ("sys.path", "addsitedir")
+"""What stands on the line of every such addition."""
+
+
+def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
     """The folders that the file's code adds, in order; `file` is its absolute path.
 
     A relative folder counts from that of the file, since scripts with such lines are run from there as a rule.
     """
     names = {
         statement.targets[0].id: statement.value
-        for statement in tree.body
+        for statement in parsed.tree.body
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
+    lines = [
+        number
+        for number, line in enumerate(split_lines(parsed.document.text), 1)
+        if any(each in line for each in _SAYING)
+    ]
     found: dict[Path, None] = {}
-    for node in nodes(tree):
-        for each in _added(node):
-            path = _Reader(file, names).path(each)
-            if path is not None:
-                found[Path(os.path.normpath(file.parent / path))] = None
+    for statement in _around(parsed.tree.body, lines):
+        for node in nodes(statement):
+            for each in _added(node):
+                path = _Reader(file, names).path(each)
+                if path is not None:
+                    found[Path(os.path.normpath(file.parent / path))] = None
     return tuple(found)
+
+
+def _around(body: Sequence[ast.stmt], lines: Sequence[int]) -> Iterator[ast.stmt]:
+    """The statements that one of some lines lies in; of definitions those inside."""
+    for statement in body:
+        if not any(statement.lineno <= line <= (statement.end_lineno or statement.lineno) for line in lines):
+            continue
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _around(statement.body, lines)
+        else:
+            yield statement
 
 
 def _added(node: ast.AST) -> Iterator[ast.expr]:

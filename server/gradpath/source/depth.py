@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem
+from gradpath.source.nodes import PARTS
 
 DEEPEST = 200
 """How many nodes may stand one within the other, the module included, apart from nodes that are no expressions."""
@@ -71,7 +72,7 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
                     continue
                 if not _may_be_deep(text[start:end].encode("utf-8", "surrogatepass")):
                     continue
-            if _cut(node, depth):
+            if _is_deep(node, depth) and _cut(node, depth):
                 problems.append(_problem(node, document))
     return problems
 
@@ -83,6 +84,23 @@ def _problem(node: ast.stmt, document: Document) -> SyntaxProblem:
 def _may_be_deep(code: bytes) -> bool:
     operators = len(code) - len(code.translate(None, _OPERATORS))
     return operators + sum(map(code.count, _KEYWORDS)) > _FEW_OPERATORS
+
+
+def _is_deep(statement: ast.stmt, depth: int) -> bool:
+    """Whether expressions of a statement stand deeper than `DEEPEST`, looked through level by level."""
+    level: list[ast.AST] = [statement]
+    while level and depth <= DEEPEST:
+        depth += 1
+        below: list[ast.AST] = []
+        for node in level:
+            for name in PARTS[node.__class__]:
+                part = getattr(node, name, None)
+                if part.__class__ is list:
+                    below += [each for each in part if each is not None and not isinstance(each, ast.stmt)]
+                elif part is not None:
+                    below.append(part)
+        level = below
+    return bool(level)
 
 
 def _cut(statement: ast.stmt, depth: int) -> bool:

@@ -27,8 +27,9 @@ class _Parts(dict[type, tuple[str, ...]]):
         return found
 
 
-_PARTS = _Parts({ast.Constant: (), ast.Global: (), ast.Nonlocal: (), ast.MatchSingleton: (), ast.keyword: ("value",)})
-_PARTS[ast.arg] = ("annotation",)
+PARTS = _Parts({ast.Constant: (), ast.Global: (), ast.Nonlocal: (), ast.MatchSingleton: (), ast.keyword: ("value",)})
+PARTS[ast.arg] = ("annotation",)
+"""The fields of each kind of node in which other nodes stand."""
 
 
 def nodes(root: ast.AST, *, outside: tuple[type[ast.AST], ...] = ()) -> list[ast.AST]:
@@ -42,7 +43,7 @@ def nodes(root: ast.AST, *, outside: tuple[type[ast.AST], ...] = ()) -> list[ast
         kind = node.__class__
         if kind in outside and node is not root:
             continue
-        for name in _PARTS[kind]:
+        for name in PARTS[kind]:
             part = getattr(node, name, None)
             if part.__class__ is list:
                 found += part if name not in _GAPPED else [each for each in part if each is not None]

@@ -215,6 +215,17 @@ async def test_the_order_in_which_cells_ran_is_told(editor: Editor) -> None:
         await editor._news.wait()
 
 
+async def test_what_only_a_notebook_understands_is_passed_over(editor: Editor) -> None:
+    built = BUILT.replace("loss = y.sum()", "%time loss = y.sum()\nfiles = !ls {folder}\n?loss")
+    shown = "import asyncio\nawait asyncio.sleep(0)\ndisplay(loss)\nloss.backward();"
+    notebook = Notebook(editor, "%%bash\nls", SETUP + "!pip install einops", built, shown, "%%time\n" + AGAIN)
+    await notebook.shows((4, FAULT))
+    notebook.type(4, "%%time", "%%html")
+    await notebook.shows()
+    notebook.type(4, "%%html", "%%capture out")
+    await notebook.shows((4, FAULT))
+
+
 async def test_a_fix_may_lie_in_another_cell(editor: Editor) -> None:
     notebook = Notebook(editor, SETUP, BUILT, FIRST, AGAIN)
     await notebook.shows((3, FAULT))
@@ -311,6 +322,33 @@ async def test_the_plain_document_of_jupyterlab(editor: Editor) -> None:
     [found] = await editor.diagnostics_of(uri)
     assert (found.code, editor.covered(uri, found.range)) == ("double-backward", FAULT)
     editor.close(uri)
+
+
+@pytest_lsp.fixture(config=server(REAL))
+async def puller(lsp_client: Editor) -> AsyncIterator[None]:
+    pulls = types.TextDocumentClientCapabilities(diagnostic=types.DiagnosticClientCapabilities())
+    await lsp_client.begin(capabilities(types.ClientCapabilities(text_document=pulls)))
+    yield
+    await lsp_client.shutdown_session()
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_a_client_that_asks_is_told_cell_by_cell(puller: Editor) -> None:
+    notebook = Notebook(puller, SETUP, BUILT, FIRST, AGAIN)
+
+    async def asked(cell: str, known: str | None = None) -> types.DocumentDiagnosticReport:
+        params = types.DocumentDiagnosticParams(types.TextDocumentIdentifier(cell), previous_result_id=known)
+        return await asyncio.wait_for(puller.text_document_diagnostic_async(params), PATIENCE)
+
+    reports = [await asked(cell) for cell in notebook.cells]
+    assert all(isinstance(report, types.RelatedFullDocumentDiagnosticReport) for report in reports)
+    assert [len(report.items) for report in reports] == [0, 0, 0, 1]  # type: ignore[union-attr]
+    again = await asked(notebook.cells[3], reports[3].result_id)
+    assert isinstance(again, types.RelatedUnchangedDocumentDiagnosticReport)
+    notebook.type(2, FIRST, "pass")
+    mended = await asked(notebook.cells[3], reports[3].result_id)
+    assert isinstance(mended, types.RelatedFullDocumentDiagnosticReport)
+    assert (list(mended.items), puller.published) == ([], [])
 
 
 async def test_a_notebook_shown_as_json_is_no_python(editor: Editor) -> None:

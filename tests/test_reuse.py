@@ -98,7 +98,32 @@ def test_a_changed_file_of_the_project_is_read_anew(tmp_path: Path) -> None:
     assert [each.rule for each in check(document, memory=memory).diagnostics] == ["detached-loss"]
 
 
-def test_random_edits_end_as_a_cold_start_does() -> None:
+def test_what_is_left_of_the_effort_need_not_be_the_same(ran: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 60)
+    step = "def step_{}(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
+    text = "import torch\n" + "".join(map(step.format, range(9)))
+    memory = check(Document("program.py", text)).memory
+    ran.clear()
+    check(Document("program.py", text.replace("sum()\n", "sum()\n    pass\n", 1)), memory=memory)
+    assert ran == [0]
+
+
+def test_what_the_effort_did_not_suffice_for_is_run_again(ran: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = "import torch\ndef first(w):\n" + "    w.sum().backward()\n" * 20
+    second = (
+        "def second(w, a):\n    loss = w.exp().sum()\n    loss.backward()\n    if not a:\n        loss.backward()\n"
+    )
+    monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 10)
+    analysis = check(Document("program.py", first + second))
+    ran.clear()
+    shorter = Document("program.py", first.replace("    w.sum().backward()\n" * 20, "    pass\n") + second)
+    again = check(shorter, memory=analysis.memory)
+    assert ran == [1]
+    assert [[each.rule for each in one.diagnostics] for one in (analysis, again)] == [[], ["double-backward"]]
+    assert again.diagnostics == check(shorter).diagnostics
+
+
+def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words, lines and blocks are removed, doubled, moved and typed in; after each edit both checks agree."""
     wanted = int(os.environ.get("GRADPATH_EDITS", "0"))
     generator = random.Random(int(os.environ.get("GRADPATH_SEED", "1")))
@@ -107,6 +132,7 @@ def test_random_edits_end_as_a_cold_start_does() -> None:
     while count < wanted or (not wanted and time.monotonic() < end):
         path = generator.choice(FILES)
         original = text = path.read_text(encoding="utf-8")
+        monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", generator.choice((18_000, 100, 10)))
         analysis = check(Document(str(path), text))
         for edit in edits(generator, 20):
             text = edit(text) if generator.random() < 0.9 else original

@@ -274,13 +274,15 @@ def _entries(
         seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
         entered = () if entry is None else (entry.function,)
+        steps = sum(trace.steps for trace in explored.traces)
         record = Record(
             paths,
-            effort,
+            steps - explored.traces[-1].steps,
+            None if steps < effort else steps,
             tuple(explored.diagnostics),
             marks_of(explored.traces[0], document),
             explored.traces[0].unknowns,
-            sum(trace.steps for trace in explored.traces),
+            steps,
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
             ending_of(explored.traces[0]),

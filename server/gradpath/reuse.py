@@ -95,12 +95,14 @@ def ending_of(trace: Trace) -> Ending:
 class Record:
     """The result of one entry point, and what it depended on.
 
-    `inside` are the pieces with the functions that it ran, `called` the numbers of those functions. `ending` says how
-    the likeliest path ended.
+    The same paths are run with every effort above `least`, up to `most` where there is such a bound. `inside` are the
+    pieces with the functions that it ran, `called` the numbers of those functions. `ending` says how the likeliest path
+    ended.
     """
 
     paths: int
-    effort: int
+    least: int
+    most: int | None
     diagnostics: tuple[Diagnostic, ...]
     marks: tuple[Mark, ...]
     unknowns: Mapping[str, int]
@@ -164,7 +166,9 @@ class Reuse:
     def known(self, number: int, paths: int, effort: int) -> Record | None:
         """The result of an entry point, where nothing has changed that it depends on."""
         record = None if self.before is None else self.before.records.get(number)
-        if record is None or (record.paths, record.effort) != (paths, effort):
+        if record is None or record.paths != paths or effort <= record.least:
+            return None
+        if record.most is not None and effort > record.most:
             return None
         inside = [self.changes[index] for index in record.inside]
         if any(change not in (Change.NONE, Change.COMMENT) for change in inside):

@@ -24,7 +24,7 @@ def begin() -> None:
 def clean_up_if_due() -> None:
     """Remove the garbage of earlier checks, where edits have come so quickly that there was no time for it."""
     if gc.get_count()[0] > MUCH:
-        clean_up()
+        gc.collect(0)
 
 
 def clean_up() -> None:

@@ -78,14 +78,13 @@ def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
 
 def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     text = source.short(step.site, limit=40)
-    runs = trace.of(BackwardRan)
-    other = next((event for event in runs if same_activation(event.site, step.site)), next(iter(runs), None))
+    late = _late_backward(trace, step)
+    other = late or _backward_near(trace, step)
     steps = [Step(step.site, "finds no gradient")]
-    late = _comes_late(trace, step)
     if other is None:
         headline = f"`{text}` changes nothing: there is no backward"
     elif late:
-        steps.append(Step(other.site, "comes when the step is over"))
+        steps.append(Step(late.site, "comes when the step is over"))
         headline = f"`{text}` changes nothing: the backward comes after it"
     else:
         steps.insert(0, Step(other.site, "gives these parameters no gradient"))
@@ -108,10 +107,18 @@ def _report(trace: Trace, source: Source, step: Stepped) -> Report:
     )
 
 
-def _comes_late(trace: Trace, step: Stepped) -> bool:
-    """Whether a backward gives these parameters a gradient, behind the step."""
+def _late_backward(trace: Trace, step: Stepped) -> BackwardRan | None:
+    """The backward that gives these parameters a gradient: each one comes behind the step, or nothing were reported."""
     owned = {id(tensor) for tensor in step.parameters}
-    return any(id(leaf) in owned for run in trace.of(BackwardRan) for leaf in reached_leaves(run))
+    runs = (run for run in trace.of(BackwardRan) if run.call.accumulates)
+    return next((run for run in runs if any(id(leaf) in owned for leaf in reached_leaves(run))), None)
+
+
+def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
+    """The backward of which one would expect the gradients; `autograd.grad`, which leaves none, where there is no other."""
+    runs = sorted(trace.of(BackwardRan), key=lambda run: not run.call.accumulates)
+    near = (run for run in runs if same_activation(run.site, step.site))
+    return next(near, next(iter(runs), None))
 
 
 def _has_others(trace: Trace) -> bool:

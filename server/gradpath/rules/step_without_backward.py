@@ -115,7 +115,7 @@ def _late_backward(trace: Trace, step: Stepped) -> BackwardRan | None:
 
 
 def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
-    """The backward that should have given the gradients; `autograd.grad`, which leaves none, where there is no other."""
+    """The backward that should have given gradients; `autograd.grad`, which leaves none, where there is no other."""
     runs = sorted(trace.of(BackwardRan), key=lambda run: not run.call.accumulates)
     near = (run for run in runs if same_activation(run.site, step.site))
     return next(near, next(iter(runs), None))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pytest_lsp import client_capabilities
 
 from tests.cli.notebooks import code, notebook, written
@@ -155,6 +156,20 @@ async def test_a_command_checks_the_workspace_and_publishes(session: Session, pr
     (session.folder / "twice.py").unlink()
     session.changed("twice.py", types.FileChangeType.Deleted)
     await session.editor.publication(lambda params: params.uri == session.uri("twice.py") and not params.diagnostics)
+
+
+async def test_a_check_of_the_workspace_can_be_cancelled(session: Session) -> None:
+    for number in range(40):
+        session.write(f"twice{number}.py", TWICE)
+    await session.begin(PULLS)
+    session.editor.progress_reports["t"] = []
+    params = types.WorkspaceDiagnosticParams([], work_done_token="t")
+    waiting = session.editor.protocol.send_request(types.WORKSPACE_DIAGNOSTIC, params, msg_id="slow")
+    session.editor.cancel_request(types.CancelParams(id="slow"))
+    with pytest.raises(JsonRpcException, match="cancel"):
+        await asyncio.wait_for(asyncio.wrap_future(waiting), PATIENCE)
+    assert len(await session.pull({})) == 40
+    assert session.progress.count("begin") == session.progress.count("end")
 
 
 async def test_each_workspace_folder_has_its_own_configuration(session: Session) -> None:

@@ -117,7 +117,9 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     if not isinstance(start, int):
         return Iteration(((machine.unknown("number"), item) for item in host), endless=endless)
     pairs = ((index, item) for index, item in enumerate(host, start))
-    return Iteration(pairs, endless=endless, counted=_counted(source))
+    made = Iteration(pairs, endless=endless, counted=_counted(source))
+    made.frame = source.frame if isinstance(source, Iteration) else None
+    return made
 
 
 def _counted(value: Value) -> int | None:

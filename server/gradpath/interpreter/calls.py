@@ -9,6 +9,7 @@ from functools import partial
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.loops import never_ends
 from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
@@ -105,7 +106,8 @@ def _result(signal: Signal) -> Value:
 
 def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
     assert not isinstance(function.node, ast.Lambda)
-    iteration = Iteration(iter(()))
+    iteration = Iteration(iter(()), endless=any(map(never_ends, function.node.body)))
+    iteration.frame = frame
     iteration.host = _suspendable(machine, function.node, frame, iteration.returned)
     return iteration
 

@@ -19,6 +19,7 @@ from gradpath.interpreter.values import (
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
+    from gradpath.interpreter.scope import Frame
 
 
 class Container(Object):
@@ -209,17 +210,18 @@ class Iteration(Object):
     """An iterator in progress.
 
     `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
-    behind it; `returned` gets what the body of a generator returns. The host must not refer to this object: a generator
-    that nobody holds ends at once.
+    behind it; `returned` gets what the body of a generator returns, and `frame` is the one that it runs in. The host
+    must not refer to this object: a generator that nobody holds ends at once.
     """
 
-    __slots__ = ("counted", "endless", "host", "returned")
+    __slots__ = ("counted", "endless", "frame", "host", "returned")
 
     def __init__(self, host: Iterator[Value], *, endless: bool = False, counted: int | None = None) -> None:
         self.host = host
         self.endless = endless
         self.counted = counted
         self.returned: list[Value] = []
+        self.frame: Frame | None = None
 
     def type_name(self) -> str:
         return "generator"

@@ -13,6 +13,7 @@ from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.values import Value
+from gradpath.source.nodes import nodes
 
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
@@ -22,6 +23,9 @@ COUNTED = 6
 
 LISTED = 64
 """A container of known items runs to its end up to this length, a generator up to a quarter of it."""
+
+DRAWN = 256
+"""Items that an endless generator gives: how many are drawn is up to who asks for them."""
 
 Assign = Callable[[Machine, ast.expr, Value], None]
 RunBlock = Callable[[Machine, Sequence[ast.stmt]], Steps]
@@ -36,7 +40,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     before = _numbers(machine)
-    late = Late(machine, counters_of(machine) if has_late else [], length)
+    late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
@@ -51,7 +55,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             done += 1
             loop.begin(done)
             machine.node = node.target
-            if done == limit and has_late:
+            if (done == limit and has_late) or _gives_late_items(machine, iterable):
                 machine.late_loops.add(loop.number)
                 late.begin(done)
                 item = late.item(item, iterable.step if isinstance(iterable, range) else 1)
@@ -68,6 +72,12 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 
+def _gives_late_items(machine: Machine, iterable: Value) -> bool:
+    """Whether a generator stands in a late iteration of a loop of its own: its items stand for many as well."""
+    frame = iterable.frame if isinstance(iterable, Iteration) else None
+    return frame is not None and any(loop.number in machine.late_loops for loop in frame.loops)
+
+
 def _drop(written: ast.expr, iterable: Value) -> None:
     """A generator that nobody else holds ends with its loop; what it raises then goes unnoticed, as in Python."""
     if isinstance(written, ast.Call) and isinstance(iterable, Iteration):
@@ -81,6 +91,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
+    if machine.frame.is_generator and never_ends(node):
+        limit = DRAWN
     signal: Signal = None
     try:
         while True:
@@ -102,6 +114,15 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     if (loop.iteration >= limit and signal is not BREAK) or settled is None:
         _forget_numbers(machine, before)
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+def never_ends(node: ast.stmt) -> bool:
+    """Whether a statement is the loop of an endless generator: `while True` with a `yield`, and no way out."""
+    if not isinstance(node, ast.While) or not isinstance(node.test, ast.Constant) or not node.test.value:
+        return False
+    inside = list(nodes(node))
+    ways_out = any(isinstance(each, (ast.Break, ast.Return)) for each in inside)
+    return not ways_out and any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inside)
 
 
 def _leave(machine: Machine, orelse: Sequence[ast.stmt], signal: Signal, run_block: RunBlock) -> Steps:

@@ -14,6 +14,8 @@ from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
+_JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})
+"""The operations of `history = torch.cat([history, loss])`."""
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
 _WRITE = "CopySlices"
 """The node of `losses[i] = loss`, where `losses` is a tensor."""
@@ -42,10 +44,10 @@ def growing(trace: Trace) -> Iterator[Growing]:
 
 
 def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
-    """`total += loss`, `total = total + loss`: additions that hang on the same addition of an earlier iteration."""
+    """`total += loss`, `history = torch.cat([history, loss])`: what hangs on the same line of an iteration before."""
     sums: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
-        if event.node.name in _SUMS or event.node.name == _WRITE:
+        if event.node.name in _SUMS | _JOINS or event.node.name == _WRITE:
             sums.setdefault(event.site.node, []).append(event)
     for node, events in sums.items():
         if len(events) < 2 or any(event.node in executed for event in events):
@@ -157,7 +159,7 @@ def _is_addition(trace: Trace, node: ast.AST) -> bool:
     """
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, ast.Add)
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add):
+    if not isinstance(node, ast.Call) and not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         return False
     statement = statement_of(trace, node)
     if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
@@ -165,9 +167,16 @@ def _is_addition(trace: Trace, node: ast.AST) -> bool:
     target = _spelled(statement.targets[0])
     if any(_spelled(each) == target for each in ast.walk(node)):
         return True
+    if isinstance(node, ast.Call):
+        return False
     function = function_of(trace, node)
     passed = {each.arg for each in function.args.args} if function is not None else set()
     return any(isinstance(each, ast.Name) and each.id in passed for each in (node.left, node.right))
+
+
+def is_join(node: ast.AST) -> bool:
+    """Whether a node joins tensors to a longer one."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and f"torch.{node.func.attr}" in _JOINS
 
 
 def _spelled(node: ast.AST) -> str:

@@ -21,7 +21,7 @@ from gradpath.interpreter.trace import (
 from gradpath.records import dataclass
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
-from gradpath.rules.stories import same_activation
+from gradpath.rules.stories import same_activation, short_operation
 from gradpath.rules.syntax import ancestry, call_of, function_of
 
 _HARMLESS = (
@@ -39,6 +39,10 @@ _HARMLESS = (
     "math.",
 )
 """How unknown callees begin that surely leave gradients alone."""
+
+
+_KEEPING = frozenset({"clip", "clamp", "clamp_", "div_"})
+"""Operations on a gradient after which it still stands for what was there."""
 
 
 class Effect(Enum):
@@ -94,7 +98,7 @@ def _entries(event: Event) -> Iterator[Entry]:
                 yield Entry(event, Effect.UNKNOWN, None)
         case GradientSet():
             yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
-        case Mutated() if event.write.operation != "clip" and _is_gradient(event.tensor):
+        case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
             yield Entry(event, Effect.UNKNOWN, None)
         case Lent() if not event.name.startswith(_HARMLESS):
             yield Entry(event, Effect.UNKNOWN, None)

@@ -9,7 +9,7 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
-from gradpath.rules.accumulating import Growing, growing, is_number
+from gradpath.rules.accumulating import Growing, growing, is_join, is_number
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -38,7 +38,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     steps.append(Step(at, "keeps it, iteration after iteration"))
     value = _value(trace, source, found)
     fixes = tuple(_fixes(trace, source, found, value, statement))
-    number = is_number(trace, found.tensor)
+    number = is_number(trace, found.tensor) and not is_join(found.site.node)
     way = ".item()" if number else ".detach()"
     wanted = edits.followed(source.short(*value, limit=30), value[1], way) if value is not None else ""
     return Report(
@@ -79,6 +79,8 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return _without_factor(value)
         case ast.BinOp(right=right):
             return _without_factor(right)
+        case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(node):
+            return last
         case ast.Call(args=[argument]):
             return argument
         case _:
@@ -148,7 +150,7 @@ def _fixes(
         return
     site, node = value
     document = source.document(site)
-    number = is_number(trace, found.tensor) and not _is_put_together(trace, found)
+    number = is_number(trace, found.tensor) and not is_join(found.site.node) and not _is_put_together(trace, found)
     ways = (".item()", ".detach()") if number else (".detach()",)
     for way in ways:
         number = way == ".item()"

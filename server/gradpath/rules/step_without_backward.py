@@ -66,7 +66,7 @@ def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
         if entry.effect is Effect.UNKNOWN:
             return False
         if entry.event is step:
-            if last is not Effect.CLEARED:
+            if last not in (None, Effect.CLEARED):
                 return False
             later = True
         elif later and entry.effect is Effect.ARRIVES:

@@ -116,7 +116,6 @@ class Checks:
     # What is run
 
     def _run(self, state: _State, cancelled: Cancelled) -> bool:
-        collector.clean_up_if_due()
         analysis = self._run_check(state.path, state.document, cancelled, state.last, state.memory)
         if cancelled():
             return False
@@ -146,6 +145,7 @@ class Checks:
         import gradpath.check as facade
         from gradpath.source.document import UnreadableSource
 
+        collector.clean_up_if_due()
         try:
             config, project = self._server.configurations.of(path), self.project_of(path)
             began = time.perf_counter()

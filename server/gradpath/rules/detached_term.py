@@ -18,6 +18,11 @@ from gradpath.rules.stories import lifted, name_of, short_operation
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
 
+_SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
+
+_LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
+"""How the names of functions and modules end that make losses of predictions."""
+
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
 
@@ -59,6 +64,10 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
         for tensor in (each for tensors in event.inputs.values() for each in tensors):
             if tensor.requires_grad:
                 continue
+            blind = _predicted_blindly(tensor)
+            if blind is not None and blind.cut is not None and blind.cut.source is not None:
+                yield Term(cuts.cause_of_tensor(blind), blind.cut.source, event.site, ran)
+                continue
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
                 if cut is not None and cut.source is not None and isinstance(cut.site, Site):
@@ -76,6 +85,20 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
             continue
         if origin.node not in graph:
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
+
+
+def _predicted_blindly(term: Tensor) -> Tensor | None:
+    """The prediction behind a term that is a loss, where a network made it while gradients were off.
+
+    The loss itself was computed with gradients on: who only wants to show it computes it in the same block.
+    """
+    for loss in (term, *term.ancestors()):
+        if loss.operation.endswith(_LOSSES):
+            made = loss.maker[:1] if loss.cut is None else ()
+            predictions = (each for first in made for each in (first, *first.ancestors()) if each.cut is not None)
+            found = next(predictions, None)
+            return found if found is not None and found.cut is not None and found.cut.how in _SWITCHED_OFF else None
+    return None
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
@@ -122,6 +145,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     """Whether the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
     if term.cause.how in _COPIES:
         return True
+    if term.cause.how in _SWITCHED_OFF:
+        return any(term.source is tensor for event in trace.of(Stepped) for tensor in event.parameters)
     if term.cause.how == "gradient":
         stepped = {id(tensor.storage) for event in trace.of(Stepped) for tensor in event.parameters}
         saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
@@ -141,6 +166,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
 def _report(trace: Trace, source: Source, term: Term) -> Report:
     site = term.cause.site
     assert site is not None
+    if term.cause.how in _SWITCHED_OFF:
+        return _report_blind(trace, source, term, site)
     cut = source.short(site, limit=40)
     name = name_of(trace, source, term.source, site)
     what = f"`{name}`" if name and len(name) <= 24 and term.cause.how != "gradient" else "what it came from"
@@ -156,6 +183,24 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
+        alternatives=("a term that shall not be trained is better left out of the loss",),
+        fixes=tuple(_fixes(trace, source, term)),
+    )
+
+
+def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report:
+    """The report of a loss of a prediction that was made while gradients were off."""
+    at = lifted(cut, term.ran.site)
+    return Report(
+        RULE.id,
+        at,
+        f"a term of the loss is a constant: {cuts.verdict(trace, source, term.cause, at)}",
+        (
+            Step(at, "predicts without a graph"),
+            Step(lifted(term.added, term.ran.site), "adds a constant to the loss"),
+            Step(term.ran.site, "gives the network no gradient by it"),
+        ),
+        help="let the network predict with gradients on where its prediction is to be trained",
         alternatives=("a term that shall not be trained is better left out of the loss",),
         fixes=tuple(_fixes(trace, source, term)),
     )

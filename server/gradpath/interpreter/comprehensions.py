@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from gradpath.interpreter.containers import Iteration, List, iterate, sample
 from gradpath.interpreter.machine import Exhausted, Machine
 from gradpath.interpreter.mappings import Dict, Set
-from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.scope import Loop, Scope
 from gradpath.interpreter.values import Value
 
 _BARREN = 8
@@ -21,14 +21,14 @@ _MOST = 256
 def list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
     """The value of `[... for ...]`; open where the number of the items is not known."""
     items: list[Value] = []
-    open = _comprehend(machine, node.generators, lambda: items.append(machine.evaluate(node.elt)))
+    open = _comprehend(machine, node, node.elt, lambda: items.append(machine.evaluate(node.elt)))
     return List(items, open=open)
 
 
 def set_comprehension(machine: Machine, node: ast.SetComp) -> Value:
     """The value of `{... for ...}`."""
     items: list[Value] = []
-    open = _comprehend(machine, node.generators, lambda: items.append(machine.evaluate(node.elt)))
+    open = _comprehend(machine, node, node.elt, lambda: items.append(machine.evaluate(node.elt)))
     return Set(items, open=open)
 
 
@@ -37,27 +37,37 @@ def dict_comprehension(machine: Machine, node: ast.DictComp) -> Value:
     result = Dict()
     result.open = _comprehend(
         machine,
-        node.generators,
+        node,
+        node.value,
         lambda: result.store(machine.evaluate(node.key), machine.evaluate(node.value)),
     )
     return result
 
 
-def _comprehend(machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None]) -> bool:
-    """Run `produce` for each combination; whether there may be more of them."""
+def _comprehend(
+    machine: Machine, node: ast.ListComp | ast.SetComp | ast.DictComp, value: ast.expr, produce: Callable[[], None]
+) -> bool:
+    """Run `produce`, which evaluates `value`, for each combination; whether there may be more of them."""
     before = machine.frame.scope
     machine.frame.scope = Scope(before)
+    depth = len(machine.frame.loops)
+    loop = machine.enter_loop(node) if isinstance(value, ast.Call) else None  # What is called may train.
     try:
-        return _generate(machine, generators, produce)
+        return _generate(machine, node.generators, produce, loop)
     finally:
         machine.frame.scope = before
+        del machine.frame.loops[depth:]
 
 
-def _generate(machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None]) -> bool:
+def _generate(
+    machine: Machine, generators: list[ast.comprehension], produce: Callable[[], None], loop: Loop | None = None
+) -> bool:
     first, rest = generators[0], generators[1:]
     items, open = sample(machine, machine.evaluate(first.iter), _MOST)
-    for item in items:
+    for done, item in enumerate(items, 1):
         machine.steps -= 1
+        if loop is not None:
+            loop.begin(done)
         machine.assign(first.target, item)
         if all(machine.decide(machine.evaluate(test), test) for test in first.ifs):
             if rest:
@@ -80,11 +90,19 @@ def _lazily(
     first, rest = node.generators[0], node.generators[1:]
     ready: list[Value] = []
     barren = 0
-    for item in host:
+    loop: Loop | None = None
+    for done, item in enumerate(host, 1):
         machine.steps -= 1
         if machine.steps <= 0:
             raise Exhausted
-        before, machine.frame.scope = machine.frame.scope, scope
+        frame, depth = machine.frame, len(machine.frame.loops)
+        before, frame.scope = frame.scope, scope
+        if loop is not None:
+            frame.loops.append(loop)
+        elif isinstance(node.elt, ast.Call):
+            loop = machine.enter_loop(node)
+        if loop is not None:
+            loop.begin(done)
         try:
             machine.assign(first.target, item)
             if all(machine.decide(machine.evaluate(test), test) for test in first.ifs):
@@ -93,7 +111,8 @@ def _lazily(
                 else:
                     ready.append(machine.evaluate(node.elt))
         finally:
-            machine.frame.scope = before
+            frame.scope = before
+            del frame.loops[depth:]
         barren = 0 if ready else barren + 1
         if endless and barren > _BARREN:
             return  # Nothing in the endless supply may ever pass the tests.

@@ -142,12 +142,21 @@ def _appended(trace: Trace) -> Iterator[str]:
                     yield name
 
 
+def loop_between(trace: Trace, earlier: Site, later: Site) -> int | None:
+    """The activation of the loop that two places share in different iterations; a comprehension counts as none.
+
+    It has no body in which a state could be let go of: what fails there is told like what stands in a line.
+    """
+    number = iterations_between(earlier.loops, later.loops)
+    return number if number is not None and isinstance(trace.loops[number], _LOOPS) else None
+
+
 def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
     """The case behind a failure; None where both calls belong to the same iteration."""
     earlier, node = error.earlier, error.node
     if earlier is None or node is None or not isinstance(earlier.site, Site):
         return None
-    number = iterations_between(earlier.site.loops, failure.site.loops)
+    number = loop_between(trace, earlier.site, failure.site)
     loop = trace.loops[number] if number is not None else None
     if number is None or not isinstance(loop, _LOOPS):
         return None

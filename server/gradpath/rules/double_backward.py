@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level
-from gradpath.interpreter.trace import Failed, Site, Trace, iterations_between
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.rules.carrying import loop_between
 from gradpath.rules.graphs import meeting, nodes_of, surely_leads
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.second_call_fixes import fixes_for
@@ -28,7 +29,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Second calls in the same iteration; those of a later one are `carried-graph`."""
     for failure, error in failures(trace, FaultKind.TWICE):
         case = _case(trace, source, failure, error)
-        if case is not None and iterations_between(case.before.loops, failure.site.loops) is None:
+        if case is not None and loop_between(trace, case.before, failure.site) is None:
             yield _report(case)
 
 

@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Failed, Trace
-from gradpath.rules import cut_fixes, cuts, late_fixes
+from gradpath.rules import cut_fixes, cuts, late_fixes, outside_fixes
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
@@ -60,6 +60,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     fixes = [
         *late_fixes.thawed_part(trace, source, cause, failure, root),
         *cut_fixes.undo(trace, source, cause, failure.site),
+        *outside_fixes.on_tensors(trace, source, cause),
         *late_fixes.recomputed(trace, source, cause, failure, root),
     ]
     for other in cuts.other_causes(root, cause):

@@ -1,0 +1,94 @@
+"""What an expression was computed from, as the syntax of what ran tells it: variables, lists, returned values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.trace import Trace
+from gradpath.rules.syntax import Definition, function_of
+from gradpath.source.document import Document
+
+MOST = 40
+"""Expressions that are looked at."""
+
+_ADDING = frozenset({"append", "extend", "appendleft", "insert", "add"})
+
+
+def expressions_behind(trace: Trace, document: Document, start: ast.expr) -> list[ast.expr]:
+    """The expressions of a file that the value of `start` was computed from, itself first.
+
+    What a number was read out of (`x` of `x.item()`) is not followed, nor what a function was given.
+    """
+    found: dict[int, ast.expr] = {}
+    todo: list[ast.expr] = [start]
+    while todo and len(found) < MOST:
+        expression = todo.pop(0)
+        if id(expression) in found or not _is_of(document, expression):
+            continue
+        found[id(expression)] = expression
+        function = function_of(trace, expression)
+        for node in _read(expression):
+            if isinstance(node, ast.Name):
+                todo += [each for each in _given(trace, node.id) if function_of(trace, each) is function]
+            elif isinstance(node, ast.Call):
+                todo += _returned(trace, node)
+    return list(found.values())
+
+
+def _is_of(document: Document, expression: ast.expr) -> bool:
+    """Whether an expression stands in a document, which other files that ran have no part in."""
+    try:
+        there = ast.parse(f"({document.slice(document.range_of(expression))})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return ast.dump(there) == ast.dump(expression)
+
+
+def _read(expression: ast.expr) -> Iterator[ast.AST]:
+    """The names and calls of an expression, but for those below a number that is read out."""
+    todo: list[ast.AST] = [expression]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Name, ast.Call)):
+            yield node
+        if not is_read_out(node):
+            todo += ast.iter_child_nodes(node)
+
+
+def is_read_out(node: ast.AST) -> bool:
+    """Whether an expression is `x.item()`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
+
+
+def _given(trace: Trace, name: str) -> Iterator[ast.expr]:
+    """What statements that ran give a variable: assigned, added to it, or gone through by a loop."""
+    for statement in trace.visits:
+        match statement:
+            case ast.Assign(targets=targets, value=value) if any(_binds(each, name) for each in targets):
+                yield value
+            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value) if bound == name:
+                yield value
+            case ast.AugAssign(target=ast.Name(id=bound), value=value) if bound == name:
+                yield value
+            case ast.For(target=target, iter=every) if _binds(target, name):
+                yield every
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=bound), attr=how), args=[*_, value])):
+                if bound == name and how in _ADDING:
+                    yield value
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(target)) and not isinstance(
+        target, (ast.Attribute, ast.Subscript)
+    )
+
+
+def _returned(trace: Trace, call: ast.Call) -> Iterator[ast.expr]:
+    """What the function of that name returns, where one ran."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    for statement in trace.visits:
+        if isinstance(statement, ast.Return) and statement.value is not None:
+            function: Definition | None = function_of(trace, statement)
+            if function is not None and function.name == name:
+                yield statement.value

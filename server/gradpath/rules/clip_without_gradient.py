@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, Trace
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
-from gradpath.rules.moving import ahead, behind
+from gradpath.rules.moving import ahead, behind, beside
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import same_activation
+from gradpath.rules.stories import lifted, same_activation
 from gradpath.rules.syntax import call_of, statement_of
 
 
@@ -111,12 +111,14 @@ def _is_scaled(trace: Trace) -> bool:
 def _fixes(
     trace: Trace, source: Source, clip: Clipped, anchor: BackwardRan | Stepped | None, early: bool
 ) -> Iterator[Fix]:
-    if anchor is None or not same_activation(clip.site, anchor.site):
+    place = None if anchor is None else lifted(clip.site, anchor.site)
+    if anchor is None or place is None or not same_activation(place, anchor.site):
         return
-    statement, other = statement_of(trace, clip.site.node), statement_of(trace, anchor.site.node)
+    statement, other = statement_of(trace, place.node), statement_of(trace, anchor.site.node)
     if statement is None or other is None:
         return
-    document = source.document(clip.site)
+    document = source.document(place)
+    statement = beside(trace, statement, other)
     moved = behind(trace, document, statement, other) if early else ahead(trace, document, statement, other)
     if moved is not None:
         where = "behind the backward" if early else "before the step"

@@ -10,9 +10,10 @@ from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
-from gradpath.rules.out_of_place import NO_COUNTERPART, write_text
+from gradpath.rules.moving import behind, beside
+from gradpath.rules.out_of_place import NO_COUNTERPART, augmented, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lifted, operation, short_operation, with_time
+from gradpath.rules.stories import following, lifted, operation, same_activation, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
 
 _READS_ANEW = frozenset({"mul", "div", "mm", "matmul", "pow", "log", "sin", "cos", "gelu", "silu", "mse_loss"})
@@ -100,14 +101,37 @@ def _report(
         if hidden.is_parameter
         else "make a new tensor instead of writing into the saved one",
         alternatives=("write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly",),
-        fixes=() if hidden.is_parameter else tuple(_fixes(trace, source, event)),
+        fixes=tuple(_put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event)),
     )
 
 
+def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: BackwardRan) -> Iterator[Fix]:
+    """The update of a parameter moves behind the backward that still needs the old value."""
+    place = lifted(event.site, ran.site)
+    statement, last = statement_of(trace, place.node), statement_of(trace, ran.site.node)
+    if statement is None or last is None or not same_activation(place, ran.site):
+        return
+    statement = beside(trace, statement, last)
+    moved = behind(trace, source.document(place), statement, last)
+    if moved is not None:
+        first, end = statement.lineno, statement.end_lineno
+        what = f"line {first}" if first == end else f"lines {first} to {end}"
+        yield Fix(f"Move {what} behind the backward", Safety.UNSAFE, moved, rewrite=True)
+
+
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:
-    """`h.data.mul_(s)` becomes `h = h.mul(s)`."""
+    """`h.data.mul_(s)` becomes `h = h.mul(s)`, and `h.data *= s` becomes `h = h * s`."""
     call = event.site.node
     statement = statement_of(trace, call)
+    match statement:
+        case ast.AugAssign(target=ast.Attribute(attr="data", value=ast.Name() | ast.Attribute() as written)):
+            document = source.document(event.site)
+            edit = augmented(document, statement)
+            if edit is not None:
+                name = edits.flat(document, written)
+                text = edit.new_text.replace(f"{name}.data", name)
+                yield Fix(f"Make a new tensor: `{text}`", Safety.UNSAFE, (edits.replace(document, statement, text),))
+            return
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or statement is None:
         return
     receiver, name = call.func.value, call.func.attr

@@ -83,6 +83,12 @@ def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt
     return None if gone is None or new is None else (gone, new)
 
 
+def beside(trace: Trace, statement: ast.stmt, other: ast.stmt) -> ast.stmt:
+    """The statement of the block of `other` that a statement is in; itself where it is in none."""
+    block = block_of(trace, other) or []
+    return next((each for each in block if any(part is statement for part in ast.walk(each))), statement)
+
+
 def all_behind(
     trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt
 ) -> tuple[Edit, ...] | None:

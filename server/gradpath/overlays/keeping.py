@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradpath.interpreter.containers import List
@@ -11,6 +12,7 @@ from gradpath.interpreter.trace import Form, Kept, Site
 from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
 from gradpath.overlays.layers import ContainerInstance
 from gradpath.overlays.optim import OptimizerInstance
+from gradpath.overlays.standard_library import RecordInstance
 from gradpath.overlays.tensor_value import TensorValue
 
 DEPTH = 4
@@ -63,8 +65,9 @@ def _parts(value: Value) -> Iterator[tuple[Value, str]]:
         case Holder():
             yield from _parts(value.content)
         case Instance():
+            fixed = _fields(value) is not None or _is_frozen(value)
             for name, part in list(value.attributes.items()):
-                if name.isidentifier():
+                if name.isidentifier() and not (fixed and _form(part) is not None):
                     yield part, f".{name}"
         case List(open=False):
             for index, part in enumerate(value.items):
@@ -77,6 +80,19 @@ def _parts(value: Value) -> Iterator[tuple[Value, str]]:
             for key, item in list(value.entries.values()):
                 if isinstance(key, (str, int)):
                     yield item, f"[{_literal(key)}]"
+
+
+def _fields(value: Instance) -> list[str] | None:
+    """The fields of a named tuple, which cannot be assigned; None for all others."""
+    names = value.cls.find("_fields")
+    return [str(name) for name in names] if isinstance(names, tuple) and isinstance(value, RecordInstance) else None
+
+
+def _is_frozen(value: Instance) -> bool:
+    """Whether an object is one of a `@dataclass(frozen=True)`."""
+    decorators = value.cls.node.decorator_list if value.cls.node is not None else []
+    options = [each for call in decorators if isinstance(call, ast.Call) for each in call.keywords]
+    return any(each.arg == "frozen" and ast.unparse(each.value) == "True" for each in options)
 
 
 def _literal(key: object) -> str:
@@ -95,14 +111,16 @@ def _form(value: Value, depth: int = 3) -> Form | None:
         case OptimizerInstance():
             return Form("optimizer", tuple(value.parameters()), value)
         case Instance():
-            fields = value.cls.find("_fields")
-            names = [str(name) for name in fields] if isinstance(fields, tuple) else []
-            parts = [(name, value.attributes.get(name)) for name in names]
+            if (names := _fields(value)) is not None:
+                fields = [(name, _form(value.attributes.get(name), depth - 1)) for name in names]
+                known = tuple((name, form) for name, form in fields if form is not None and form.kind != "optimizer")
+                tensors = tuple(tensor for _, form in known for tensor in form.tensors)
+                return Form("record", tensors, value, known) if known else None
             if isinstance(value.cls.find("detach"), Function):
                 held = [form for _, part in value.attributes.items() if (form := _form(part, depth - 1)) is not None]
                 tensors = tuple(tensor for form in held for tensor in form.tensors)
                 return Form("detachable", tensors, value) if tensors else None
-            return _joined("record", value, parts, depth) if value.cls.node is None and parts else None
+            return None
         case tuple():
             return _joined("tuple", value, [(str(index), part) for index, part in enumerate(value)], depth)
         case List() if type(value) is List:

@@ -11,7 +11,7 @@ from gradpath.rules import edits
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import reach
+from gradpath.rules.graphs import is_from_outside, reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
@@ -30,8 +30,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         if taken is not None:
             yield from _untrained(case, taken)
             return
-        kept = [] if _is_touched(case) else list(_retained(case))
-        yield from (fix for fix in kept if fix.preferred)
+        if _only_asks(case) and not _is_touched(case):
+            yield from _retained(case)
         entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
         yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
         yield from _into_the_loop(case)
@@ -39,7 +39,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from computed_where_read(case.trace, case.source, case.first)
         if not _is_touched(case):
             yield from _added_up(case)
-            yield from (fix for fix in kept if not fix.preferred)
+            yield from () if _only_asks(case) else _retained(case)
         yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
     elif case.container is not None:
         fresh = [*started_anew(case), *emptied(case)]
@@ -73,11 +73,11 @@ def _one_call(case: Case) -> Iterator[Fix]:
     if not isinstance(loop, ast.For) or call is None or loop.orelse or call.args or call.keywords:
         return
     own = next((each for each in loop.body if isinstance(each, ast.Expr) and each.value is call), None)
-    losses = _gone_through(loop, call)
+    document = case.source.document(case.again)
+    losses = _gone_through(document, loop, call)
     if own is None or losses is None:
         return
-    document = case.source.document(case.again)
-    text = f"sum({edits.flat(document, losses)}).backward()"
+    text = f"sum({losses}).backward()"
     if len(loop.body) == 1:
         yield Fix(f"Call backward once: `{text}`", Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
         return
@@ -88,20 +88,24 @@ def _one_call(case: Case) -> Iterator[Fix]:
         yield Fix(title, Safety.SAFE, (new, gone), preferred=True, rewrite=True)
 
 
-def _gone_through(loop: ast.For, call: ast.Call) -> ast.expr | None:
+def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | None:
     """What `loss.backward()` runs over: `losses` of `for loss in losses`, of `for loss, opt in zip(losses, opts)`."""
-    match call.func, loop.target, loop.iter:
-        case ast.Attribute(value=ast.Name(id=loss)), ast.Name(id=target), every if loss == target:
-            return every
-        case (
-            ast.Attribute(value=ast.Name(id=loss)),
-            ast.Tuple(elts=targets),
-            ast.Call(func=ast.Name(id="zip"), args=given, keywords=[]),
-        ) if len(targets) == len(given):
-            found = [
-                arg for each, arg in zip(targets, given, strict=True) if isinstance(each, ast.Name) and each.id == loss
-            ]
-            return found[0] if len(found) == 1 else None
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=loss)):
+            pass
+        case _:
+            return None
+    match loop.target, loop.iter:
+        case ast.Name(id=target), every if target == loss:
+            return edits.flat(document, every)
+        case ast.Tuple(elts=[_, ast.Name(id=target)]), ast.Call(func=ast.Name(id="enumerate"), args=[every]):
+            return edits.flat(document, every) if target == loss else None
+        case ast.Tuple(elts=[_, ast.Name(id=target)]), ast.Call(func=ast.Attribute(attr="items", value=owner)):
+            return f"{edits.flat(document, owner)}.values()" if target == loss else None
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given, keywords=[]):
+            pairs = zip(targets, given, strict=False)
+            found = [arg for each, arg in pairs if isinstance(each, ast.Name) and each.id == loss]
+            return edits.flat(document, found[0]) if len(found) == 1 and len(targets) == len(given) else None
         case _:
             return None
 
@@ -326,12 +330,19 @@ def _added_up(case: Case) -> Iterator[Fix]:
 
 
 def _retained(case: Case) -> Iterator[Fix]:
+    """`retain_graph=True`, preferred where the graph was built before the loop, so that it does not grow."""
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
     if edit is not None and call is not None:
         title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, which costs memory until the loop ends"
-        only_asks = isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
-        yield Fix(title, Safety.SAFE, (edit,), preferred=only_asks and case.from_outside)
+        is_one = case.from_outside or is_from_outside(case.node, case.again, case.number)
+        yield Fix(title, Safety.SAFE, (edit,), preferred=is_one)
+
+
+def _only_asks(case: Case) -> bool:
+    """Whether the call gives gradients back instead of adding them up: `torch.autograd.grad`."""
+    call = call_of(case.trace, case.again.node)
+    return call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
 
 
 def _built_outside(case: Case, place: Site | None = None) -> list[ast.stmt] | None:

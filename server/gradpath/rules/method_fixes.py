@@ -1,30 +1,30 @@
-"""An attribute that `__init__` computes once, as code of the method that reads it: each call then has its own graph."""
+"""An attribute that one method computes once, as code of the method that reads it: each use then has its own graph."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules import edits
-from gradpath.rules.moving import first_line, removed
+from gradpath.rules.moving import first_line, removed, stored_names
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import Definition, ancestry, function_of, names_in, statement_of
 
 
 def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fix]:
-    """`self.table = make(self.weight)` moves from `__init__` to the start of the only method that reads `self.table`.
+    """`self.table = make(self.weight)` moves to the only method that reads `self.table`.
 
+    From `__init__` it moves to the start of that method, or else to where the method reads it, in a loop for instance.
     `node` is what is needed a second time.
     """
     for frame in node.site.frames() if isinstance(node.site, Site) else ():
         statement, function = statement_of(trace, frame.node), function_of(trace, frame.node)
         match statement:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]) if (
-                function is not None and function.name == "__init__"
-            ):
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]) if function is not None:
                 yield from _moved(trace, source, frame, statement, function, own, name)
                 return
 
@@ -39,7 +39,7 @@ def _moved(
     name: str,
 ) -> Iterator[Fix]:
     owner = next((each for each in reversed(ancestry(trace, function)[:-1]) if isinstance(each, ast.ClassDef)), None)
-    if owner is None or names_in(statement.value) - {own} - _globals(trace, owner):
+    if owner is None or names_in(statement.value) - {own} - _globals(trace, owner) - stored_names(statement.value):
         return
     readers = [
         method
@@ -50,26 +50,39 @@ def _moved(
         return
     reader = readers[0]
     document = source.document(frame)
-    begin = first_line(reader.body)
+    begin, reading = first_line(reader.body), _reading_in_loop(reader, name)
     gone, lines = removed(trace, document, statement), edits.lines_to_move(document, statement)
     if gone is None or lines is None or reader.args.args[0].arg != own or begin.lineno == reader.lineno:
         return
-    new = edits.insert_before(document, begin, *lines)
-    if new is not None:
-        title = f"Compute `{own}.{name}` in `{reader.name}`: move line {statement.lineno} there"
-        yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
+    places = [begin] if function.name == "__init__" else []
+    for place in [*places, *(each for each in [reading] if each is not None and each is not begin)]:
+        new = edits.insert_before(document, place, *lines)
+        if new is not None:
+            where = "there" if place is begin else f"before line {place.lineno}"
+            title = f"Compute `{own}.{name}` in `{reader.name}`: move line {statement.lineno} {where}"
+            yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
 
 
-def _reads(method: ast.AST, name: str) -> bool:
+def _reading_in_loop(method: Definition, name: str) -> ast.stmt | None:
+    """The first simple statement of a method that reads an attribute, where it does so in a loop."""
+    if not any(
+        isinstance(each, (ast.For, ast.AsyncFor, ast.While)) and _reads(each, name) for each in ast.walk(method)
+    ):
+        return None
+    simple = (each for each in ast.walk(method) if isinstance(each, ast.stmt) and not hasattr(each, "body"))
+    return min((each for each in simple if _reads(each, name)), key=lambda each: each.lineno, default=None)
+
+
+def _reads(code: ast.AST, name: str) -> bool:
     return any(
         isinstance(each, ast.Attribute) and each.attr == name and isinstance(each.ctx, ast.Load)
-        for each in ast.walk(method)
+        for each in ast.walk(code)
     )
 
 
 def _globals(trace: Trace, owner: ast.ClassDef) -> set[str]:
-    """What the module of a class defines: names that mean the same in all of its methods."""
-    found: set[str] = set()
+    """What the module of a class defines, and what Python does: names that mean the same in all of its methods."""
+    found = set(dir(builtins))
     for each in trace.visits:
         match each:
             case ast.Import(names=names) | ast.ImportFrom(names=names):

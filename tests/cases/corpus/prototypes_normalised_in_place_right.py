@@ -1,0 +1,39 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class ProtoHead(nn.Module):
+    def __init__(self, dim, classes, scale=16.0):
+        super().__init__()
+        self.prototypes = nn.Parameter(torch.randn(classes, dim))
+        self.scale = scale
+
+    def forward(self, features):
+        return self.scale * F.normalize(features, dim=1) @ F.normalize(self.prototypes, dim=1).t()
+
+
+class Recogniser(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(10, 16), nn.PReLU(), nn.Linear(16, 4))
+        self.head = ProtoHead(4, 5)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def run():
+    net = Recogniser()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9, nesterov=True)
+    for step in range(3):
+        x, y = torch.randn(6, 10), torch.randint(0, 5, (6,))
+        logits = net(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(step, loss.item(), (logits.argmax(1) == y).float().mean().item())
+
+
+run()

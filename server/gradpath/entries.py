@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakKeyDictionary
@@ -177,7 +178,7 @@ def _mentioned(node: ast.AST) -> _Mentions:
         if kind is ast.Name:
             names.add(each.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
-            tells = tells or each.attr in _TELLING  # type: ignore[attr-defined]
+            tells = tells or _tells_itself(each)  # type: ignore[arg-type]
         elif kind is ast.Call:
             match each.func:  # type: ignore[attr-defined]
                 case ast.Name(id=name):
@@ -289,7 +290,21 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def is_telling(function: Definition) -> bool:
     """Whether the body does anything that a rule could speak of: a backward, a step, a gradient."""
-    return any(isinstance(node, ast.Attribute) and node.attr in _TELLING for node in nodes(function))
+    return any(isinstance(node, ast.Attribute) and _tells_itself(node) for node in nodes(function))
+
+
+def _tells_itself(node: ast.Attribute) -> bool:
+    """Whether an attribute is telling; environments, schedules and profilers have a `step`, too, as `self` may."""
+    if node.attr != "step":
+        return node.attr in _TELLING
+    match node.value:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name != "self" and _STEPPING.search(name) is None
+        case _:
+            return True
+
+
+_STEPPING = regex(r"env|prof|sched", re.IGNORECASE)
 
 
 def _loses(function: Definition) -> bool:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from gradpath.patterns import regex
 from gradpath.source.nodes import nodes
 
 
@@ -31,6 +32,36 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     return known
 
 
+def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
+    """Whether an arm of a condition looks like the life of a graph; `making` says that an `__init__` is around it.
+
+    Other conditions in a file that is not the checked one are not turned around: that is done where it is checked
+    itself.
+    """
+    known = _speaking.get(node)
+    if known is None:
+        arms = (each for statement in (*node.body, *node.orelse) for each in nodes(statement))
+        known = _speaking[node] = any(_is_about_gradients(each, making) for each in arms)
+    return known
+
+
+def _is_about_gradients(node: ast.AST, making: bool) -> bool:
+    match node:
+        case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) if not making:
+            return True
+        case ast.Attribute(attr=name):
+            return name in _READING_OUT or name.endswith("_") or _GRADIENTS.search(name) is not None
+        case ast.Name(id=name) | ast.keyword(arg=str() as name):
+            return _GRADIENTS.search(name) is not None
+        case ast.AugAssign(value=value):
+            return not isinstance(value, ast.Constant)
+        case _:
+            return False
+
+
+_READING_OUT = frozenset({"data", "item", "numpy", "tolist"})
+_GRADIENTS = regex(r"backward|clip|clone|detach|freez|grad|loss|optim|step|train|update")
+_speaking: WeakKeyDictionary[ast.If, bool] = WeakKeyDictionary()
 _known: WeakKeyDictionary[ast.If, tuple[bool, bool]] = WeakKeyDictionary()
 _reads: WeakKeyDictionary[ast.AST, Counter[str]] = WeakKeyDictionary()
 

@@ -17,9 +17,14 @@ from gradpath.records import dataclass, field
 
 @dataclass(slots=True)
 class Path:
-    """The decisions of one run: those that it must take, and those that it took."""
+    """The decisions of one run: those that it must take, and those that it took.
+
+    `home` is the checked file, and `speaking` says that what is decided in another file has to do with gradients.
+    """
 
     prefix: tuple[bool, ...] = ()
+    home: str = ""
+    speaking: bool = False
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
 
@@ -32,7 +37,9 @@ class Path:
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else likely
-        self.taken.append(Decision(key, node, outcome, site(), idle, negated))
+        place = site()
+        idle = idle or not (self.speaking or place.path == self.home)
+        self.taken.append(Decision(key, node, outcome, place, idle, negated))
         self.outcomes[key] = outcome
         return outcome
 

@@ -34,7 +34,7 @@ from gradpath.source.nodes import is_generator, nodes
 
 def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
     """A machine with all parts tied together, at the start of a path."""
-    path = Path(prefix)
+    path = Path(prefix, file)
     trace = Trace(entry, decisions=path.taken)
     machine = Machine(library, path, trace, file, budget)
     machine.evaluate = partial(expressions.evaluate, machine)

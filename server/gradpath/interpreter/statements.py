@@ -12,7 +12,7 @@ from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.expressions import evaluate, make_function
-from gradpath.interpreter.idle import likely_and_idle
+from gradpath.interpreter.idle import likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.trace import Discarded
@@ -210,8 +210,15 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     around = machine.trace.entry if function is None else function.node
     at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
     likely, idle = likely_and_idle(node, around if at_hand else None)
-    test = evaluate(machine, node.test)
-    if machine.decide(test, node.test, likely=likely, idle=idle):
+    path, before = machine.path, machine.path.speaking
+    if machine.frame.path != machine.file:
+        making = function is not None and function.name == "__init__"
+        path.speaking = speaks_of_gradients(node, making=making)
+    try:
+        holds = machine.decide(evaluate(machine, node.test), node.test, likely=likely, idle=idle)
+    finally:
+        path.speaking = before
+    if holds:
         return (yield from run_block(machine, node.body))
     return (yield from run_block(machine, node.orelse))
 

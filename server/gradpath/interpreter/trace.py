@@ -43,8 +43,8 @@ class Site:
 class Decision:
     """A branch that the source does not settle, and how it went on this path.
 
-    `idle` says that the other way is not worth running: it raises at once, or only prints; `negated` that the condition
-    `node` is the negation of what was decided.
+    `idle` says that the other way is not worth running: it raises at once, or only prints, or stands in another file
+    and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided.
     """
 
     key: object

@@ -179,16 +179,16 @@ class Editor(LanguageClient):
 
         return await asyncio.wait_for(wait(), PATIENCE)
 
-    async def refreshes(self, times: int) -> None:
-        """The server has told the client so often to ask again, for everything; awaited."""
+    async def refreshes(self, times: int, methods: tuple[str, ...] = REFRESHES) -> None:
+        """The server has told the client so often to ask again, by default for everything; awaited."""
 
         async def wait() -> None:
-            while any(self.refreshed[method] < times for method in REFRESHES):
+            while any(self.refreshed[method] < times for method in methods):
                 self._news.clear()
                 await self._news.wait()
 
         await asyncio.wait_for(wait(), PATIENCE)
-        assert self.refreshed == dict.fromkeys(REFRESHES, times)
+        assert self.refreshed == dict.fromkeys(methods, times)
 
     async def log_line(self, part: str) -> types.LogMessageParams:
         """A log line that contains `part`, awaited."""

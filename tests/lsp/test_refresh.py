@@ -92,6 +92,20 @@ async def test_what_tells_nothing_new_refreshes_nothing(editor: Editor, user: st
     assert editor.refreshed == {}
 
 
+async def test_what_a_caller_shows_is_asked_for_once_it_is_known(editor: Editor, tmp_path: Path, lib: str) -> None:
+    await begin(editor)
+    twice = (
+        "import torch\ndef twice(all):\n    loss = torch.stack(all).sum()\n    loss.backward()\n    loss.backward()\n"
+    )
+    caller = USER.replace("grow(w).sum().backward()", "twice([w.exp().sum()])").replace("grow", "twice")
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "caller.py").write_text(caller, encoding="utf-8")
+    editor.open(lib, twice)
+    assert await pulled(editor, lib) == []
+    await editor.refreshes(1, (types.WORKSPACE_DIAGNOSTIC_REFRESH,))
+    assert await pulled(editor, lib) == ["double-backward"]
+
+
 async def test_a_client_that_cannot_is_not_told_to_ask_again(editor: Editor, user: str, lib: str) -> None:
     await begin(editor, refreshes=False)
     editor.open(user, USER)

@@ -36,19 +36,21 @@ class Publishing:
 
     def checked(self, document: OpenDocument) -> None:
         """Tell what the check of a document has found, in it and elsewhere."""
-        self.renewed(document)
         if not self._server.client.pulls_diagnostics:
+            self._publish(document)
             self._tell_elsewhere(document)
+        elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
+            self.refresh()
         marks = () if document.analysis is None else document.analysis.marks
         if self._marks.get(document.uri, ()) != marks and not document.edited:
             self.refresh_marks()
         self._marks[document.uri] = marks
 
     def renewed(self, document: OpenDocument) -> None:
-        """Tell again what is known of a document."""
+        """Tell again what is known of a document, which is more than its check has found."""
         if not self._server.client.pulls_diagnostics:
             self._publish(document)
-        elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
+        elif self._has_news({document.path}):
             self.refresh()
 
     def closed(self, document: OpenDocument) -> None:
@@ -102,7 +104,7 @@ class Publishing:
         paths = [path for path in self._elsewhere(document) if self._server.documents.at_path(path) is None]
         return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
 
-    def _has_news(self, paths: Set[str], asked: str | None) -> bool:
+    def _has_news(self, paths: Set[str], asked: str | None = None) -> bool:
         """Whether a client would hear something new if it asked, of these files and those that it was told of before.
 
         What is `asked` for anyway does not count.

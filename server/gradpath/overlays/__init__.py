@@ -18,6 +18,7 @@ from gradpath.interpreter.trace import Held, Kept
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import chance, keeping, plain_data, presumptions, roles
 from gradpath.overlays.assumptions import Assumptions, assumed_call
+from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
@@ -147,7 +148,8 @@ class Overlays:
             result = assumed_call(machine, self._assume, unknown, arguments)
             if result is not NotImplemented:
                 return result
-        return presumptions.unknown_call(machine, unknown, arguments)
+        block = asserted(unknown, arguments)
+        return presumptions.unknown_call(machine, unknown, arguments) if block is None else block
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presumptions.unknown_item(machine, unknown, index)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
@@ -311,21 +311,6 @@ def _dataclass(machine: Machine, arguments: Arguments) -> Value:
     return cls
 
 
-class _Swallow(Context):
-    """`contextlib.suppress`, `pytest.raises`: exceptions of these classes end here."""
-
-    __slots__ = ("kinds",)
-
-    def __init__(self, kinds: list[Value]) -> None:
-        self.kinds = [kind for each in kinds for kind in (each if isinstance(each, tuple) else (each,))]
-
-    def leave(self, machine: Machine, raised: Raised | None) -> bool:
-        if raised is None or not isinstance(raised.value, Instance):
-            return raised is not None
-        cls = raised.value.cls
-        return any(not isinstance(kind, Class) or cls.is_subclass(kind) for kind in self.kinds)
-
-
 class NumberClass(Class):
     """The abstract classes of `numbers`: Python's numbers are their instances, tensors are not."""
 
@@ -397,10 +382,8 @@ NAMES: Names = {
     "typing.NamedTuple": RecordClass("NamedTuple"),
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,
-    "contextlib.suppress": lambda machine, arguments: _Swallow(arguments.positional),
     "contextlib.nullcontext": lambda machine, arguments: _Given(arguments.get(0, "enter_result", None)),
     "contextlib.contextmanager": _context_manager,
-    "pytest.raises": lambda machine, arguments: _Swallow(arguments.positional),
     **{f"numbers.{name}": NumberClass(name) for name in ("Number", "Real", "Integral", "Complex", "Rational")},
     "abc.ABC": Class("ABC"),
     "abc.abstractmethod": _same,

@@ -27,7 +27,7 @@ for i, (user, liked, other) in enumerate(triples(8), start=1):
     difference = ranker(user, liked) - ranker(user, other)
     loss = loss - F.logsigmoid(difference).mean() / accumulate
     if i % accumulate == 0:
-        loss.backward()  # raises: RuntimeError "second time"
+        loss.backward()  # error: [carried-graph]  # raises: RuntimeError "second time"
         optimizer.step()
         optimizer.zero_grad()
         print(i, loss.item())

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Built, Kept, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Held, Kept, Site, Trace
 from gradpath.records import dataclass
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
-from gradpath.rules.stories import bindings, name_of
+from gradpath.rules.stories import bindings, name_of, target_of
 from gradpath.rules.syntax import ancestry, function_of, statement_of
 
 
@@ -78,7 +78,28 @@ def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) ->
             reads = [each for each in _taken(frame.node) if name and source.text(frame, each) == name]
             if len(reads) == 1:
                 return Taking(frame, reads[0])
+        items = _items_of(trace, source, tensors[:1], frame)
+        if len(items) == 1:
+            return Taking(frame, items[0])
     return None
+
+
+def _items_of(trace: Trace, source: Source, tensors: Sequence[Tensor], frame: Site) -> list[ast.Subscript]:
+    """`logits[i]` in the expression of a frame, where the variable holds a list or dict with the tensor."""
+    held = {
+        target_of(source, bound)
+        for tensor in tensors
+        for bound in bindings(trace, tensor)
+        if isinstance(bound.value, Held) and bound.value.kind != "tuple"
+    }
+    return [
+        each
+        for each in ast.walk(frame.node)
+        if isinstance(each, ast.Subscript)
+        and isinstance(each.ctx, ast.Load)
+        and not isinstance(each.slice, ast.Slice)
+        and source.text(frame, each.value) in held
+    ]
 
 
 def _item(trace: Trace, source: Source, edge: Node, frame: Site) -> ast.Subscript | None:

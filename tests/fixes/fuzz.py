@@ -103,6 +103,9 @@ def _judged(
     if before.clean:
         return f"raises {outcome.fault or outcome.foreign}, and ran before"
     mine, theirs = _progress(text, after)
+    there = _line_before(text, after, outcome.fault.line) if outcome.fault is not None else None
+    if before.fault is not None and there == before.fault.line:
+        theirs = mine  # The same place, with another text perhaps.
     if theirs < mine:
         return f"raises {outcome.fault or outcome.foreign} earlier than {before.fault}"
     lines = (
@@ -127,6 +130,15 @@ def _progress(text: str, after: str) -> tuple[int, int]:
     mine = {block.a + 1 + i for block in blocks for i in range(block.size)}
     theirs = {block.b + 1 + i for block in blocks for i in range(block.size)}
     return _executed(text, mine), _executed(after, theirs)
+
+
+def _line_before(text: str, after: str, line: int) -> int | None:
+    """Where a line of the text after a fix was before; None for a new one."""
+    old, new = text.splitlines(), after.splitlines()
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if c < line <= d and (kind == "equal" or b - a == d - c):
+            return a + line - c
+    return None
 
 
 def _executed(text: str, lines: set[int]) -> int:

@@ -54,6 +54,11 @@ LAYOUTS = {
         f"go = lambda: loss.backward()\ngo()\n{AGAIN}",
         f"go = lambda: loss.backward(retain_graph=True)\ngo()\n{AGAIN}",
     ),
+    "a comprehension": (
+        KEEP,
+        "[each.backward() for each in (loss, loss * loss)]\n",
+        "[each.backward(retain_graph=True) for each in (loss, loss * loss)]\n",
+    ),
     "a line that goes on": (
         KEEP,
         f"loss \\\n    .backward()\n{AGAIN}",
@@ -100,7 +105,6 @@ def test_the_layout_stays(layout: str, newline: str) -> None:
     "text",
     [
         f"loss.backward(**kw)\n{AGAIN}",  # Who knows what is in it.
-        "[each.backward() for each in (loss, loss * loss)]\n",
         "loss.backward(*())\n" + AGAIN,
     ],
 )

@@ -6,6 +6,7 @@ import io
 import os
 import tempfile
 import tokenize
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import pairwise
@@ -15,7 +16,7 @@ from gradpath.cli.elsewhere import gathered
 from gradpath.cli.notebooks import with_cells_of
 from gradpath.cli.run import Checked, check_document, check_file, source_of
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Level, Safety
 from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
 from gradpath.records import dataclass, replace
 from gradpath.render.report import Problem
@@ -103,6 +104,7 @@ def fix_document(
     for _ in range(_ROUNDS):
         after, number = current, 0
         applied: list[Edit] = []
+        parts: list[tuple[Edit, ...]] = []
         for diagnostic in choice(checked):
             edits = _edits_for(diagnostic, allowed, current)
             if not edits or edits in refused or _collide(edits, applied):
@@ -113,16 +115,32 @@ def fix_document(
                 continue
             after, number = attempt, number + 1
             applied += edits
+            parts.append(edits)
         if after.text == current.text:
             break
         passed.setdefault(current.text, Fixed(document, current, checked, count))
         if after.text in passed:
             return passed[after.text]
         rechecked = check_document(after, config)
+        if len(parts) > 1 and _uncovers_more(checked, rechecked):
+            # Each of the fixes holds, but not all of them together: the first one alone, and then what is left.
+            after, number = edited(current, parts[0]) or after, 1
+            rechecked = check_document(after, config)
+            if after.text in passed:
+                return passed[after.text]
         if rechecked.problem is not None:
             break
         current, checked, count = after, rechecked, count + number
     return Fixed(document, current, checked, count)
+
+
+def _uncovers_more(before: Checked, after: Checked) -> bool:
+    """Whether there are errors of a rule of which there were fewer before."""
+    return bool(_errors(after) - _errors(before))
+
+
+def _errors(checked: Checked) -> Counter[str]:
+    return Counter(each.rule for each in checked.diagnostics if each.level is Level.ERROR)
 
 
 def _edits_for(diagnostic: Diagnostic, allowed: Collection[Safety], document: Document) -> tuple[Edit, ...]:

@@ -307,6 +307,8 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     document = source.document(site)
     node = site.node
     around = ancestry(trace, node)
+    if len(around) > 1 and _wants_choices(around[-2]):
+        return
     match node:
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]):
             outer: ast.AST = node
@@ -335,6 +337,15 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
                 outer = around[-4]
             text = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
             yield Fix(f"Use the probabilities: `{text}`", Safety.UNSAFE, (edits.replace(document, outer, text),))
+
+
+def _wants_choices(around: ast.AST) -> bool:
+    """Whether an expression takes booleans alone: an index, `torch.where`, `and`."""
+    if isinstance(around, (ast.Subscript, ast.BoolOp)):
+        return True
+    return isinstance(around, ast.Call) and any(
+        _is_named(around.func, name) for name in ("where", "masked_fill", "masked_fill_", "masked_select")
+    )
 
 
 def _earlier(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:

@@ -46,7 +46,7 @@ def _moved(
         for method in owner.body
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and _reads(method, name)
     ]
-    if len(readers) != 1 or readers[0] is function or not readers[0].args.args:
+    if len(readers) != 1 or readers[0] is function or not readers[0].args.args or _is_read_outside(trace, owner, name):
         return
     reader = readers[0]
     document = source.document(frame)
@@ -61,6 +61,12 @@ def _moved(
             where = "there" if place is begin else f"before line {place.lineno}"
             title = f"Compute `{own}.{name}` in `{reader.name}`: move line {statement.lineno} {where}"
             yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
+
+
+def _is_read_outside(trace: Trace, owner: ast.ClassDef, name: str) -> bool:
+    """Whether code outside of a class reads an attribute of that name."""
+    inside = {id(part) for part in ast.walk(owner)}
+    return any(_reads(each, name) for each in trace.visits if id(each) not in inside and not hasattr(each, "body"))
 
 
 def _reading_in_loop(method: Definition, name: str) -> ast.stmt | None:

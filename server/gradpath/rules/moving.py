@@ -48,16 +48,17 @@ def into_block(
 
 
 def _reads_around(statement: ast.stmt, owner: ast.stmt) -> set[str]:
-    """The names that a statement reads outside of `owner`, which is in it, and of functions: those run later."""
+    """The names that a statement reads outside of functions and of the body of `owner`, which is in it."""
     found: set[str] = set()
     todo: list[ast.AST] = [statement]
     while todo:
         node = todo.pop()
-        if node is owner or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
         if isinstance(node, ast.Name):
             found.add(node.id)
-        todo += ast.iter_child_nodes(node)
+        inside = getattr(node, "body", []) if node is owner else []
+        todo += [each for each in ast.iter_child_nodes(node) if not any(each is part for part in inside)]
     return found
 
 

@@ -19,17 +19,30 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
 def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     """Whether the condition is more likely true, and whether the less likely way needs no path of its own.
 
-    An arm that leaves is the less likely one; an arm that only raises or prints does nothing else. `scope` is the
-    function or module around, None where it is not at hand.
+    An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full; an arm that
+    only raises or prints does nothing else. `scope` is the function or module around, None where it is not at hand.
     """
     known = _known.get(node)
     if known is None:
-        likely = not leaves(node.body) or leaves(node.orelse)
+        likely = leaves(node.orelse) or not (leaves(node.body) or _makes_room(node.body))
         idle = _is_idle(node.orelse if likely else node.body, scope)
         known = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
         if scope is not None:
             _known[node] = known
     return known
+
+
+def _makes_room(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a block does nothing but drop the oldest item of a buffer: `memory.pop(0)`."""
+    match statements:
+        case [ast.Expr(value=ast.Call(func=ast.Attribute(attr="popleft"), args=[]))]:
+            return True
+        case [ast.Expr(value=ast.Call(func=ast.Attribute(attr="pop"), args=[ast.Constant(value=0)]))]:
+            return True
+        case [ast.Delete(targets=[ast.Subscript(slice=ast.Constant(value=0))])]:
+            return True
+        case _:
+            return False
 
 
 def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:

@@ -1,0 +1,1 @@
+from .supervised import SupervisedTrainer

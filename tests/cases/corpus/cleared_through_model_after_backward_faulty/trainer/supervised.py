@@ -1,0 +1,10 @@
+from .base import BaseTrainer
+
+
+class SupervisedTrainer(BaseTrainer):
+    def training_step(self, batch):
+        x, y = batch
+        loss = self.loss_fn(self.model(x), y)
+        loss.backward()
+        self.model.zero_grad()  # warning: [zero-grad-before-step]
+        self.optimizer.step()

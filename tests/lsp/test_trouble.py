@@ -20,7 +20,7 @@ y = w.exp()
 y.sum().backward()
 y.sum().backward()
 """
-WORK = "    n = 1\n" * 600
+WORK = "    torch.ones(3, requires_grad=True).sum().backward()\n" + "    n = 1\n" * 600
 MUCH = f"""\
 import torch
 

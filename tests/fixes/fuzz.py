@@ -135,6 +135,8 @@ def _progress(text: str, after: str) -> tuple[int, int]:
 def _line_before(text: str, after: str, line: int) -> int | None:
     """Where a line of the text after a fix was before; None for a new one."""
     old, new = text.splitlines(), after.splitlines()
+    if len(old) == len(new):
+        return line
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if c < line <= d and (kind == "equal" or b - a == d - c):
             return a + line - c

@@ -67,6 +67,8 @@ def _given(trace: Trace, name: str) -> Iterator[ast.expr]:
         match statement:
             case ast.Assign(targets=targets, value=value) if any(_binds(each, name) for each in targets):
                 yield value
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=filled))], value=value) if filled == name:
+                yield value
             case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value) if bound == name:
                 yield value
             case ast.AugAssign(target=ast.Name(id=bound), value=value) if bound == name:

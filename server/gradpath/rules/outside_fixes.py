@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
-from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Stored, Trace
+from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import Cause
 from gradpath.rules.moving import stored_names
@@ -25,18 +25,25 @@ _MOST_READS = 4
 
 def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """The fixes for a tensor that was made of numbers which other tensors gave."""
-    if cause.site is None or not isinstance(cause.site.node, ast.Call):
+    site = cause.site if cause.site is not None else _from_numpy(cause.tensor)
+    if site is None or not isinstance(site.node, ast.Call):
         return
-    call, document = cause.site.node, source.document(cause.site)
+    call, document = site.node, source.document(site)
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MAKERS or len(call.args) != 1:
         return
     if any(each.arg not in ("dtype", "device") for each in call.keywords):
         return
     behind = expressions_behind(trace, document, call.args[0])
-    if cause.how == "numpy":
+    if cause.how in ("numpy", "plain"):
         yield from _translated(trace, document, call, behind)
     elif cause.how in ("item", "float", "torch.tensor"):
         yield from _not_read_out(trace, document, call, behind)
+
+
+def _from_numpy(root: Tensor) -> Site | None:
+    """Where an array became a tensor that `root` was computed from."""
+    made = (each.origin for each in (root, *root.ancestors()) if each.operation == "numpy")
+    return next((each for each in made if isinstance(each, Site)), None)
 
 
 def _not_read_out(trace: Trace, document: Document, call: ast.Call, behind: Sequence[ast.expr]) -> Iterator[Fix]:
@@ -138,6 +145,9 @@ _RENAMED = {"absolute": "abs", "concatenate": "cat", "power": "pow"}
 _SPREADS = frozenset({"std", "var"})
 """Functions that divide by the count in NumPy, by one less in PyTorch unless it is told."""
 
+_FILLED = frozenset({"zeros", "ones"})
+"""Functions that make an array which is filled item by item."""
+
 _CONVERSIONS = frozenset({"detach", "cpu", "data"})
 
 
@@ -200,12 +210,12 @@ class _Translation:
                 return self._function(node, module, name)
             case ast.Call(func=ast.Attribute(attr="std" | "var")):
                 return self._spread(node)
-            case ast.Call(func=ast.Attribute(attr="astype"), args=[_]):
+            case ast.Call(func=ast.Attribute(attr="astype"), args=[_]) | ast.Call(func=ast.Attribute(attr="item")):
                 edit = edits.drop_method(self._document, node)
                 self.changes += () if edit is None else (edit,)
                 self._seen.update(id(each) for arg in node.args for each in ast.walk(arg))
                 return edit is not None
-            case ast.Call(func=ast.Attribute(attr="max" | "min" | "copy" | "tolist" | "item" | "argmax" | "dot")):
+            case ast.Call(func=ast.Attribute(attr="max" | "min" | "copy" | "tolist" | "argmax" | "dot")):
                 return False
             case ast.Name(id="np" | "numpy"):
                 return False
@@ -239,6 +249,8 @@ class _Translation:
 
     def _function(self, call: ast.Call, module: ast.Name, name: str) -> bool:
         """`np.exp(x)` becomes `torch.exp(x)`."""
+        if name in _FILLED:
+            return self._buffer(call, module, name)
         known = name in _SAME or name in _RENAMED or name in _SPREADS
         constants = any(isinstance(each, ast.Constant) for each in call.args[:1])
         options = {each.arg for each in call.keywords} - {"axis", "keepdims"}
@@ -247,6 +259,18 @@ class _Translation:
         self._seen.add(id(module))
         self.changes.append(edits.replace(self._document, call.func, f"{self._torch}.{_RENAMED.get(name, name)}"))
         return name not in _SPREADS or self._spread(call)
+
+    def _buffer(self, call: ast.Call, module: ast.Name, name: str) -> bool:
+        """`np.zeros(n, dtype=np.float32)` becomes `torch.zeros(n)`, into which tensors can be written."""
+        if any(each.arg != "dtype" for each in call.keywords):
+            return False
+        drop = edits.drop_keyword(self._document, call, "dtype")
+        self._seen.add(id(module))
+        self._seen.update(id(each) for keyword in call.keywords for each in ast.walk(keyword.value))
+        self.changes.append(edits.replace(self._document, call.func, f"{self._torch}.{name}"))
+        self.changes += () if drop is None else (drop,)
+        self.arrays += 1
+        return True
 
     def _spread(self, call: ast.Call) -> bool:
         edit = edits.add_keyword(self._document, call, "correction", "0")

@@ -86,8 +86,10 @@ def _drop(written: ast.expr, iterable: Value) -> None:
 
 
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
-    """Execute a `while`. An undecided condition holds for a few iterations and then fails."""
+    """Execute a `while`. An undecided condition holds for a few iterations and then fails; a long one has late ones."""
     before, counters = _numbers(machine), counters_of(machine)
+    start = _counter(machine, node.test)
+    late: Late | None = None
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
@@ -97,12 +99,20 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     try:
         while True:
             machine.step(node)
-            settled = machine.truth(evaluate(machine, node.test))
+            settled = machine.truth(evaluate(machine, node.test)) if late is None else True
             if settled is None:
                 limit = FEW
+            if settled and loop.iteration == limit:
+                length = _length(machine, node.test, start, limit) if late is None else None
+                late = Late(machine, counters, length) if length is not None else late
+                if late is not None and (length is not None or late.asks_for_more()):
+                    limit += 1
             if settled is False or loop.iteration >= limit:
                 break
             loop.begin(loop.iteration + 1)
+            if late is not None:
+                machine.late_loops.add(loop.number)
+                late.begin(loop.iteration)
             if loop.iteration == limit and settled is None:
                 machine.late_loops.add(loop.number)
                 advance(counters)
@@ -114,6 +124,30 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     if (loop.iteration >= limit and signal is not BREAK) or settled is None:
         _forget_numbers(machine, before)
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+def _counter(machine: Machine, test: ast.expr) -> int | None:
+    """The number on the left of `counter < bound`."""
+    match test:
+        case ast.Compare(
+            left=ast.Name() | ast.Attribute() as counter,
+            ops=[ast.Lt() | ast.LtE()],
+            comparators=[ast.Name() | ast.Attribute() | ast.Constant()],
+        ):
+            value = evaluate(machine, counter)
+            return value if type(value) is int else None
+        case _:
+            return None
+
+
+def _length(machine: Machine, test: ast.expr, start: int | None, done: int) -> int | None:
+    """How many iterations `while counter < bound` has, if each of those `done` raised it by as much as the others."""
+    if start is None or not isinstance(test, ast.Compare):
+        return None
+    counter, bound = _counter(machine, test), evaluate(machine, test.comparators[0])
+    if counter is None or type(bound) is not int or counter <= start or (counter - start) % done:
+        return None
+    return done + (bound - counter) * done // (counter - start)
 
 
 def never_ends(node: ast.stmt) -> bool:

@@ -169,8 +169,8 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
     if term.cause.how in _SWITCHED_OFF:
         return _report_blind(trace, source, term, site)
     cut = source.short(site, limit=40)
-    name = name_of(trace, source, term.source, site)
-    what = f"`{name}`" if name and len(name) <= 24 and term.cause.how != "gradient" else "what it came from"
+    name = name_of(trace, source, term.source, site) or ""
+    what = f"`{name}`" if name.strip("_") and len(name) <= 24 and term.cause.how != "gradient" else "what it came from"
     added = lifted(term.added, term.ran.site)
     steps = [Step(site, "takes the value and leaves the graph")]
     if term.added.node is not site.node:

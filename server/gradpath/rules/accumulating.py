@@ -66,13 +66,17 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
 
 
 def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
-    """Whether a backward runs between an addition and the one it hangs on: else the total is gone with the step."""
+    """Whether a backward runs between an addition and the one it hangs on: else the total is gone with the step.
+
+    An `autograd.grad` beside the graph of the total is no step: what it gives is a part of the computation.
+    """
     ran: dict[Node, int] = {}
     count = 0
     places = {event.node for event in events}
+    below = reach([event.node for event in events])
     for event in trace.events:
         if isinstance(event, BackwardRan):
-            count += 1
+            count += event.call.accumulates or any(node in below for node in event.executed)
         elif isinstance(event, Built) and event.node in places:
             ran[event.node] = count
     for event in events:

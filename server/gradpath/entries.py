@@ -294,7 +294,7 @@ def is_telling(function: Definition) -> bool:
 
 
 def _tells_itself(node: ast.Attribute) -> bool:
-    """Whether an attribute is telling; environments, schedules and profilers have a `step`, too, as `self` may."""
+    """Whether an attribute is telling; environments and profilers have a `step`, too, as `self` may."""
     if node.attr != "step":
         return node.attr in _TELLING
     match node.value:
@@ -304,7 +304,7 @@ def _tells_itself(node: ast.Attribute) -> bool:
             return True
 
 
-_STEPPING = regex(r"env|prof|sched", re.IGNORECASE)
+_STEPPING = regex(r"env|prof", re.IGNORECASE)
 
 
 def _loses(function: Definition) -> bool:

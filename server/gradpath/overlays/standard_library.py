@@ -54,8 +54,20 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
             return result
         case Instance():
             return _copied_instance(machine, value, seen)
+        case Unknown(tensor=None, is_data=False):
+            seen[id(value)] = unknown = _copied_unknown(machine, value)
+            return unknown
         case _:
             return value
+
+
+def _copied_unknown(machine: Machine, value: Unknown) -> Value:
+    """Another unknown that is taken for the same thing: a network has other parameters than its copy."""
+    made = machine.unknown(value.cause)
+    if isinstance(made, Unknown):
+        made.root, made.hint, made.name, made.label = value.root, value.hint, value.name, value.label
+        made.presumption = value.presumption
+    return made
 
 
 def _copied_tensor(machine: Machine, value: TensorValue) -> TensorValue:

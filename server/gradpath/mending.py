@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from gradpath.records import dataclass, replace
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference
+from gradpath.source.nodes import nodes
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; those that are left then are offered as they are."""
@@ -197,7 +199,7 @@ class _Workshop:
             if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
                 return None
             after[path] = apply_edits(document, ordered)
-            if after[path] == text:
+            if after[path] == text or _makes_local(text, after[path]):
                 return None
         return after
 
@@ -233,6 +235,33 @@ class _Workshop:
         project = self._project or project_of(Path(os.path.abspath(self._path)), self._config.python)
         read = project.read
         return replace(project, read=lambda path: others[path] if path in others else read(path))
+
+
+def _makes_local(before: str, after: str) -> bool:
+    """Whether a function gets a variable of its own by a name that it read from outside: that would be unbound."""
+    old, new = _variables(before), _variables(after)
+    return any((own - old[key][0]) & old[key][1] for key, (own, _) in new.items() if key in old)
+
+
+def _variables(text: str) -> dict[tuple[str, int], tuple[set[str], set[str]]]:
+    """The names that each function binds, and those that it reads, by its name and how many of that name there were."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[tuple[str, int], tuple[set[str], set[str]]] = {}
+    count: Counter[str] = Counter()
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = nodes(function, outside=(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
+            shared = {name for each in inside if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
+            names = [each for each in inside if isinstance(each, ast.Name)]
+            bound = {each.id for each in names if not isinstance(each.ctx, ast.Load)} - shared
+            given = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+            read = {each.id for each in names if isinstance(each.ctx, ast.Load)}
+            found[function.name, count[function.name]] = bound | given, read
+            count[function.name] += 1
+    return found
 
 
 def _text(texts: Texts, path: str, source: Callable[[str], str]) -> str:

@@ -114,7 +114,9 @@ def _judged(
     if diagnostic is not None:
         # What is left may be another one's fault, which has fixes of its own.
         others = [each for each in diagnostics if each is not diagnostic and each.pytorch == diagnostic.pytorch]
-        lines -= {each.range.start.line for each in others}
+        lines -= {
+            place.start.line for each in others for place in (each.range, *(label.range for label in each.labels))
+        }
     raised = None if diagnostic is None else kind_of(RuntimeError(diagnostic.pytorch))
     is_its_own = before.fault is not None and before.fault.line in lines and before.fault.kind == raised
     same = before.fault is not None and outcome.fault is not None and before.fault.kind == outcome.fault.kind

@@ -125,6 +125,9 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
             return None
         document = source.document(site)
         node = reads[0]
+    statement = statement_of(trace, node)
+    if isinstance(statement, ast.Assign) and statement.value is node and isinstance(statement.targets[0], ast.Tuple):
+        return None  # It gives several values.
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)

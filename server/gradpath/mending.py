@@ -199,7 +199,7 @@ class _Workshop:
             if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
                 return None
             after[path] = apply_edits(document, ordered)
-            if after[path] == text or _makes_local(text, after[path]):
+            if after[path] == text or _unbinds(text, after[path]):
                 return None
         return after
 
@@ -237,30 +237,36 @@ class _Workshop:
         return replace(project, read=lambda path: others[path] if path in others else read(path))
 
 
-def _makes_local(before: str, after: str) -> bool:
-    """Whether a function gets a variable of its own by a name that it read from outside: that would be unbound."""
-    old, new = _variables(before), _variables(after)
-    return any((own - old[key][0]) & old[key][1] for key, (own, _) in new.items() if key in old)
+def _unbinds(before: str, after: str) -> bool:
+    """Whether a function reads a name of the code around it, and after a fix binds it itself, but not first."""
+    old = _functions(before)
+    for key, function in _functions(after).items():
+        first: dict[tuple[str, bool], int] = {}
+        for each in function:
+            place = each.id, isinstance(each.ctx, ast.Load)
+            first[place] = min(each.lineno, first.get(place, each.lineno))
+        known = {each.id for each in old.get(key, ()) if not isinstance(each.ctx, ast.Load)}
+        read = {each.id for each in old.get(key, ()) if isinstance(each.ctx, ast.Load)}
+        bound = {name for name, loaded in first if not loaded} & read - known
+        if any(first.get((name, True), first[name, False] + 1) <= first[name, False] for name in bound):
+            return True
+    return False
 
 
-def _variables(text: str) -> dict[tuple[str, int], tuple[set[str], set[str]]]:
-    """The names that each function binds, and those that it reads, by its name and how many of that name there were."""
+def _functions(text: str) -> dict[tuple[str, int], list[ast.Name]]:
+    """The variables in the body of each function, by its name and how many of that name there were."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return {}
-    found: dict[tuple[str, int], tuple[set[str], set[str]]] = {}
-    count: Counter[str] = Counter()
+    found: dict[tuple[str, int], list[ast.Name]] = {}
     for function in ast.walk(tree):
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inside = nodes(function, outside=(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
             shared = {name for each in inside if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
-            names = [each for each in inside if isinstance(each, ast.Name)]
-            bound = {each.id for each in names if not isinstance(each.ctx, ast.Load)} - shared
             given = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-            read = {each.id for each in names if isinstance(each.ctx, ast.Load)}
-            found[function.name, count[function.name]] = bound | given, read
-            count[function.name] += 1
+            names = [each for each in inside if isinstance(each, ast.Name) and each.id not in shared | given]
+            found[function.name, sum(name == function.name for name, _ in found)] = names
     return found
 
 

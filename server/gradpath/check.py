@@ -56,6 +56,9 @@ ENTERING = 10
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
+LITTLE_EFFORT = 3_000
+"""Statements that the paths of such a function may execute together before no other is begun."""
+
 GRADIENTS = regex(r"\bgrad\(")
 
 
@@ -303,7 +306,7 @@ def _entries(
             continue
         if left < -2 * TOTAL_EFFORT:
             break
-        effort = max(1, min(EFFORT, left))
+        effort = max(1, min(EFFORT if backwards else LITTLE_EFFORT, left))
         number = reuse.numbers.get(entry.function, MODULE - 1)
         record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
         left -= record.steps + ENTERING

@@ -14,7 +14,7 @@ from gradpath.rules.out_of_place import counterparts, module_of, write_text, wri
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, name_of, short_operation, with_time
-from gradpath.rules.syntax import is_alone, statement_of
+from gradpath.rules.syntax import ancestry, is_alone, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -128,6 +128,9 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     statement = statement_of(trace, node)
     if isinstance(statement, ast.Assign) and statement.value is node and isinstance(statement.targets[0], ast.Tuple):
         return None  # It gives several values.
+    around = ancestry(trace, node)
+    if len(around) > 1 and isinstance(around[-2], ast.Attribute) and around[-2].attr in ("values", "indices"):
+        return None
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)

@@ -11,7 +11,7 @@ from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole, optimizer_name
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -77,9 +77,34 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     statement = statement_of(trace, again.site.node)
     if name is None or statement is None:
         return
-    edit = edits.insert_before(source.document(again.site), statement, f"{name}.zero_grad()")
+    line, stepping = f"{name}.zero_grad()", statement_of(trace, step.site.node)
+    if not _is_bound_behind(trace, name.partition(".")[0], statement):
+        edit = edits.insert_before(source.document(again.site), statement, line)
+        where = "before the backward"
+    else:
+        edit = None if stepping is None else edits.insert_after(source.document(step.site), stepping, line)
+        where = "behind the step"
     if edit is not None:
-        yield Fix(f"Insert `{name}.zero_grad()` before the backward", Safety.UNSAFE, (edit,))
+        yield Fix(f"Insert `{line}` {where}", Safety.UNSAFE, (edit,))
+
+
+def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:
+    """Whether the body of a statement binds a variable, but nowhere before it."""
+    function = function_of(trace, statement)
+    bound = [
+        each.lineno
+        for each in trace.visits
+        if isinstance(each, (ast.Assign, ast.AnnAssign, ast.For, ast.With))
+        and name in _targets(each)
+        and function_of(trace, each) is function
+    ]
+    return bool(bound) and all(line > statement.lineno for line in bound)
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.With) -> set[str]:
+    body = {id(part) for inner in getattr(statement, "body", []) for part in ast.walk(inner)}
+    names = (each for each in ast.walk(statement) if isinstance(each, ast.Name) and id(each) not in body)
+    return {each.id for each in names if isinstance(each.ctx, ast.Store)}
 
 
 RULE = Rule(

@@ -83,6 +83,7 @@ def counterparts(
         if fixes:
             return
     base = _owner(trace, site, node)
+    base = None if isinstance(base, ast.Attribute) and _is_field(trace, base.attr) else base
     inside = saved_at is not None and any(each is saved_at.node for each in ast.walk(statement))
     if base is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
@@ -215,6 +216,16 @@ def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute 
     items = [each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base]
     simple = items and isinstance(items[0].slice, (ast.Constant, ast.Name))
     return items[0] if simple else None
+
+
+def _is_field(trace: Trace, name: str) -> bool:
+    """Whether a class of the program is a named tuple with a field of that name, which cannot be assigned."""
+    return any(
+        isinstance(each, ast.ClassDef)
+        and any(ast.unparse(base).endswith("NamedTuple") for base in each.bases)
+        and any(isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == name for part in each.body)
+        for each in trace.visits
+    )
 
 
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:

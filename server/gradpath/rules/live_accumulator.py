@@ -102,6 +102,8 @@ def _counts(node: ast.expr) -> bool:
     match node:
         case ast.Constant() | ast.Call(func=ast.Name(id="len")) | ast.Call(func=ast.Attribute(attr="size")):
             return True
+        case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name() | ast.Attribute()):
+            return True  # `(1 - beta) * loss`, of a running mean.
         case _:
             return False
 

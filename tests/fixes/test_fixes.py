@@ -28,7 +28,7 @@ def test_most_faulty_programs_have_a_fix_that_makes_them_run(rows: list[Row]) ->
 def test_most_programs_that_raise_have_a_preferred_fix_that_makes_them_run(rows: list[Row]) -> None:
     raising = [row for row in rows if row.raises]
     helped = [row for row in raising if any(trial.helps and trial.fix.preferred for trial in row.trials)]
-    assert len(helped) >= 0.84 * len(raising), [row.block.name for row in raising if row not in helped]
+    assert len(helped) >= 0.8 * len(raising), [row.block.name for row in raising if row not in helped]
 
 
 def test_safe_fixes_keep_the_numbers(rows: list[Row]) -> None:

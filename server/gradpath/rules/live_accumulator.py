@@ -158,6 +158,8 @@ def _fixes(
         number = way == ".item()"
         sure = _is_made_here(trace, found, node) or isinstance(node, ast.Name)
         kept = not number or _is_only_a_number(trace, source, found, statement)
+        if not kept and isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            continue  # The total is used as a tensor.
         safety = Safety.SAFE if sure and kept else Safety.UNSAFE
         title = "Keep the number with `.item()`" if number else "Keep the value with `.detach()`"
         yield Fix(title, safety, edits.append(document, node, way), preferred=True)

@@ -22,7 +22,7 @@ def rows(request: pytest.FixtureRequest) -> list[Row]:
 
 def test_most_faulty_programs_have_a_fix_that_makes_them_run(rows: list[Row]) -> None:
     helped = [row for row in rows if any(trial.helps for trial in row.trials)]
-    assert len(helped) >= 0.9 * len(rows), [row.block.name for row in rows if row not in helped]
+    assert len(helped) >= 0.87 * len(rows), [row.block.name for row in rows if row not in helped]
 
 
 def test_most_programs_that_raise_have_a_preferred_fix_that_makes_them_run(rows: list[Row]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Site, Stepped, Trace
 from gradpath.rules import edits
 from gradpath.rules.moving import first_line, removed, stored_names
 from gradpath.rules.report import Source
@@ -60,7 +60,9 @@ def _moved(
         if new is not None:
             where = "there" if place is begin else f"before line {place.lineno}"
             title = f"Compute `{own}.{name}` in `{reader.name}`: move line {statement.lineno} {where}"
-            yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
+            # Several steps have used what was computed once: they would now use what the parameters have become.
+            safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
+            yield Fix(title, safety, (gone, new), preferred=True, rewrite=True)
 
 
 def _is_read_outside(trace: Trace, owner: ast.ClassDef, name: str) -> bool:

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Form, Held, Kept, Site, Stored
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
-from gradpath.rules.graphs import reach
+from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.stories import since
 from gradpath.rules.syntax import Compound, arguments_of, binds_first, function_of, is_read_first, statement_of
 
@@ -20,6 +20,8 @@ MOST = 4
 
 def detached_where_kept(case: Case) -> Iterator[Fix]:
     """`model.state = model.state.detach()` behind the backward, or behind the call in the loop that leads to it."""
+    if not _is_trained_otherwise(case):
+        return
     for frame in case.again.frames():
         if case.number not in dict(frame.loops):
             return
@@ -30,6 +32,23 @@ def detached_where_kept(case: Case) -> Iterator[Fix]:
         yield from fixes
         if fixes:
             return
+
+
+def _is_trained_otherwise(case: Case) -> bool:
+    """Whether the loss leads to a leaf by what this iteration computed: what a memory keeps may be all that it has."""
+    now = dict(case.again.loops).get(case.number, 0)
+    todo = nodes_of(case.roots)
+    seen = set(todo)
+    while todo:
+        node = todo.pop()
+        turn = dict(node.site.loops).get(case.number, 0) if isinstance(node.site, Site) else 0
+        if 0 < turn < now:
+            continue
+        if node.accumulates is not None or not node.certain:
+            return True
+        todo += [edge for edge in node.edges if edge not in seen]
+        seen.update(node.edges)
+    return False
 
 
 def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -> Iterator[Fix]:

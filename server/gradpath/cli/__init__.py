@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import io
 import os
@@ -60,6 +61,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(status.UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def program() -> NoReturn:
+    """`main` as a program of its own: the process ends with it."""
+    answer = main()
+    gc.freeze()  # Who ends needs no look for garbage: after a check it would take a fifth of the time.
+    sys.exit(answer)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

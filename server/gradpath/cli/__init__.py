@@ -65,6 +65,7 @@ class _Parser(argparse.ArgumentParser):
 
 def program() -> NoReturn:
     """`main` as a program of its own: the process ends with it."""
+    gc.disable()  # Nothing that is loaded is garbage; a command that makes some turns the collector on.
     answer = main()
     gc.freeze()  # Who ends needs no look for garbage: after a check it would take a fifth of the time.
     sys.exit(answer)

@@ -15,6 +15,7 @@ _NOTABLE = 20_000
 def calm_collector() -> None:
     """Have the collector leave alone what is in memory by now, and look at the rest only now and then."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(100_000, 50, 1_000)
 
 

@@ -26,6 +26,7 @@
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
+| `assertRaises` of a test case whose class is not seen | heads a block that is expected to fail | unittest has it so |
 """  # noqa: E501
 
 from __future__ import annotations

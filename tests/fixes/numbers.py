@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import itertools
 import re
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,7 +38,7 @@ class Numbers:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Numbers]:
-    """Note what the program computes that runs inside."""
+    """Note what the program computes that runs inside. Its clocks tell how often they were read: two runs agree."""
     numbers = Numbers()
     known: dict[int, int] = {}
     kept: list[object] = []
@@ -62,12 +64,20 @@ def watched() -> Iterator[Numbers]:
         numbers.printed += [float(each) for each in _NUMBER.findall(text)]
         say(*values, **keywords)
 
+    readings = itertools.count()
+
+    def clock() -> float:
+        return next(readings) / 100
+
+    tell_time, count_time = time.time, time.perf_counter
+    time.time = time.perf_counter = clock
     handles = [register_optimizer_step_pre_hook(before), register_optimizer_step_post_hook(after)]
     torch.autograd.backward, builtins.print = noting, printing  # type: ignore[assignment]
     try:
         yield numbers
     finally:
         torch.autograd.backward, builtins.print = backward, say
+        time.time, time.perf_counter = tell_time, count_time
         for handle in handles:
             handle.remove()
 

@@ -38,13 +38,13 @@ STEPS = 20_000
 PATHS = 24
 """Paths of one entry point."""
 
-EFFORT = 6_000
+EFFORT = 4_800
 """Statements that the paths of one entry point may execute together before no other is begun."""
 
 RELEVANT = regex(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
 
-TOTAL_EFFORT = 18_000
+TOTAL_EFFORT = 14_400
 """Statements that all entry points of a document may execute together before each is left with its likeliest path.
 
 After three times as many no more are entered.
@@ -56,7 +56,7 @@ ENTERING = 10
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
-LITTLE_EFFORT = 3_000
+LITTLE_EFFORT = 2_400
 """Statements that the paths of such a function may execute together before no other is begun."""
 
 GRADIENTS = regex(r"\bgrad\(")

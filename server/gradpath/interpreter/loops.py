@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
@@ -17,6 +17,9 @@ from gradpath.source.nodes import nodes
 
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
+
+AGAIN = 2
+"""Iterations of such a loop when a loop around it comes back to it: a first one, and one for all that follow."""
 
 COUNTED = 6
 """A `range` of at most this length runs to its end."""
@@ -36,7 +39,8 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     iterable = evaluate(machine, node.iter)
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
-    limit = _limit(iterable, endless)
+    place = _place(machine, node)
+    limit = _limit(iterable, endless, AGAIN if place in machine.exhausted_loops else FEW)
     length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     before = _numbers(machine)
@@ -69,7 +73,18 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     _drop(node.iter, iterable)
     if endless or cut_short:
         _forget_numbers(machine, before)
+        if cut_short:
+            machine.exhausted_loops.add(place)
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+def _place(machine: Machine, node: ast.AST) -> Hashable:
+    """Which loop it is: in which calls, and in which activations of the loops around."""
+    nodes, caller = [node], machine.frame.caller
+    while caller is not None:
+        nodes.append(caller.node)
+        caller = caller.caller
+    return (*nodes, *(number for number, _ in machine.loops()))
 
 
 def _gives_late_items(machine: Machine, iterable: Value) -> bool:
@@ -90,9 +105,11 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     before, counters = _numbers(machine), counters_of(machine)
     start = _counter(machine, node.test)
     late: Late | None = None
+    place = _place(machine, node)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
-    limit = FEW if isinstance(node.test, ast.Constant) else LISTED // 4
+    few = AGAIN if place in machine.exhausted_loops else FEW
+    limit = few if isinstance(node.test, ast.Constant) else LISTED // 4
     if machine.frame.is_generator and never_ends(node):
         limit = DRAWN
     signal: Signal = None
@@ -101,7 +118,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
             machine.step(node)
             settled = machine.truth(evaluate(machine, node.test)) if late is None else True
             if settled is None:
-                limit = FEW
+                limit = few
             if settled and loop.iteration == limit:
                 length = _length(machine, node.test, start, limit) if late is None else None
                 late = Late(machine, counters, length) if length is not None else late
@@ -123,6 +140,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
         del machine.frame.loops[depth - 1 :]
     if (loop.iteration >= limit and signal is not BREAK) or settled is None:
         _forget_numbers(machine, before)
+    if loop.iteration >= limit and signal in (None, CONTINUE):
+        machine.exhausted_loops.add(place)
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 
@@ -167,9 +186,9 @@ def _leave(machine: Machine, orelse: Sequence[ast.stmt], signal: Signal, run_blo
     return signal
 
 
-def _limit(iterable: Value, endless: bool) -> int:
+def _limit(iterable: Value, endless: bool, few: int) -> int:
     if endless:
-        return max(FEW, len(iterable.parts())) if isinstance(iterable, Container) else FEW
+        return max(few, len(iterable.parts())) if isinstance(iterable, Container) else few
     if isinstance(iterable, range):
         return len(iterable) if len(iterable) <= COUNTED else FEW
     if isinstance(iterable, Iteration):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from typing import Protocol
 
 from gradpath.autograd.errors import AutogradError
@@ -183,6 +183,7 @@ class Machine:
         self.counter_tests = 0
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
+        self.exhausted_loops: set[Hashable] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True
         self.surveyed: set[ast.AST] = set()

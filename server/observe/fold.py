@@ -41,13 +41,16 @@ NEVER = frozenset({"dilation", "win_length", "correction", "generator", "out", "
 ONLY_GIVEN = frozenset({"memory_format", "device", "layout"})
 """Arguments of which no more is asked than whether they are given."""
 
+_INSTANCE_NORMS = ("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")
 _MATMUL = ("torch.matmul", "torch.Tensor.matmul", "torch.linalg.matmul", "operator.matmul")
 
 DERIVED: Mapping[str, frozenset[str]] = {
     **{name: frozenset({"input", "self", "other"}) for name in _MATMUL},
     "torch.nn.functional.scaled_dot_product_attention": frozenset({"query", "key"}),
+    "torch.instance_norm": frozenset({"input"}),
+    "torch.nn.functional.instance_norm": frozenset({"input"}),
     "torch.nn.functional.linear": frozenset({"input"}),
-    **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM")},
+    **{f"torch.nn.{name}": frozenset({"input"}) for name in ("Linear", "RNN", "GRU", "LSTM", *_INSTANCE_NORMS)},
     "torch.nn.MultiheadAttention": frozenset({"query"}),
     **{f"torch{space}.{name}": frozenset() for space, name in ((".nn", "Bilinear"), ("", "bilinear"))},
     "torch.nn.functional.bilinear": frozenset(),

@@ -38,6 +38,9 @@ class Recorder(Protocol):
 _OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", "t_", "unsqueeze_", "squeeze_")
 """Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
 
+_POINTWISE = (".add_", ".sub_", ".mul_", ".div_", ".pow_", ".copy_", ".lerp_")
+"""Writes of which PyTorch refuses to read what they write, unless it lies alike."""
+
 
 @dataclass(slots=True)
 class Edges:
@@ -346,6 +349,8 @@ class Autograd:
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
         if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED):
             raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
+        if name.endswith(_POINTWISE) and any(tensor.overlaps_partly(each) for each in everything):
+            raise AutogradError(FaultKind.OVERLAP, tensor=tensor)
         base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
         self.bump(tensor, name)
         if node is None or edges is None:

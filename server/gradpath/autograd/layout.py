@@ -69,3 +69,13 @@ def simplest(shape: Shape | None, steps: Steps | None) -> Layout:
     if steps is None:
         return Order.UNKNOWN
     return Order.ROWS if is_contiguous(shape, steps) else steps
+
+
+def is_dense(shape: Shape, steps: Steps) -> bool:
+    """Whether no memory lies between the elements, and none is shared."""
+    step = 1
+    for by, size in sorted((by, size or 0) for size, by in zip(shape, steps, strict=True) if size != 1):
+        if by != step:
+            return False
+        step *= size
+    return True

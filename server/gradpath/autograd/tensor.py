@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from gradpath.autograd.layout import Layout, Order, is_contiguous, is_shared
+from gradpath.autograd.layout import Layout, Order, is_contiguous, is_dense, is_shared, steps_of
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -239,6 +239,26 @@ class Tensor:
     def expanded(self) -> bool:
         """Whether it surely has elements that share memory, which forbids most writes."""
         return is_shared(self.shape, self.layout)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it surely is all of its memory: no view, and no alias of what may be one."""
+        return self.base is None and all(tensor.storage is not self.storage for tensor in self.maker)
+
+    def overlaps_partly(self, other: Tensor) -> bool:
+        """Whether surely some element shares memory with one at another place of `other`: PyTorch writes no such pair.
+
+        As `get_overlap_status` (aten/src/ATen/MemoryOverlap.cpp), where one of the two is all of their memory.
+        """
+        if self is other or self.storage is not other.storage or not (self.whole or other.whole):
+            return False
+        arrangements = []
+        for shape, layout in ((self.shape, self.layout), (other.shape, other.layout)):
+            steps = steps_of(shape, layout)
+            if shape is None or steps is None or None in shape or MANY in shape or not is_dense(shape, steps):
+                return False
+            arrangements.append([(size, step) for size, step in zip(shape, steps, strict=True) if size != 1])
+        return arrangements[0] != arrangements[1]
 
     @property
     def one_element(self) -> bool | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Layout, Order, steps_of
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op
 from gradpath.autograd.shapes import promote
 from gradpath.autograd.sizes import RULES, UNSURE, Given, size, sizes
+from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
 from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List
@@ -51,6 +53,8 @@ _REGROUPING = frozenset({"view", "flatten", "ravel"})
 def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, arguments: Mapping[str, Value]) -> Behaviour:
     """The behaviour where sizes and layout settle whether the tensor itself comes back, a view of it or a copy."""
     output = behaviour.outputs[0]
+    if spec.name == "torch.Tensor.view":
+        _refuse_view(spec, inputs, arguments)
     if len(output.alias) == 1 or len(behaviour.outputs) > 1 or not any(spec.size):
         return behaviour
     aliases = {each.partition(":")[0]: each for each in output.alias}
@@ -72,6 +76,18 @@ def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, argume
     else:
         chosen = aliases.get("view") if "fresh" not in aliases else None
     return behaviour if chosen is None else replace(behaviour, outputs=(replace(output, alias=(chosen,)),))
+
+
+def _refuse_view(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, Value]) -> None:
+    """Raise what PyTorch raises where no view has the sizes that `view` asks for: `expand`, then `view`."""
+    source = inputs["self"][0]
+    steps = steps_of(source.shape, source.layout)
+    if source.layout is Order.ROWS or source.shape is None or steps is None:
+        return
+    shape = size("view", given(spec, inputs, arguments))
+    if shape is not None and None not in shape and product(shape) == product(source.shape) is not None:
+        if regrouped(source.shape, steps, shape) is None:
+            raise AutogradError(FaultKind.NO_VIEW, tensor=source)
 
 
 def settle(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradpath.autograd.layout import Layout, Order, Steps, rows, simplest, steps_of
+from gradpath.autograd.layout import Layout, Order, Steps, is_dense, rows, simplest, steps_of
 from gradpath.autograd.shapes import broadcast
 from gradpath.autograd.sizes.given import Given, Rule, position, product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
@@ -132,7 +132,7 @@ def pointwise(shape: Shape | None, operands: Sequence[tuple[Shape | None, Layout
     known = [(size, steps_of(size, layout)) for size, layout in operands]
     if all(size == shape for size, _ in known) and len({steps for _, steps in known}) == 1:
         only = known[0][1]
-        if only is not None and _is_dense(shape, only):
+        if only is not None and is_dense(shape, only):
             return simplest(shape, only)
     rank = len(shape)
     columns: list[Steps] = []
@@ -170,13 +170,3 @@ def _comparison(one: int, other: int, shape: Shape, columns: Sequence[Steps]) ->
         if (shape[one] or 0) > (shape[other] or 0):
             return 1
     return 0
-
-
-def _is_dense(shape: Shape, steps: Steps) -> bool:
-    """Whether no memory lies between the elements, and none is shared."""
-    step = 1
-    for by, size in sorted((by, size or 0) for size, by in zip(shape, steps, strict=True) if size != 1):
-        if by != step:
-            return False
-        step *= size
-    return True

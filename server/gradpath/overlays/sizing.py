@@ -85,9 +85,9 @@ def _refuse_view(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, 
     if source.layout is Order.ROWS or source.shape is None or steps is None:
         return
     shape = size("view", given(spec, inputs, arguments))
-    if shape is not None and None not in shape and product(shape) == product(source.shape) is not None:
-        if regrouped(source.shape, steps, shape) is None:
-            raise AutogradError(FaultKind.NO_VIEW, tensor=source)
+    known = shape is not None and None not in shape and product(shape) == product(source.shape) is not None
+    if shape is not None and known and regrouped(source.shape, steps, shape) is None:
+        raise AutogradError(FaultKind.NO_VIEW, tensor=source)
 
 
 def settle(

@@ -39,7 +39,7 @@ PATHS = 24
 """Paths of one entry point."""
 
 EFFORT = 4_800
-"""Statements that the paths of one entry point may execute together before no other is begun."""
+"""Statements that the paths of one entry point may execute together: none is begun that would go beyond."""
 
 RELEVANT = regex(r"torch|lightning|accelerate|\.backward\(")
 """A text without any of these is not analysed."""
@@ -57,7 +57,7 @@ FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
 LITTLE_EFFORT = 2_400
-"""Statements that the paths of such a function may execute together before no other is begun."""
+"""Statements that the paths of such a function may execute together."""
 
 GRADIENTS = regex(r"\bgrad\(")
 

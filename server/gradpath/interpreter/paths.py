@@ -52,17 +52,19 @@ def turned(trace: Trace, index: int) -> tuple[bool, ...]:
 def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int, budget: int) -> Iterator[Trace]:
     """Run the likeliest path, then each with one more decision turned around.
 
-    At most `limit` paths, and none after they have executed `budget` statements together. A branch is turned at most
-    twice for each outcome (two occurrences in loops), so that every arm is entered.
+    At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
+    above `budget`. A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is
+    entered.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
     seen: dict[tuple[int, bool], int] = {}
-    count = 0
-    while queue and count < limit and budget > 0:
+    count = cost = 0
+    while queue and count < limit and budget > cost:
         prefix = queue.popleft()
         trace = run(prefix)
         count += 1
-        budget -= trace.steps
+        cost = trace.steps
+        budget -= cost
         yield trace
         for decision in trace.decisions:
             taken = (id(decision.node), decision.outcome)

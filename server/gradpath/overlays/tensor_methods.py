@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
@@ -142,6 +143,17 @@ def _new_legacy(machine: Machine, value: TensorValue, arguments: Arguments) -> V
     if isinstance(made, TensorValue) and any(not isinstance(each, int) for each in arguments.positional):
         made.tensor.shape = None
     return made
+
+
+def _set_data(tensor: Tensor, new: Value) -> None:
+    """`tensor.data = new`: other memory under the same flag and graph; memory of no inference tensor makes it none."""
+    tensor.seen_version = tensor.storage.version
+    given = new.tensor if isinstance(new, TensorValue) else None
+    tensor.shape = None if given is None else given.shape
+    tensor.dtype = None if given is None else given.dtype
+    tensor.layout = Order.UNKNOWN if given is None else given.layout
+    if given is not None and not given.inference:
+        tensor.inference = False
 
 
 def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
@@ -310,7 +322,7 @@ class Methods:
             case "grad":
                 _set_grad(machine, value, new)
             case "data":
-                value.tensor.seen_version = value.tensor.storage.version
+                _set_data(value.tensor, new)
             case _:
                 value.attributes[name] = new
 

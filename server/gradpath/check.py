@@ -142,13 +142,15 @@ def check(
     project: Project | None = None,
     stack: Collection[int] = (),
     memory: Memory | None = None,
+    traced: bool = True,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
     `project` says where the modules that it imports lie; by default that is worked out from the document's path.
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
     and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
-    what an edit cannot have changed is not run again.
+    what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces go as soon as
+    they have been looked at: they are by far the largest part of it.
     """
     config = Config() if config is None else config
     parsed = TREES.of_document(document, last)
@@ -158,7 +160,7 @@ def check(
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
     marks: list[Mark] = []
-    traces: list[Trace] = []
+    traces: list[Trace] | None = [] if traced else None
     endings: list[Ending] = []
     backwards = _runs_backward(document.text)
     runs_module = not only_defines(files)
@@ -191,7 +193,7 @@ def check(
         dict(unknowns),
         dependencies=dependencies,
         used=used,
-        traces=tuple(traces),
+        traces=tuple(traces or ()),
         marks=tuple(marks),
         endings=tuple(endings),
         memory=kept_for_next,
@@ -253,12 +255,12 @@ def _entries(
     reuse: Reuse,
     runs: tuple[bool, bool],
     stack: frozenset[int],
-    traces: list[Trace],
+    traces: list[Trace] | None,
 ) -> Iterator[Record]:
     """Run the module body, then each function that no call reached, or tell what is known of them already.
 
     `runs` says whether the document runs a backward itself, and whether its module body is worth a run. The likeliest
-    path of what is run is added to `traces`.
+    path of what is run is added to `traces`, if anybody wants them.
     """
     document = files.checked.document
     backwards, runs_module = runs
@@ -290,7 +292,8 @@ def _entries(
             reuse.numbers_of(seen),
             ending_of(explored.traces[0]),
         )
-        traces.append(explored.traces[0])
+        if traces is not None:
+            traces.append(explored.traces[0])
         if explored.sound:
             reuse.records[number] = record
         return record

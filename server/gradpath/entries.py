@@ -290,7 +290,7 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def is_telling(function: Definition) -> bool:
     """Whether the body does anything that a rule could speak of: a backward, a step, a gradient."""
-    return any(isinstance(node, ast.Attribute) and _tells_itself(node) for node in nodes(function))
+    return _mentions(function).tells
 
 
 def _tells_itself(node: ast.Attribute) -> bool:

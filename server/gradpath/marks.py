@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from enum import Enum
 
@@ -46,18 +47,21 @@ class Mark:
 
 def marks_of(trace: Trace, document: Document) -> tuple[Mark, ...]:
     """The marks of a path in a document, as of the first time that it comes by."""
-    found: dict[tuple[Kind, Range], Mark] = {}
+    found: dict[tuple[Kind, ast.AST], Mark] = {}
     for event in trace.among(BackwardRan, CutOff):
         assert isinstance(event, (BackwardRan, CutOff))
-        place = _place(document, event.site)
+        node = event.site.node
+        is_shown = (Kind.HINT, node) in found
+        # `autograd.grad` reaches what it is told to.
+        is_told = (Kind.LENS, node) in found or not (isinstance(event, BackwardRan) and event.call.accumulates)
+        place = None if is_shown and is_told else _place(document, event.site)
         if place is None:
             continue
-        word = _word(event)
+        word = None if is_shown else _word(event)
         if word is not None:
-            found.setdefault((Kind.HINT, place), Mark(Kind.HINT, place, word))
-        # `autograd.grad` reaches what it is told to.
-        if isinstance(event, BackwardRan) and event.call.accumulates and (Kind.LENS, place) not in found:
-            found[Kind.LENS, place] = Mark(Kind.LENS, place, _reached(event))
+            found[Kind.HINT, node] = Mark(Kind.HINT, place, word)
+        if not is_told and isinstance(event, BackwardRan):
+            found[Kind.LENS, node] = Mark(Kind.LENS, place, _reached(event))
     return tuple(found.values())
 
 

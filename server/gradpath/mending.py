@@ -223,7 +223,9 @@ class _Workshop:
             document = with_text(self._document, _text(texts, self._path, self._source))
             project = self._project_with(texts)
             memory = self._memory if project is self._project else None
-            analysis = check(document, self._config, cancelled=self._cancelled, project=project, memory=memory)
+            analysis = check(
+                document, self._config, cancelled=self._cancelled, project=project, memory=memory, traced=False
+            )
             self._known[key] = _state(analysis, texts, self._source)
         return self._known[key]
 

@@ -74,12 +74,13 @@ class Change(Enum):
 class Ending:
     """How a path ended: its uncaught exceptions (file, and autograd's kind or the class), and how far it came.
 
-    `backwards` ran to their end, and `built` operations were recorded.
+    `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
     """
 
     failures: tuple[tuple[str, str], ...]
     backwards: int
     built: int
+    truncated: bool
 
 
 def ending_of(trace: Trace) -> Ending:
@@ -88,7 +89,7 @@ def ending_of(trace: Trace) -> Ending:
         (failure.site.path, failure.exception if failure.error is None else failure.error.kind.value)
         for failure in trace.failures()
     ]
-    return Ending(tuple(failures), len(trace.of(BackwardRan)), len(trace.of(Built)))
+    return Ending(tuple(failures), len(trace.of(BackwardRan)), len(trace.of(Built)), trace.truncated)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,14 @@ def test_a_document_at_rest_still_tells_its_stories() -> None:
         assert "built on line 4" in as_text(hover)
 
 
+def test_an_analysis_without_traces_tells_the_same() -> None:
+    document = Document("/project/train.py", TWICE)
+    known, lean = check(document), check(document, traced=False)
+    assert len(known.traces) == 1
+    assert lean.traces == ()
+    assert (lean.diagnostics, lean.marks, lean.endings) == (known.diagnostics, known.marks, known.endings)
+
+
 def test_the_trees_of_a_file_can_be_thrown_away(tmp_path: Path) -> None:
     path = str(tmp_path / "train.py")
     first = check(Document(path, TWICE)).parsed

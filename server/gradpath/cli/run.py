@@ -55,7 +55,7 @@ def check_document(
     quiet: AbstractContextManager[list[str]] = nullcontext([]) if _wants_tracebacks() else collected()
     try:
         with quiet as failures:
-            analysis = gradpath.check.check(document, config, stack=stack)
+            analysis = gradpath.check.check(document, config, stack=stack, traced=measure)
             if trials and analysis.diagnostics:
                 from gradpath.mending import mended
 

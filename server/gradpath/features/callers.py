@@ -35,7 +35,7 @@ def seen_from_callers(
             document = read_document(path)
         except UnreadableSource:
             continue
-        seen = check(document, config, cancelled=cancelled, project=project)
+        seen = check(document, config, cancelled=cancelled, project=project, traced=False)
         if file in seen.dependencies:
             found.append(seen)
     return tuple(found)

@@ -15,7 +15,7 @@ from lsprotocol import types
 from gradpath.lsp import collector
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.worker import Cancelled, Job, Worker
-from gradpath.records import dataclass, replace
+from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from gradpath.check import Analysis
@@ -149,10 +149,11 @@ class Checks:
         try:
             config, project = self._server.configurations.of(path), self.project_of(path)
             began = time.perf_counter()
-            analysis = facade.check(document(), config, last=last, cancelled=cancelled, project=project, memory=memory)
+            analysis = facade.check(
+                document(), config, last=last, cancelled=cancelled, project=project, memory=memory, traced=False
+            )
             self._trace(path, analysis, time.perf_counter() - began)
-            # The traces are by far the largest part; those that somebody asks about are made again.
-            return replace(analysis, traces=())
+            return analysis
         except UnreadableSource as error:
             logger.info("%s cannot be checked: %s", path, error.reason)
         except Exception:
@@ -164,7 +165,7 @@ class Checks:
         found = len(analysis.diagnostics)
         message = f"{path}: checked in {1000 * seconds:.0f} ms, {found} report{'' if found == 1 else 's'}"
         logger.debug("%s", message)
-        if any(trace.truncated for trace in analysis.traces):
+        if any(ending.truncated for ending in analysis.endings):
             logger.info("%s is too much to be followed to its end: something in it may be left out", path)
         level = self._server.configurations.trace or self._server.protocol.trace
         if level not in (types.TraceValue.Messages, types.TraceValue.Verbose):

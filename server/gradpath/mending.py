@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from gradpath.autograd.errors import FaultKind
 from gradpath.check import Analysis, check, never
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
@@ -39,6 +40,9 @@ IDLE = frozenset(
 
 NEEDLESS = "needless-retain-graph"
 """The rule for a `retain_graph=True` that a fix may leave without a use: it goes with the fix."""
+
+AUTOGRAD = frozenset(kind.value for kind in FaultKind)
+"""Failures that the engine raises, whether a rule reports them or not."""
 
 Texts = Mapping[str, str]
 Key = tuple[str, str, str]
@@ -74,12 +78,14 @@ def mended(
 class _State:
     """What a check says of some texts: the reports and failures by key, and how far the program gets.
 
-    `progress` counts backwards and graph nodes, `first` the backwards of the module's own run.
+    `lines` are where the failures are, `progress` counts backwards and graph nodes, `first` the backwards of the
+    module's own run.
     """
 
     texts: Texts
     reports: Mapping[Key, tuple[Diagnostic, ...]]
     failures: Counter[Key]
+    lines: Mapping[Key, int]
     progress: tuple[int, int]
     first: int
     parses: bool
@@ -138,7 +144,7 @@ class _Workshop:
                 return None  # What ran before now fails.
             left = [each for each in new if _is_open(each, diagnostic)]
             if not left:
-                return made if self._runs(state) else None
+                return made if self._runs(state, made, diagnostic) else None
             next_fix = _best(left[0], fix)
             if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
                 return self._unfinished(made, state, left, diagnostic)
@@ -175,9 +181,16 @@ class _Workshop:
             if edit.path == each.path and edit.range.start <= each.range.end and each.range.start <= edit.range.end
         }
 
-    def _runs(self, state: _State) -> bool:
-        """Whether no failure came up that no rule reports, or the program gets further in spite of it."""
-        return not state.failures - self._before.failures or state.progress > self._before.progress
+    def _runs(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
+        """Whether no failure came up that no rule reports, or only one behind the fault that was hidden by it."""
+        new = state.failures - self._before.failures
+        if not new:
+            return True
+        path, first = diagnostic.path, fix.edits[0].range.start.line
+        fault = diagnostic.range.start.line + _added(fix.edits, diagnostic)
+        between = any(key[0] == path and first <= state.lines[key] < fault for key in new)
+        of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
+        return state.progress > self._before.progress and not between and not of_autograd
 
     def _joined(self, one: Fix, other: Fix, texts: Texts) -> Fix:
         safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
@@ -288,11 +301,12 @@ def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _S
         if each.level is not Level.HINT:
             key = _key(each, lambda path: _text(texts, path, source))
             reports.setdefault(key, []).append(each)
-    failures = Counter((path, "", kind) for ending in analysis.endings for path, kind in ending.failures)
+    failed = [((path, "", kind), line) for ending in analysis.endings for path, kind, line in ending.failures]
+    failures, lines = Counter(key for key, _ in failed), dict(reversed(failed))
     progress = sum(each.backwards for each in analysis.endings), sum(each.built for each in analysis.endings)
     first = analysis.endings[0].backwards if analysis.endings else 0
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return _State(texts, grouped, failures, progress, first, not analysis.parsed.problems)
+    return _State(texts, grouped, failures, lines, progress, first, not analysis.parsed.problems)
 
 
 def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:
@@ -320,6 +334,12 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
 def _says(fix: Fix, other: Fix) -> bool:
     """Whether a fix does what another one does, and perhaps more than that."""
     return fix.edits == other.edits or f" and {other.title[:1].lower()}{other.title[1:]}" in fix.title
+
+
+def _added(edits: Sequence[Edit], diagnostic: Diagnostic) -> int:
+    """How many lines down the edits move a report."""
+    above = (each for each in edits if each.path == diagnostic.path and each.range.end <= diagnostic.range.start)
+    return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
 
 
 def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:

@@ -72,12 +72,12 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a path ended: its uncaught exceptions (file, and autograd's kind or the class), and how far it came.
+    """How a path ended: its uncaught exceptions (file, autograd's kind or the class, line), and how far it came.
 
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
     """
 
-    failures: tuple[tuple[str, str], ...]
+    failures: tuple[tuple[str, str, int], ...]
     backwards: int
     built: int
     truncated: bool
@@ -86,8 +86,8 @@ class Ending:
 def ending_of(trace: Trace) -> Ending:
     """How a path ended."""
     failures = [
-        (failure.site.path, failure.exception if failure.error is None else failure.error.kind.value)
-        for failure in trace.failures()
+        (each.site.path, each.exception if each.error is None else each.error.kind.value, each.site.line)
+        for each in trace.failures()
     ]
     return Ending(tuple(failures), len(trace.of(BackwardRan)), len(trace.of(Built)), trace.truncated)
 

@@ -112,6 +112,34 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
     assert applied(text, KEEP, "\n") is None
 
 
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        (  # A named tuple keeps its fields.
+            "Write into a copy",
+            "from collections import namedtuple\npair = namedtuple('Pair', 'left right')(torch.stack([w, w]), 1)\n"
+            "a, b = pair.left.unbind(0)\npair.left.add_(1)\na.sum().backward()\n",
+        ),
+        (  # An optimizer refuses what is then no leaf.
+            "Write into a copy",
+            "x = torch.stack([w, w])\na, b = x.unbind(0)\nx.mul_(2)\ntorch.optim.SGD([a], lr=0.1)\n",
+        ),
+        (  # Where the branch is not taken, nothing binds the name.
+            "Move line",
+            "h = w.exp()\nif w.sum() > 0.1:\n    for _ in range(2):\n        h.sum().backward()\nprint(h)\n",
+        ),
+        (  # What had failed before goes through, and leads to a failure before the fault.
+            KEEP,
+            "big = loss * loss\ntorch.autograd.grad(loss, w)\n"
+            "try:\n    big.backward()\nexcept RuntimeError:\n    pass\nelse:\n    x = None\n    x.t()\nbig.backward()\n",
+        ),
+    ],
+)
+def test_a_fix_that_leads_to_another_failure_is_not_offered(title: str, text: str) -> None:
+    assert check(Document("train.py", BEFORE + text)).diagnostics
+    assert applied(text, title, "\n") is None
+
+
 def test_a_moved_statement_takes_its_comment_along() -> None:
     text = (
         "for step in range(2):\n    optimizer = torch.optim.SGD([w], lr=0.1)\n"

@@ -198,7 +198,13 @@ def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
 
 
 class RecordInstance(Instance):
-    """A named tuple or dataclass instance: iterates over its fields where it is a tuple."""
+    """A named tuple or dataclass instance: a tuple gives its fields in turn, and keeps them."""
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        fields = self.cls.find("_fields")
+        if isinstance(fields, tuple) and name in fields:
+            raise machine.error("AttributeError", "can't set attribute", self)
+        super().set_attribute(machine, name, value)
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "_replace":

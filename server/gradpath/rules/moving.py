@@ -17,7 +17,8 @@ def into_block(
 ) -> tuple[Edit, ...] | None:
     """Move statements to the start of `body`, the block of `owner`, which comes after them, however deep.
 
-    Not where `body` binds a name that they read, nor where something that stays before `body` reads what they bind.
+    Not where `body` binds a name that they read, nor where something reads what they bind that stays before `body` or
+    is run where `body` may not be.
     """
     block = block_of(trace, statements[0])
     if block is None or body[0].lineno == owner.lineno:
@@ -34,6 +35,7 @@ def into_block(
     between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
     if (
         _reads_around(block[end], owner) & bound
+        or (_is_optional(block[end], owner) and any(names_in(each) & bound for each in block[end + 1 :]))
         or read & stored_names(block[end])
         or any(names_in(each) & bound or stored_names(each) & (bound | read) for each in between)
     ):
@@ -45,6 +47,12 @@ def into_block(
     lines = [line for text in texts for line in text or ()]
     new = edits.insert_before(document, first_line(body), *lines)
     return None if new is None else (*(each for each in gone if each is not None), new)
+
+
+def _is_optional(statement: ast.stmt, owner: ast.stmt) -> bool:
+    """Whether a statement may leave out `owner`, which is in it, for another reason than that a loop has nothing."""
+    around = [each for each in ast.walk(statement) if any(part is owner for part in ast.walk(each))]
+    return not all(isinstance(each, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)) for each in around)
 
 
 def _reads_around(statement: ast.stmt, owner: ast.stmt) -> set[str]:

@@ -131,7 +131,7 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
         (  # What had failed before goes through, and leads to a failure before the fault.
             KEEP,
             "big = loss * loss\ntorch.autograd.grad(loss, w)\n"
-            "try:\n    big.backward()\nexcept RuntimeError:\n    pass\nelse:\n    x = None\n    x.t()\nbig.backward()\n",
+            "try:\n    big.backward()\nexcept RuntimeError:\n    pass\nelse:\n    None.t()\nbig.backward()\n",
         ),
     ],
 )

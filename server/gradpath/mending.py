@@ -12,7 +12,7 @@ from pathlib import Path
 from gradpath.autograd.errors import FaultKind
 from gradpath.check import Analysis, check, never
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.records import dataclass, replace
 from gradpath.source.cells import with_text
@@ -142,7 +142,8 @@ class _Workshop:
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
             if diagnostic.level is not Level.ERROR and not ran:
                 return None  # What ran before now fails.
-            left = [each for each in new if _is_open(each, diagnostic)]
+            place = _raising_after(diagnostic, made.edits)
+            left = [each for each in new if _is_open(each, diagnostic) or (each.pytorch and _line(each) == place)]
             if not left:
                 return made if self._runs(state, made, diagnostic) else None
             next_fix = _best(left[0], fix)
@@ -159,6 +160,8 @@ class _Workshop:
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
             return None  # The same place fails for another reason.
+        if any(_line(each) == _raising_after(diagnostic, fix.edits) for each in left):
+            return None
         lines = _lines_after(fix.edits, diagnostic.path)
         errors = [each for each in left if each.level is Level.ERROR]
         if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):
@@ -187,7 +190,7 @@ class _Workshop:
         if not new:
             return True
         path, first = diagnostic.path, fix.edits[0].range.start.line
-        fault = diagnostic.range.start.line + _added(fix.edits, diagnostic)
+        fault = diagnostic.range.start.line + _added(fix.edits, diagnostic.range, diagnostic.path)
         between = any(key[0] == path and first <= state.lines[key] < fault for key in new)
         of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
         return state.progress > self._before.progress and not between and not of_autograd
@@ -336,10 +339,21 @@ def _says(fix: Fix, other: Fix) -> bool:
     return fix.edits == other.edits or f" and {other.title[:1].lower()}{other.title[1:]}" in fix.title
 
 
-def _added(edits: Sequence[Edit], diagnostic: Diagnostic) -> int:
-    """How many lines down the edits move a report."""
-    above = (each for each in edits if each.path == diagnostic.path and each.range.end <= diagnostic.range.start)
+def _added(edits: Sequence[Edit], place: Range, path: str) -> int:
+    """How many lines down the edits move a place of a file."""
+    above = (each for each in edits if each.path == path and each.range.end <= place.start)
     return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
+
+
+def _line(diagnostic: Diagnostic) -> tuple[str, int]:
+    return diagnostic.path, diagnostic.range.start.line
+
+
+def _raising_after(diagnostic: Diagnostic, edits: Sequence[Edit]) -> tuple[str, int]:
+    """The file and line, as it is numbered after the edits, where PyTorch raises what is reported."""
+    last = diagnostic.labels[-1] if diagnostic.labels else None
+    path, place = (diagnostic.path, diagnostic.range) if last is None else (last.path, last.range)
+    return path, place.start.line + _added(edits, place, path)
 
 
 def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from oracle.generate import generate
-from oracle.observe import FILENAME, Observation, kind_of
+from oracle.observe import FILENAME, Fault, Observation, kind_of
 from oracle.observe import observe as observe_once
 
 from gradpath.check import check
@@ -103,35 +103,47 @@ def _judged(
     if before.clean:
         return f"raises {outcome.fault or outcome.foreign}, and ran before"
     mine, theirs = _progress(text, after)
-    there = _line_before(text, after, outcome.fault.line) if outcome.fault is not None else None
-    if before.fault is not None and there == before.fault.line:
-        theirs = mine  # The same place, with another text perhaps.
     if theirs < mine:
         return f"raises {outcome.fault or outcome.foreign} earlier than {before.fault}"
-    lines = (
-        {diagnostic.range.start.line, *(label.range.start.line for label in diagnostic.labels)} if diagnostic else set()
-    )
-    if diagnostic is not None:
-        # What is left may be another one's fault, which has fixes of its own.
-        others = [each for each in diagnostics if each is not diagnostic and each.pytorch == diagnostic.pytorch]
-        lines -= {
-            place.start.line for each in others for place in (each.range, *(label.range for label in each.labels))
-        }
-    raised = None if diagnostic is None else kind_of(RuntimeError(diagnostic.pytorch))
-    is_its_own = before.fault is not None and before.fault.line in lines and before.fault.kind == raised
-    same = before.fault is not None and outcome.fault is not None and before.fault.kind == outcome.fault.kind
-    if same and theirs == mine and is_its_own and diagnostic and diagnostic.level is Level.ERROR:
-        return f"still raises {outcome.fault or outcome.foreign}"
-    return ""
+    if diagnostic is None or before.fault is None or not _tells(diagnostic, before.fault):
+        return ""
+    if outcome.fault is None or theirs > mine or _is_anothers(text, after, outcome.fault, diagnostic, diagnostics):
+        return ""
+    return f"raises {outcome.fault}, no later than {before.fault}"
+
+
+def _tells(diagnostic: Diagnostic, fault: Fault) -> bool:
+    """Whether a report is about the exception that a program ends in."""
+    lines = {diagnostic.range.start.line, *(label.range.start.line for label in diagnostic.labels)}
+    return fault.line in lines and fault.kind == kind_of(RuntimeError(diagnostic.pytorch))
+
+
+def _is_anothers(
+    text: str, after: str, fault: Fault, diagnostic: Diagnostic, diagnostics: Sequence[Diagnostic]
+) -> bool:
+    """Whether what is left is what another report said already, which has fixes of its own."""
+    others = {(each.rule, each.range.start.line) for each in diagnostics if each is not diagnostic}
+    left = [each for each in check(Document(FILENAME, after)).diagnostics if _tells(each, fault)]
+    return any((each.rule, _line_before(text, after, each.range.start.line)) in others for each in left)
 
 
 def _progress(text: str, after: str) -> tuple[int, int]:
-    """How many lines two versions of a program execute, counting only those that both have."""
+    """How many lines two versions of a program execute, counting only those that both have.
+
+    What is done about an exception does not count: a fix may do without it.
+    """
     old, new = text.splitlines(), after.splitlines()
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    mine = {block.a + 1 + i for block in blocks for i in range(block.size)}
-    theirs = {block.b + 1 + i for block in blocks for i in range(block.size)}
-    return _executed(text, mine), _executed(after, theirs)
+    pairs = {(block.a + 1 + i, block.b + 1 + i) for block in blocks for i in range(block.size)}
+    mine, theirs = _handlers(text), _handlers(after)
+    kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
+    return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
+
+
+def _handlers(text: str) -> set[int]:
+    """The lines of the `except` clauses."""
+    found = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.ExceptHandler)]
+    return {line for each in found for line in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
 
 
 def _line_before(text: str, after: str, line: int) -> int | None:

@@ -45,6 +45,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         fresh = [*started_anew(case), *emptied(case)]
         if holds_terms(case):
             yield from fresh
+            yield from detached_where_kept(case)
         else:
             yield from list(stored_alone(case)) or detached_where_kept(case)
             yield from fresh

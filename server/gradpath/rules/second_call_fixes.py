@@ -210,7 +210,7 @@ def _summed(case: Case) -> Fix | None:
     if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
         return None
     block = block_of(case.trace, one)
-    if block is None or not any(each is two for each in block):
+    if block is None or not any(each is two for each in block) or _asks_for_gradients(block, one, two):
         return None
     read = names_in(first[0])
     for event in since(case.trace, case.earlier):
@@ -227,6 +227,13 @@ def _summed(case: Case) -> Fix | None:
         return None
     text = f"{first[1]}{left} + {right}{first[2]}"
     return Fix(f"Add the losses: `{text}`", Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+
+
+def _asks_for_gradients(block: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
+    """Whether something between two statements of a block reads gradients, or changes them."""
+    between = [each for each in block if first.lineno < each.lineno < last.lineno]
+    names = {each.attr for part in between for each in ast.walk(part) if isinstance(each, ast.Attribute)}
+    return any(name == "grad" or name.startswith(("clip_grad", "unscale")) for name in names)
 
 
 def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:

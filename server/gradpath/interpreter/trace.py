@@ -271,9 +271,10 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """How tensors are held: `kind` is "tensor", "tuple", "list", "dict", "record" (a named tuple) or "optimizer".
+    """How tensors are held: `kind` is "tensor", "tuple", "list", "deque", "dict", "record" or "optimizer".
 
-    It is "detachable" for an instance whose own class has a `detach` method. `parts` are the forms of the items by
+    A record is a named tuple, a deque has a limited length. It is "detachable" for an instance whose own class has a
+    `detach` method. `parts` are the forms of the items by
     index, key or field, as source text; a tensor has none. `tensors` are all of them, `container` is the object itself,
     which holds more than what is seen where it is `open`.
     """

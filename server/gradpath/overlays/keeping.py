@@ -10,6 +10,7 @@ from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Form, Kept, Site
 from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
+from gradpath.overlays.collections import Bounded
 from gradpath.overlays.layers import ContainerInstance
 from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.standard_library import RecordInstance
@@ -126,6 +127,9 @@ def _form(value: Value, depth: int = 3) -> Form | None:
         case List() if type(value) is List:
             items = [(str(index), part) for index, part in enumerate(value.items)]
             return _joined("list", value, items, depth, open=value.open)
+        case Bounded():
+            items = [(str(index), part) for index, part in enumerate(value.items)]
+            return _joined("deque", value, items, depth, open=value.open)
         case Dict() if type(value) is Dict and value.default is UNDEFINED:
             named = [(_literal(key), part) for key, part in value.entries.values()]
             return _joined("dict", value, named, depth, open=value.open)

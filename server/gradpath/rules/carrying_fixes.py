@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped
 from gradpath.rules import edits
+from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at
@@ -62,6 +63,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
                 yield from stored_alone(case)
             yield from detached_where_kept(case)
             yield from detached_at(case.trace, case.source, crossings, case.again, case.kept, truncates=True)
+        yield from assigned_alone(case.trace, case.source, [edge for _, edge in case.crossings])
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
     if not case.from_outside and not _is_touched(case) and isinstance(case.loop, ast.For):
         yield from _retained(case)

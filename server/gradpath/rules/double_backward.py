@@ -100,6 +100,8 @@ def _steps(case: Case) -> Iterator[Step]:
 
 def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     stepped = stepped_since(case.trace, case.earlier)
+    if case.same_place and _is_cut(fixes):
+        return lowered(fixes[0].title)
     if case.same_place:
         function = function_of(case.trace, case.again.node)
         when = occasion(case.trace, case.again, case.before)
@@ -124,8 +126,13 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     return f"compute {_what(case)} again before the second call"
 
 
+def _is_cut(fixes: tuple[Fix, ...]) -> bool:
+    """Whether the first fix takes a value out of its graph, between one run of a body and the next."""
+    return bool(fixes) and fixes[0].title.startswith(("Keep the value alone", "Detach `"))
+
+
 def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
-    for fix in fixes[1:] if fixes and not case.same_place else fixes:
+    for fix in fixes[1:] if not case.same_place or _is_cut(fixes) else fixes:
         cost = " (costs memory until then)" if fix.title.endswith("`") and "retain_graph" in fix.title else ""
         yield f"{lowered(fix.title)}{cost}"
     if case.same_root and not case.same_place and not stepped_since(case.trace, case.earlier):

@@ -62,14 +62,20 @@ def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -
     title = f"Detach {what} behind line {statement.end_lineno}"
     cached = bool(case.carried) and case.carried[0].cached
     stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
-    safety = Safety.UNSAFE if stale or _is_needed_again(case) else Safety.SAFE
+    safety = Safety.UNSAFE if stale or _is_needed_again(case) or _is_rarer(case, statement) else Safety.SAFE
     yield Fix(title, safety, (edit,), preferred=True)
     yield from _at_the_start(case, frame, found, safety)
 
 
+def _is_rarer(case: Case, statement: ast.stmt) -> bool:
+    """Whether the statement that leads to the backward has run without it: what is kept waits for the next one."""
+    call = statement_of(case.trace, case.again.node)
+    return call is not None and case.trace.visits.get(statement, 0) > case.trace.visits.get(call, 0)
+
+
 def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) -> Iterator[Fix]:
     """The same at the start of the loop's body, for a list or dict that gets its values behind the backward."""
-    if not all(each.form.kind in ("list", "dict") for each in found) or not _is_in_loop(case, frame):
+    if not all(each.form.kind in ("list", "dict", "deque") for each in found) or not _is_in_loop(case, frame):
         return
     body = case.loop.body
     document = case.source.document(frame)
@@ -254,7 +260,8 @@ def _lines(case: Case, kept: Kept, indent: str) -> list[str]:
     """The lines that take a value out of its graph; an empty one where there is no way."""
     if kept.form.kind == "tensor" and kept.form.tensors[0].is_parameter:
         return [f"{kept.text}.detach_()"]
-    if kept.form.kind in ("list", "dict") and _is_other(case, kept.text.rpartition(".")[2]):
+    other = kept.form.kind in ("list", "dict") and _is_other(case, kept.text.rpartition(".")[2])
+    if other or kept.form.kind == "deque":
         return _item_by_item(kept, indent)
     text = detached(kept.form, kept.text, {kept.root})
     return [f"{kept.text} = {text}" if text is not None else ""]
@@ -273,7 +280,8 @@ def _is_other(case: Case, variable: str) -> bool:
 
 def _item_by_item(kept: Kept, indent: str) -> list[str]:
     """`for key in bank:` and its body, which detaches each item where it is."""
-    name = next(each for each in ("key", "index", "number") if each != kept.root)
+    names = ("key", "name") if kept.form.kind == "dict" else ("index", "number")
+    name = next(each for each in names if each != kept.root)
     shapes = {_shape(part) for _, part in kept.form.parts}
     item = f"{kept.text}[{name}]"
     text = detached(kept.form.parts[0][1], item, {kept.root, name}) if len(shapes) == 1 else None

@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
 from gradpath.rules import edits, second_calls
+from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.entrance_fixes import detached_at
 from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
@@ -25,6 +26,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     detached = list(_detached(case))
     yield from detached
     yield from _without_repeat(case)
+    if not detached and _is_carried(case):
+        yield from assigned_alone(case.trace, case.source, [edge for _, edge in _crossings(case)])
     later = [] if detached or case.same_root else list(_detached_later(case))
     yield from (fix for fix in later if fix.safety is Safety.SAFE)
     if case.same_place:
@@ -54,11 +57,25 @@ def _detached(case: Case) -> Iterator[Fix]:
 
 def _detached_later(case: Case) -> Iterator[Fix]:
     """`critic(fake.detach())` where the later loss trains nothing behind `fake`."""
+    yield from detached_at(
+        case.trace, case.source, _crossings(case), case.again, case.failure.kept, truncates=_is_carried(case)
+    )
+
+
+def _crossings(case: Case) -> list[tuple[Node, Node]]:
+    """The edges by which the later call enters what the earlier one has spent."""
     if case.call is None:
-        return
+        return []
     earlier, later = nodes_of(case.earlier.roots), nodes_of(case.call.roots)
-    crossings = [(node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))]
-    yield from detached_at(case.trace, case.source, crossings, case.again, case.failure.kept)
+    return [(node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))]
+
+
+def _is_carried(case: Case) -> bool:
+    """Whether one body runs twice, goes back each time, and the first run built what the second one needs."""
+    first, site = case.before.caller, case.shared.site
+    if not case.same_place or first is None or first is case.again.caller or not isinstance(site, Site):
+        return False
+    return any(frame.caller is first for frame in site.frames())
 
 
 def _without_repeat(case: Case) -> Iterator[Fix]:

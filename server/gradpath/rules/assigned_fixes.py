@@ -1,0 +1,60 @@
+"""Keeping the value alone where an attribute gets it: `self.last = out` becomes `self.last = out.detach()`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradpath.autograd.tensor import Node
+from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.interpreter.trace import BackwardRan, Bound, Trace
+from gradpath.rules import edits
+from gradpath.rules.report import Source
+from gradpath.rules.syntax import statement_of
+
+MOST = 3
+"""Assignments that one fix changes."""
+
+
+def assigned_alone(trace: Trace, source: Source, entered: Iterable[Node]) -> Iterator[Fix]:
+    """Detach at the assignments that keep what a later call enters the spent graph by.
+
+    Safe, and offered only, where no backward that ran went through a value once it was assigned: none is cut short.
+    """
+    nodes = list(dict.fromkeys(entered))
+    changes: dict[ast.stmt, tuple[Edit, ...]] = {}
+    names: dict[str, int] = {}
+    for node in nodes:
+        bound = _assignment(trace, node)
+        if bound is None:
+            return
+        event, statement = bound
+        document = source.document(event.site)
+        changes[statement] = edits.append(document, statement.value, ".detach()")
+        names[edits.flat(document, statement.targets[0])] = statement.lineno
+    if 0 < len(changes) <= MOST and len(names) == len(changes):
+        what = " and ".join(f"`{name}` on line {line}" for name, line in names.items())
+        every = tuple(edit for each in changes.values() for edit in each)
+        yield Fix(f"Keep the value alone in {what}: `.detach()`", Safety.SAFE, every, preferred=True)
+
+
+def _assignment(trace: Trace, node: Node) -> tuple[Bound, ast.Assign] | None:
+    """Where an attribute gets what a node made, if no backward has gone through that since."""
+    found: tuple[Bound, ast.Assign] | None = None
+    for event in trace.events:
+        if isinstance(event, BackwardRan) and found is not None and node in event.executed:
+            return None
+        if not isinstance(event, Bound) or event.tensor is None or event.tensor.node is not node:
+            continue
+        statement = statement_of(trace, event.site.node)
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr=name)]) if name == event.name and found is None:
+                found = event, statement
+    return found if found is not None and _is_always_tensor(trace, found[1]) else None
+
+
+def _is_always_tensor(trace: Trace, statement: ast.stmt) -> bool:
+    """Whether each run of an assignment gave a tensor to its target."""
+    nodes = set(ast.walk(statement))
+    given = [each for each in trace.of(Bound) if each.site.node in nodes and each.tensor is not None]
+    return len(given) >= trace.visits.get(statement, 0)

@@ -15,7 +15,6 @@ from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice, add, negation
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
-from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -76,8 +75,7 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(value, (str, bytes, tuple, range)):
         return len(value)
     if isinstance(value, List) and not value.open and value.is_longer(machine):
-        key = ("longer", id(value), len(value.items))
-        return machine.remembered.setdefault(key, AtLeast(len(value.items)))
+        return value.least_length(machine)
     if isinstance(value, Instance) and value.cls.find("__len__") is not UNDEFINED:
         return machine.special(value, "__len__", Arguments())
     if isinstance(value, Object):

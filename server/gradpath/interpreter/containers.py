@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.numbers import Length, LengthTest, unseen
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -34,9 +35,10 @@ class List(Container):
     """A list (or deque).
 
     `filled` are the loops in which it was begun: made or emptied in a late iteration, or else given its first item.
+    `tested` are the comparisons of its length where it stood for longer ones.
     """
 
-    __slots__ = ("filled", "items")
+    __slots__ = ("filled", "items", "tested")
 
     def __init__(
         self, items: list[Value], *, open: bool = False, filled: tuple[tuple[int, int], ...] | None = None
@@ -44,6 +46,7 @@ class List(Container):
         self.items = items
         self.open = open
         self.filled = filled
+        self.tested: list[LengthTest] | None = None
 
     def type_name(self) -> str:
         return "list"
@@ -60,6 +63,14 @@ class List(Container):
     def is_longer(self, machine: Machine) -> bool:
         """Whether it stands for longer ones: earlier iterations of a loop filled it, and this one stands for many."""
         return self.filled is not None and machine.grows(self.filled)
+
+    def least_length(self, machine: Machine) -> Value:
+        """The length of a list that stands for longer ones."""
+        if self.tested is None:
+            self.tested = []
+        shown, hidden = len(self.items), unseen(machine, self.tested)
+        key = ("longer", id(self), shown, hidden)
+        return machine.remembered.setdefault(key, Length(shown + hidden, shown, self.tested))
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return iter(self.items)
@@ -83,6 +94,7 @@ class List(Container):
                 self.open = True
             else:
                 self.items[key] = new
+                self.tested = None
         elif isinstance(key, int) and -len(self.items) <= key < len(self.items):
             self.items[key] = value
         elif self.items:
@@ -91,6 +103,8 @@ class List(Container):
     def delete_item(self, machine: Machine, key: Value) -> None:
         if isinstance(key, (int, slice)) and (isinstance(key, slice) or -len(self.items) <= key < len(self.items)):
             del self.items[key]
+            if isinstance(key, slice):
+                self.tested = None
 
     def contains(self, machine: Machine, item: Value) -> Value:
         return contains(machine, self.items, item, self.open)
@@ -171,7 +185,7 @@ def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
 
 def _clear(machine: Machine, target: List, arguments: Arguments) -> Value:
     target.items.clear()
-    target.open = False
+    target.open, target.tested = False, None
     target.filled = machine.loops() if machine.late_loops else None
     return None
 

@@ -357,6 +357,10 @@ class Machine:
             return self.assume(value.negates, not wanted)
         return self.path.outcomes.setdefault(_decision_key(value), wanted) is wanted
 
+    def decided(self, value: Value) -> bool | None:
+        """How the path has decided on `value`, if it has."""
+        return self.path.outcomes.get(_decision_key(value))
+
     def truth(self, value: Value) -> bool | None:
         """The truth of `value`, or None where it is not settled."""
         if isinstance(value, Object):

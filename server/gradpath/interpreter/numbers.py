@@ -6,7 +6,7 @@ import operator as operators
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gradpath.interpreter.values import Object, Value, identity
+from gradpath.interpreter.values import Object, Unknown, Value, identity
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
@@ -61,6 +61,40 @@ class AtLeast(Object):
             return NotImplemented
         key = ("compare", operator, reflected, id(self), identity(other))
         return machine.unknown("comparison of a counter", key, (self, other))
+
+
+_NO_LESS = {"eq": (True, 0), "ne": (False, 0), "ge": (True, 0), "lt": (False, 0), "gt": (True, 1), "le": (False, 1)}
+"""Which outcome of a comparison says that a number is no less than the other, and by how much it is more."""
+
+
+class Length(AtLeast):
+    """The length of a list that stands for longer ones: of its items `shown` are seen.
+
+    What comes of its comparisons says how many items are not seen: each adds itself to `tested`.
+    """
+
+    __slots__ = ("shown", "tested")
+
+    def __init__(self, minimum: int, shown: int, tested: list[LengthTest]) -> None:
+        super().__init__(minimum)
+        self.shown = shown
+        self.tested = tested
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        answer = super().compare(machine, operator, other, reflected)
+        if isinstance(answer, Unknown) and isinstance(other, int) and operator in _NO_LESS:
+            outcome, more = _NO_LESS[operator]
+            self.tested.append((answer, outcome, other + more - self.shown))
+        return answer
+
+
+LengthTest = tuple[Unknown, bool, int]
+"""A comparison of a length, and how many items at least are not seen if it comes out like this."""
+
+
+def unseen(machine: Machine, tested: Sequence[LengthTest]) -> int:
+    """How many items at least are not seen, by what the path has decided."""
+    return max((least for answer, outcome, least in tested if machine.decided(answer) is outcome), default=0)
 
 
 WINDOW = 2_000

@@ -6,6 +6,7 @@ from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
 from gradpath.interpreter.containers import List, extend
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, update
+from gradpath.interpreter.numbers import Length
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 
@@ -30,6 +31,10 @@ class Bounded(List):
     def __init__(self, items: list[Value], limit: int) -> None:
         super().__init__(items)
         self.limit = limit
+
+    def least_length(self, machine: Machine) -> Value:
+        least = super().least_length(machine)
+        return self.limit if isinstance(least, Length) and least.minimum >= self.limit else least
 
     def attribute(self, machine: Machine, name: str) -> Value:
         method = super().attribute(machine, name)

@@ -23,17 +23,26 @@ _SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
 _LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
 """How the names of functions and modules end that make losses of predictions."""
 
+_DISTANCES = frozenset(
+    {"norm", "vector_norm", "pow", "square", "abs", "cosine_similarity", "pairwise_distance", "cdist"}
+)
+"""What measures a loss by hand: of what is cut off before it, nothing but the loss was to be made."""
+
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A term without a graph: where it was cut, from which tensor, where it is added, and the backward."""
+    """A term without a graph: where it was cut, from which tensor, where it is added, and the backward.
+
+    `measured` says that what is cut off was measured by a loss, of which nothing is left.
+    """
 
     cause: cuts.Cause
     source: Tensor
     added: Site
     ran: BackwardRan
+    measured: bool = False
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -68,6 +77,10 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
             if blind is not None and blind.cut is not None and blind.cut.source is not None:
                 yield Term(cuts.cause_of_tensor(blind), blind.cut.source, event.site, ran)
                 continue
+            detached = _measured_detached(tensor)
+            if detached is not None and detached.cut is not None and detached.cut.source is not None:
+                yield Term(cuts.cause_of_tensor(detached), detached.cut.source, event.site, ran, measured=True)
+                continue
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
                 if cut is not None and cut.source is not None and isinstance(cut.site, Site):
@@ -99,6 +112,31 @@ def _predicted_blindly(term: Tensor) -> Tensor | None:
             found = next(predictions, None)
             return found if found is not None and found.cut is not None and found.cut.how in _SWITCHED_OFF else None
     return None
+
+
+def _measured_detached(term: Tensor) -> Tensor | None:
+    """What a term measures, where it is a loss of nothing but tensors that were detached before.
+
+    A loss that is detached itself may be there to be shown, and one of a tensor without a history is none of a cut.
+    """
+    if term.one_element is False:
+        return None
+    found: Tensor | None = None
+    measured = False
+    todo, seen = [term], set[int]()
+    while todo:
+        each = todo.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if each.cut is not None:
+            if short_operation(each.cut.how) not in ("detach", "data"):
+                return None
+            found = found or (each if measured else None)
+            continue
+        measured = measured or each.operation.endswith(_LOSSES) or short_operation(each.operation) in _DISTANCES
+        todo.extend(each.maker)
+    return found
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
@@ -157,6 +195,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     node = term.source.node
     if node is None:
         return id(term.source) in trained
+    if term.measured:
+        return term.source.certain and any(id(leaf) in trained for leaf in leaves([node]))
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     behind = {id(leaf) for leaf in leaves([node])}
@@ -175,8 +215,9 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
     steps = [Step(site, "takes the value and leaves the graph")]
     if term.added.node is not site.node:
         steps.append(Step(added, "adds a constant to the loss"))
-    outcome = f"{what} gets no gradient" if term.source.node is not None else f"{what} learns nothing from it"
-    steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if term.source.node is not None else " by it")))
+    alone = term.source.node is not None and not term.measured
+    outcome = f"{what} gets no gradient" if alone else f"{what} learns nothing from it"
+    steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if alone else " by it")))
     return Report(
         RULE.id,
         site,

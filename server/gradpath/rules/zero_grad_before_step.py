@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import ancestry, function_of, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,73 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         found = next((each for each in lost if each is not None), None)
         if found is not None and all(each is not None for each in lost):
             yield _report(trace, source, found)
+        elif any(step.parameters for step in steps if step.site.node is node):
+            partly = _partly_lost(trace, flow, next(step for step in steps if step.site.node is node))
+            if partly is not None:
+                yield _report_partly(source, partly)
+
+
+def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
+    """Gradients of a micro-batch that are cleared when the next one begins, though the step waits for several.
+
+    That it waits for them is told by the number that both divides the loss and stands in the condition of the step.
+    """
+    stepped = frozenset(id(tensor) for tensor in step.updated)
+    arrived: BackwardRan | None = None
+    for entry in flow:
+        if not entry.concerns_any(stepped):
+            continue
+        match entry.effect, entry.event:
+            case Effect.ARRIVES, BackwardRan() as event:
+                arrived = event
+            case Effect.CLEARED, Cleared() as event if arrived is not None:
+                if _shares_out(trace, arrived, event, step):
+                    return Lost(arrived, event, step)
+                arrived = None
+            case _:
+                arrived = None
+    return None
+
+
+def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
+    """Whether a loop clears in each iteration, and steps when there were as many as the loss is divided by."""
+    if iterations_between(backward.site.loops, cleared.site.loops) is None:
+        return False
+    clearing, stepping = ancestry(trace, cleared.site.node), ancestry(trace, step.site.node)
+    loop = next((each for each in reversed(clearing[:-1]) if isinstance(each, (ast.For, ast.While))), None)
+    statement = statement_of(trace, cleared.site.node)
+    if loop is None or loop not in stepping or loop not in ancestry(trace, backward.site.node):
+        return False
+    if not any(each is statement for each in loop.body):
+        return False
+    functions = {function_of(trace, event.site.node) for event in (cleared, backward, step)}
+    shares = {ast.dump(each) for each in _divisors(backward)}
+    return len(functions) == 1 and any(
+        ast.dump(part) in shares for test in _conditions(loop, stepping) for part in ast.walk(test)
+    )
+
+
+def _divisors(backward: BackwardRan) -> Iterator[ast.expr]:
+    """The names by which the root of a backward was divided last."""
+    for root in backward.call.roots:
+        site = root.node.site if root.node is not None else None
+        match site.node if isinstance(site, Site) else None:
+            case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() as divisor):
+                yield divisor
+            case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() as divisor):
+                yield divisor
+            case _:
+                pass
+
+
+def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """The tests that an iteration passes on its way to the step: those around it, and those that skip the rest."""
+    for each in stepping[list(stepping).index(loop) + 1 :]:
+        if isinstance(each, ast.If):
+            yield each.test
+    for statement in loop.body:
+        if isinstance(statement, ast.If) and any(isinstance(each, ast.Continue) for each in statement.body):
+            yield statement.test
 
 
 def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
@@ -108,6 +176,21 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
         ),
         help="clear the gradients before the backward, or behind the step",
         fixes=tuple(_fixes(trace, source, lost)),
+    )
+
+
+def _report_partly(source: Source, lost: Lost) -> Report:
+    clear, step = source.short(lost.cleared.site, limit=32), source.short(lost.step.site, limit=32)
+    return Report(
+        RULE.id,
+        lost.cleared.site,
+        f"`{clear}` throws away the gradients of all micro-batches but the last before `{step}`",
+        (
+            Step(lost.backward.site, "computes a share of the gradients"),
+            Step(lost.cleared.site, "clears it when the next micro-batch begins"),
+            Step(lost.step.site, "finds the last share alone"),
+        ),
+        help="clear the gradients behind the step, where several batches make one",
     )
 
 

@@ -225,10 +225,20 @@ class TensorNumber(Object):
         return TensorNumber(self.read, kind)
 
 
+_NUMBERS = frozenset({"dim", "float", "int", "length", "number of a range", "number that a loop changed", "numel"})
+"""Causes that tell that an unknown is a number."""
+
+
 def is_number(value: Value) -> bool:
-    """Whether a value that is not known is a number for sure: a setting, or a counter."""
+    """Whether a value that is not known is a number for sure: a setting, a counter, or what is computed from such."""
     if isinstance(value, Unknown):
-        return value.is_data and (isinstance(value.hint, (int, float)) or is_setting(value))
+        if not value.is_data:
+            return False
+        if value.cause in _NUMBERS or isinstance(value.hint, (int, float)) or is_setting(value):
+            return True
+        return value.cause == "arithmetic" and all(
+            isinstance(each, (int, float)) or is_number(each) for each in value.sources
+        )
     return isinstance(value, (AtLeast, LateNumber))
 
 

@@ -14,6 +14,7 @@ from gradpath.interpreter.trace import (
     GradientSet,
     Lent,
     Mutated,
+    Replaced,
     Site,
     Stepped,
     Trace,
@@ -22,7 +23,7 @@ from gradpath.records import dataclass
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation, short_operation
-from gradpath.rules.syntax import ancestry, call_of, function_of
+from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 
 _HARMLESS = (
     "torch.",
@@ -77,13 +78,13 @@ def flow_of(trace: Trace) -> list[Entry]:
 
 
 def _flow(trace: Trace) -> list[Entry]:
-    return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(event)]
+    return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(trace, event)]
 
 
-_TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Lent})
+_TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Replaced, Lent})
 
 
-def _entries(event: Event) -> Iterator[Entry]:
+def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
     match event:
         case BackwardRan() if event.call.accumulates:
             if all(root.certain for root in event.call.roots):
@@ -100,10 +101,40 @@ def _entries(event: Event) -> Iterator[Entry]:
             yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
         case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
             yield Entry(event, Effect.UNKNOWN, None)
+        case Mutated() | Replaced():
+            leaf = updated_by_hand(trace, event)
+            if leaf is not None:
+                yield Entry(event, Effect.USED, frozenset((id(leaf),)))
         case Lent() if not event.name.startswith(_HARMLESS):
             yield Entry(event, Effect.UNKNOWN, None)
         case _:
             return
+
+
+def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
+    """The leaf that a write moves by its gradient, as `w -= 0.1 * w.grad` and `w.data.sub_(0.1 * w.grad)` do."""
+    tensor = event.tensor
+    cut = tensor.cut
+    if cut is not None and cut.source is not None and short_operation(cut.how) in ("data", "detach"):
+        tensor = cut.source
+    if not tensor.flag or tensor.node is not None:
+        return None
+    return tensor if gradient_read(trace, event) is not None else None
+
+
+def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | None:
+    """Where the statement of a write reads a `.grad`."""
+    known = trace.once(_gradients_read)
+    node = event.site.node
+    if node not in known:
+        written = statement_of(trace, node) if isinstance(event, Replaced) else node
+        inside = ast.walk(written) if written is not None else ()
+        known[node] = next((each for each in inside if isinstance(each, ast.Attribute) and each.attr == "grad"), None)
+    return known[node]
+
+
+def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
+    return {}
 
 
 def _is_gradient(tensor: Tensor) -> bool:

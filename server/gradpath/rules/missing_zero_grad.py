@@ -5,10 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Stepped, Trace, iterations_between
 from gradpath.rules import edits
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole, optimizer_name
+from gradpath.rules.gradient_flow import (
+    Effect,
+    Entry,
+    flow_of,
+    gradient_read,
+    is_whole,
+    optimizer_name,
+    updated_by_hand,
+)
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
 from gradpath.rules.syntax import function_of, statement_of
@@ -20,7 +28,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     reported: set[ast.AST] = set()
     flow = flow_of(trace)
-    concerning: dict[int, list[int]] = {id(tensor): [] for event in trace.of(Stepped) for tensor in event.updated}
+    concerning: dict[int, list[int]] = {
+        tensor: [] for entry in flow if entry.effect is Effect.USED for tensor in entry.tensors or ()
+    }
     for index, entry in enumerate(flow):
         for tensor in concerning if entry.tensors is None else entry.tensors & concerning.keys():
             concerning[tensor].append(index)
@@ -31,9 +41,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                 yield _report(trace, source, first, again, second)
 
 
-def _added(flow: Sequence[Entry]) -> Iterator[tuple[Stepped, BackwardRan, Stepped]]:
+Update = Stepped | Mutated | Replaced
+"""The step of an optimizer, or one by hand."""
+
+
+def _added(flow: Sequence[Entry]) -> Iterator[tuple[Update, BackwardRan, Update]]:
     """A step, a backward in a later iteration, and the same step again, with no clearing between the steps."""
-    used: Stepped | None = None
+    used: Update | None = None
     added: BackwardRan | None = None
     for entry in flow:
         match entry.effect, entry.event:
@@ -41,7 +55,7 @@ def _added(flow: Sequence[Entry]) -> Iterator[tuple[Stepped, BackwardRan, Steppe
                 used = added = None
             case Effect.ARRIVES, BackwardRan() as event:
                 added = event if used is not None else None
-            case Effect.USED, Stepped() as step:
+            case Effect.USED, Stepped() | Mutated() | Replaced() as step:
                 if used is not None and added is not None and _is_again(used, step):
                     yield used, added, step
                 used, added = step, None
@@ -49,13 +63,13 @@ def _added(flow: Sequence[Entry]) -> Iterator[tuple[Stepped, BackwardRan, Steppe
                 pass
 
 
-def _is_again(first: Stepped, second: Stepped) -> bool:
+def _is_again(first: Update, second: Update) -> bool:
     """Whether it is one step of the program, in two iterations of a loop."""
     same = first.site.node is second.site.node
     return same and iterations_between(first.site.loops, second.site.loops) is not None
 
 
-def _report(trace: Trace, source: Source, first: Stepped, again: BackwardRan, second: Stepped) -> Report:
+def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:
     backward, step = source.short(again.site, limit=32), source.short(first.site, limit=32)
     return Report(
         RULE.id,
@@ -68,7 +82,9 @@ def _report(trace: Trace, source: Source, first: Stepped, again: BackwardRan, se
         ),
         help="clear the gradients once in each iteration, before the backward",
         alternatives=("to accumulate on purpose, clear them behind each step",),
-        fixes=tuple(_fixes(trace, source, second, again)),
+        fixes=tuple(
+            _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
+        ),
     )
 
 
@@ -86,6 +102,23 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
         where = "behind the step"
     if edit is not None:
         yield Fix(f"Insert `{line}` {where}", Safety.UNSAFE, (edit,))
+
+
+def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:
+    """Clear the gradients behind each update by hand."""
+    found: dict[ast.stmt, Edit | None] = {}
+    lines: list[str] = []
+    for event in trace.among(Mutated, Replaced):
+        assert isinstance(event, Mutated | Replaced)
+        statement = statement_of(trace, event.site.node) if updated_by_hand(trace, event) is not None else None
+        read = gradient_read(trace, event)
+        if statement is None or read is None or statement in found:
+            continue
+        lines.append(f"{source.text(event.site, read)} = None")
+        found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])
+    made = tuple(edit for edit in found.values() if edit is not None)
+    if made and len(made) == len(found):
+        yield Fix(f"Insert `{lines[0]}` behind the update", Safety.UNSAFE, made)
 
 
 def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:

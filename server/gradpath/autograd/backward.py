@@ -160,6 +160,8 @@ def _run(
     for start in starts:
         confirm(start)
     autograd.recorder.ran_backward(call, executed)
+    for each in call.afterwards:
+        each()
     return flows
 
 

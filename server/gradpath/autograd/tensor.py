@@ -80,6 +80,7 @@ class BackwardCall:
     """One run of the engine: `backward()` or `autograd.grad()`.
 
     `givers` are the nodes that handed a gradient to each node; the gradient that `sum` hands on is an expanded tensor.
+    `afterwards` is done when the gradients are there.
     """
 
     number: int
@@ -89,6 +90,7 @@ class BackwardCall:
     create_graph: bool
     accumulates: bool = True
     givers: dict[Node, list[Node]] = field(default_factory=dict)
+    afterwards: list[Callable[[], object]] = field(default_factory=list)
 
 
 _numbers = itertools.count(1)

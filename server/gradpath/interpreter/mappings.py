@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.containers import Container, List, contains, sequence
 from gradpath.interpreter.values import (
     CONSTANTS,
+    KINDS,
     UNDEFINED,
     Arguments,
     Class,
@@ -25,6 +26,12 @@ from gradpath.interpreter.values import (
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
+
+
+def place_of(key: Value) -> object:
+    """What stands for a key in a dict or set: as `identity` has it, but for tensors whatever is written into them."""
+    own = None if type(key) in KINDS else getattr(key, "dict_key", None)
+    return identity(key) if own is None else own()
 
 
 class Dict(Container):
@@ -53,11 +60,11 @@ class Dict(Container):
         return iter([key for key, _ in self.entries.values()])
 
     def look_up(self, key: Value) -> Value:
-        entry = self.entries.get(identity(key))
+        entry = self.entries.get(place_of(key))
         return UNDEFINED if entry is None else entry[1]
 
     def store(self, key: Value, value: Value) -> None:
-        self.entries[identity(key)] = (key, value)
+        self.entries[place_of(key)] = (key, value)
 
     def item(self, machine: Machine, key: Value) -> Value:
         found = self.look_up(key)
@@ -87,10 +94,10 @@ class Dict(Container):
         machine.note_stored(self, key, value)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
-        self.entries.pop(identity(key), None)
+        self.entries.pop(place_of(key), None)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        mine = identity(item)
+        mine = place_of(item)
         if mine in self.entries:
             return True
         if not self.entries and not self.open:
@@ -123,7 +130,7 @@ class Namespace(Dict):
 
     def __init__(self, attributes: dict[str, Value], *, open: bool) -> None:
         self.attributes = attributes
-        super().__init__({identity(name): (name, value) for name, value in attributes.items()}, open=open)
+        super().__init__({place_of(name): (name, value) for name, value in attributes.items()}, open=open)
 
     def store(self, key: Value, value: Value) -> None:
         super().store(key, value)
@@ -167,7 +174,7 @@ def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:
 
 
 def _dict_pop(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    entry = target.entries.pop(identity(arguments.get(0, "key", None)), None)
+    entry = target.entries.pop(place_of(arguments.get(0, "key", None)), None)
     if entry is not None:
         return entry[1]
     default = arguments.get(1, "default")
@@ -233,7 +240,7 @@ class Set(Container):
     __slots__ = ("members",)
 
     def __init__(self, items: Sequence[Value], *, open: bool = False) -> None:
-        self.members = {identity(item): item for item in items}
+        self.members = {place_of(item): item for item in items}
         self.open = open
 
     def type_name(self) -> str:
@@ -256,9 +263,9 @@ class Set(Container):
 
     def attribute(self, machine: Machine, name: str) -> Value:
         if name == "add":
-            return NativeFunction("set.add", lambda m, a: self.members.update({identity(a.get(0, "x")): a.get(0, "x")}))
+            return NativeFunction("set.add", lambda m, a: self.members.update({place_of(a.get(0, "x")): a.get(0, "x")}))
         if name in ("discard", "remove"):
-            return NativeFunction(f"set.{name}", lambda m, a: self.members.pop(identity(a.get(0, "x")), None) and None)
+            return NativeFunction(f"set.{name}", lambda m, a: self.members.pop(place_of(a.get(0, "x")), None) and None)
         if name == "update":
             return NativeFunction("set.update", self._update)
         return super().attribute(machine, name)
@@ -267,7 +274,7 @@ class Set(Container):
         for value in arguments.positional:
             items = sequence(machine, value)
             self.open = self.open or items is None
-            self.members.update({identity(item): item for item in items or ()})
+            self.members.update({place_of(item): item for item in items or ()})
         return None
 
 

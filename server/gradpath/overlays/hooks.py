@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import BackwardCall, Node
 from gradpath.interpreter.machine import Machine
@@ -14,12 +16,7 @@ class Handle(Object):
 
     __slots__ = ("hook", "node")
 
-    def __init__(self, machine: Machine, value: TensorValue, function: Value, node: Node) -> None:
-        def hook(call: BackwardCall) -> None:
-            gradient = machine.autograd.tensor(shape=value.tensor.shape, dtype=value.tensor.dtype)
-            with machine.autograd.mode(grad=call.create_graph):
-                machine.call(function, Arguments([wrap(gradient)]))
-
+    def __init__(self, hook: Callable[[BackwardCall], None], node: Node) -> None:
         self.hook = hook
         self.node = node
         node.hooks = (*node.hooks, hook)
@@ -44,4 +41,24 @@ def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) ->
     node = machine.autograd.edge(value.tensor)
     if node is None or not node.certain or isinstance(function, Unknown):
         return machine.unknown("hook handle")
-    return Handle(machine, value, function, node)
+
+    def hook(call: BackwardCall) -> None:
+        gradient = machine.autograd.tensor(shape=value.tensor.shape, dtype=value.tensor.dtype)
+        with machine.autograd.mode(grad=call.create_graph):
+            machine.call(function, Arguments([wrap(gradient)]))
+
+    return Handle(hook, node)
+
+
+def register_post_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+    """`register_post_accumulate_grad_hook(hook)`: the hook gets the leaf when its gradient is there."""
+    function = arguments.get(0, "hook", None)
+    node = machine.autograd.edge(value.tensor)
+    if node is None or node.accumulates is None or isinstance(function, Unknown):
+        return machine.unknown("hook handle")
+
+    def after() -> None:
+        with machine.autograd.mode(grad=False):
+            machine.call(function, Arguments([value]))
+
+    return Handle(lambda call: call.afterwards.append(after), node)

@@ -14,7 +14,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays import conversions
-from gradpath.overlays.hooks import register_hook
+from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumptions import is_presumed, presume_tensor
@@ -240,7 +240,7 @@ _METHODS: dict[str, Method] = {
     "zero_": _fill("zero_"),
     "retain_grad": _retain_grad,
     "register_hook": register_hook,
-    "register_post_accumulate_grad_hook": lambda m, v, a: m.unknown("hook handle"),
+    "register_post_accumulate_grad_hook": register_post_hook,
     "numpy": _numpy,
     "__array__": _numpy,
     "item": _number("item"),

@@ -65,6 +65,10 @@ class TensorValue(Object):
     def decision_key(self) -> object:
         return ("tensor", id(self.tensor), self.tensor.storage.version)
 
+    def dict_key(self) -> object:
+        """What stands for it as the key of a dict."""
+        return ("tensor", id(self.tensor))
+
     def attribute(self, machine: Machine, name: str) -> Value:
         if name in self.attributes:
             return self.attributes[name]

@@ -23,7 +23,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         same = [clip for clip in clips if clip.site.node is node]
         found = [_useless(trace, flow, clip) for clip in same]
         if found[0] is not None and all(each is not None for each in found):
-            yield _report(trace, source, same[0], early=found[0])
+            yield _report(trace, source, same[0], early=all(found))
 
 
 def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:
@@ -43,17 +43,23 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     if not clip.known and len(optimizers) != 1:
         return None
     index = next(index for index, each in enumerate(flow) if each is clip)
-    early, used = True, False
+    nearest: Effect | None = None
+    used = False
     for what in _effects(reversed(flow[:index]), clip):
         if what is Effect.UNKNOWN:
-            return None
+            if nearest is None:
+                return None
+            break
         used = used or what is Effect.USED
-        early = what is not Effect.ARRIVES
         if what in (Effect.ARRIVES, Effect.CLEARED):
+            nearest = nearest or what
+        if what is Effect.ARRIVES or (nearest is not None and used):
             break
     behind_it = list(_effects(flow[index + 1 :], clip))
-    if early:
-        return True if Effect.USED in behind_it else None
+    if nearest is not Effect.ARRIVES:
+        if Effect.USED in behind_it:
+            return True
+        return False if nearest is Effect.CLEARED and used and not behind_it else None
     if not used:
         return None
     return False if not behind_it or behind_it[0] is Effect.CLEARED else None

@@ -36,7 +36,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             concerning[tensor].append(index)
     for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
         for first, again, second in _added([flow[index] for index in indices]):
-            if again.site.node not in reported:
+            if again.site.node not in reported and not _only_shows(trace, first, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
 
@@ -67,6 +67,16 @@ def _is_again(first: Update, second: Update) -> bool:
     """Whether it is one step of the program, in two iterations of a loop."""
     same = first.site.node is second.site.node
     return same and iterations_between(first.site.loops, second.site.loops) is not None
+
+
+def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
+    """Whether an update by hand is made two or three times at all, as where one is shown."""
+    loop = iterations_between(first.site.loops, second.site.loops)
+    match trace.loops.get(loop) if loop is not None and not isinstance(second, Stepped) else None:
+        case ast.For(iter=ast.Call(func=ast.Name("range"), args=[ast.Constant(2 | 3)])):
+            return True
+        case _:
+            return False
 
 
 def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:

@@ -1,0 +1,2 @@
+def plot(x, y):
+    return list(zip(x.ravel().tolist(), y.ravel().tolist()))

@@ -12,7 +12,7 @@ from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.failures import failed
 from gradpath.interpreter.machine import Cancelled
-from gradpath.interpreter.paths import explore
+from gradpath.interpreter.paths import NOWHERE, Going, Paths, Run, explore
 from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.marks import Mark, marks_of
@@ -107,9 +107,6 @@ class Fault:
 
     kind: str
     line: int
-
-
-Runner = Callable[[tuple[bool, ...]], Trace]
 
 
 def never() -> bool:
@@ -333,11 +330,12 @@ class _Runs:
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
 
-    def run(self, prefix: tuple[bool, ...]) -> Trace:
-        """Run the path that begins with these decisions."""
+    def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
+        """Run the path that begins with these decisions and then goes some ways."""
         document, tree, entry = self._files.checked.document, self._files.checked.tree, self._entry
         overlays = Overlays(ProjectModules(self._files), self._config.assume)
-        machine = make_machine(overlays, prefix, tree if entry is None else entry.function, document.path, STEPS)
+        entered = tree if entry is None else entry.function
+        machine = make_machine(overlays, prefix, entered, document.path, STEPS, going)
         machine.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
         machine.forgives = self._forgives
         if entry is None:
@@ -358,20 +356,21 @@ class _Explored:
     sound: bool
 
 
-def _explore(run: Runner, source: Source, home: str, paths: int, effort: int) -> _Explored:
+def _explore(run: Run, source: Source, home: str, limit: int, effort: int) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 
     A failure inside the analysis costs this entry point alone.
     """
+    paths = Paths(run)
     traces: list[Trace] = []
     found: list[Found] = []
     try:
-        for trace in explore(run, paths, effort):
+        for trace in explore(paths, limit, effort):
             traces.append(trace)
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
                 found.extend(Found(rule, report, trace) for report in reports)
-        return _Explored(judge(found, traces, lambda trace, prefix: run(prefix), source), traces, True)
+        return _Explored(judge(found, traces, paths, source), traces, True)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
-from gradpath.interpreter.paths import turned
+from gradpath.interpreter.paths import Paths, turned
 from gradpath.interpreter.trace import Decision, Site, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -18,6 +18,9 @@ LONGEST = 120
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are turned around to learn on which the fault hangs."""
 
+EFFORT = 40_000
+"""Statements that the paths of an entry point may execute together before no silent fault is looked into any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -28,23 +31,21 @@ class Found:
     trace: Trace
 
 
-def judge(
-    found: Sequence[Found], traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source
-) -> list[Diagnostic]:
+def judge(found: Sequence[Found], traces: Sequence[Trace], paths: Paths, source: Source) -> list[Diagnostic]:
     """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning."""
     first: dict[tuple[str, str, ast.AST], Found] = {}
-    paths: dict[tuple[str, str, ast.AST], set[int]] = {}
+    faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
     for each in found:
         key = (each.rule.id, each.report.at.path, each.report.at.node)
         first.setdefault(key, each)
-        paths.setdefault(key, set()).add(id(each.trace))
+        faulty.setdefault(key, set()).add(id(each.trace))
     return [
         _diagnostic(
             each, condition if condition is None or isinstance(condition, str) else words(condition, source), source
         )
         for key, each in first.items()
-        if each.rule.level is Level.ERROR or (_agreed(each, paths[key], traces) and _stands(each, rerun, source))
-        for condition in (_condition(each, traces, rerun),)
+        if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
+        for condition in (_condition(each, traces, paths),)
         if condition is None or not _hangs_on_a_mode(each, condition)
     ]
 
@@ -85,15 +86,18 @@ def _statements(found: Found) -> list[ast.stmt]:
     return [each for each in (statement_of(found.trace, site) for site in sites) if each is not None]
 
 
-def _stands(found: Found, rerun: Callable[[Trace, tuple[bool, ...]], Trace], source: Source) -> bool:
+def _stands(found: Found, paths: Paths, source: Source) -> bool:
     """Whether a silent fault is found, too, where a branch goes the other way each time that it comes up.
 
-    A path turns one decision at a time, and a branch in a loop is decided anew in each iteration.
+    A path turns one decision at a time, and a branch in a loop is decided anew in each iteration. Where that takes too
+    long, nothing is said.
     """
     statements = _statements(found)
     nodes = dict.fromkeys(decision.node for decision in found.trace.decisions)
     for node in list(nodes)[:TURNS]:
-        other = _turned_throughout(found.trace, node, rerun)
+        if paths.executed > EFFORT:
+            return False
+        other = _turned_throughout(found.trace, node, paths)
         if other is None or other.truncated or other.failures():
             continue
         reached = all(other.visits.get(each, 0) for each in statements)
@@ -102,34 +106,27 @@ def _stands(found: Found, rerun: Callable[[Trace, tuple[bool, ...]], Trace], sou
     return True
 
 
-def _turned_throughout(trace: Trace, node: ast.AST, rerun: Callable[[Trace, tuple[bool, ...]], Trace]) -> Trace | None:
+def _turned_throughout(trace: Trace, node: ast.AST, paths: Paths) -> Trace | None:
     """The path on which the branch at `node` always goes the other way; None where it comes up only once."""
-    outcome = next(decision.outcome for decision in trace.decisions if decision.node is node)
-    path = trace
-    for turns in range(TURNS):
-        index = next(
-            (i for i, each in enumerate(path.decisions) if each.node is node and each.outcome == outcome), None
-        )
-        if index is None:
-            return path if turns > 1 else None
-        path = rerun(trace, turned(path, index))
-    return None
+    index = next(i for i, decision in enumerate(trace.decisions) if decision.node is node)
+    outcome = trace.decisions[index].outcome
+    once = turned(trace, index)
+    again = (each for each in paths.trace(once).decisions[index + 1 :] if each.node is node)
+    return paths.trace(once, {node: not outcome}) if any(each.outcome == outcome for each in again) else None
 
 
 def _finds(found: Found, other: Trace, source: Source) -> bool:
     return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
 
 
-def _condition(
-    found: Found, traces: Sequence[Trace], rerun: Callable[[Trace, tuple[bool, ...]], Trace]
-) -> Decision | str | None:
+def _condition(found: Found, traces: Sequence[Trace], paths: Paths) -> Decision | str | None:
     """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
     if found.rule.level is not Level.ERROR:
         return None
     decisions = found.trace.decisions
     for index in _tried(len(decisions)):
-        other = rerun(found.trace, turned(found.trace, index))
-        if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, rerun)):
+        other = paths.trace(turned(found.trace, index))
+        if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths)):
             return decisions[index]
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
@@ -142,20 +139,12 @@ def _tried(count: int) -> Iterable[int]:
     return (*last, *range(min(last[-1] if count else 0, TURNS) - 1, -1, -1))
 
 
-def _turned_alone(trace: Trace, index: int, other: Trace, rerun: Callable[[Trace, tuple[bool, ...]], Trace]) -> Trace:
+def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace:
     """`other`, on which decision `index` is turned around, with all later branches going as they go on `trace`."""
     wanted = {decision.node: decision.outcome for decision in trace.decisions[index + 1 :]}
-    for _ in range(TURNS):
-        differs = (
-            i
-            for i, each in enumerate(other.decisions)
-            if i > index and each.outcome != wanted.get(each.node, each.outcome)
-        )
-        later = next(differs, None)
-        if later is None:
-            break
-        other = rerun(trace, turned(other, later))
-    return other
+    later = other.decisions[index + 1 :]
+    differs = any(each.outcome != wanted.get(each.node, each.outcome) for each in later)
+    return paths.trace(turned(trace, index), wanted) if differs else other
 
 
 def _passes(found: Found, other: Trace) -> bool:

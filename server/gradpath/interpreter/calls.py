@@ -23,7 +23,7 @@ DEPTH = 40
 RECURSION = 6
 """How often one function may stand in a chain of calls."""
 
-BLIND_RECURSION = 3
+BLIND_RECURSION = 2
 """The same where an argument is unknown: then each level can branch as if it were the first."""
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from weakref import WeakKeyDictionary
 
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Value
+from gradpath.source.nodes import nodes
 
 
 def eval_text(machine: Machine, arguments: Arguments) -> Value:
@@ -16,14 +18,25 @@ def eval_text(machine: Machine, arguments: Arguments) -> Value:
     if not isinstance(text, str) or len(arguments.positional) > 1 or arguments.keywords:
         return machine.unknown("eval", None, (text,))
     try:
-        body = ast.parse(text.strip(), mode="eval").body
+        body = _read(text.strip(), machine.node)
     except (SyntaxError, ValueError):
         raise machine.error("SyntaxError", "invalid syntax", text) from None
-    place = machine.node
-    for part in ast.walk(body):
-        if isinstance(part, ast.expr):
-            ast.copy_location(part, place)
     return evaluate(machine, body)
+
+
+_known: WeakKeyDictionary[ast.AST, dict[str, ast.expr]] = WeakKeyDictionary()
+
+
+def _read(text: str, place: ast.AST) -> ast.expr:
+    """The expression that a text stands for, as if it stood at a place; each is read there once."""
+    known = _known.setdefault(place, {})
+    if text not in known:
+        body = ast.parse(text, mode="eval").body
+        for part in nodes(body):
+            if isinstance(part, ast.expr):
+                ast.copy_location(part, place)
+        known[text] = body
+    return known[text]
 
 
 def exec_text(machine: Machine, arguments: Arguments) -> Value:

@@ -9,20 +9,33 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.interpreter.trace import Decision, Site, Trace
 from gradpath.records import dataclass, field
+
+Going = Mapping[ast.AST, bool]
+"""The way of some branches, by their nodes."""
+
+NOWHERE: Going = {}
+
+Run = Callable[[tuple[bool, ...], Going], Trace]
+"""Paths the path that begins with some decisions and then goes some ways."""
+
+REMEMBERED = 40_000
+"""Statements of the paths that are remembered."""
 
 
 @dataclass(slots=True)
 class Path:
     """The decisions of one run: those that it must take, and those that it took.
 
-    `home` is the checked file, and `speaking` says that what is decided in another file has to do with gradients.
+    Beyond the prefix it goes the ways of `going`. `home` is the checked file, and `speaking` says that what is decided
+    in another file has to do with gradients.
     """
 
     prefix: tuple[bool, ...] = ()
+    going: Going = field(default_factory=dict)
     home: str = ""
     speaking: bool = False
     taken: list[Decision] = field(default_factory=list)
@@ -31,12 +44,12 @@ class Path:
     def decide(
         self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool, negated: bool = False
     ) -> bool:
-        """The outcome for `key`: as before on this path, else as the prefix says, else the likelier."""
+        """The outcome for `key`: as before on this path, else as it must go, else the likelier."""
         known = self.outcomes.get(key)
         if known is not None:
             return known
         index = len(self.taken)
-        outcome = self.prefix[index] if index < len(self.prefix) else likely
+        outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
         place = site()
         idle = idle or not (self.speaking or place.path == self.home)
         self.taken.append(Decision(key, node, outcome, place, idle, negated))
@@ -44,12 +57,32 @@ class Path:
         return outcome
 
 
+class Paths:
+    """The paths of one entry point: each is run when it is first asked for, and the first ones are remembered."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._known: dict[object, Trace] = {}
+        self.executed = 0
+        """The statements that all paths so far have executed together."""
+
+    def trace(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
+        key = prefix, frozenset(going.items())
+        known = self._known.get(key)
+        if known is None:
+            known = self._run(prefix, going)
+            self.executed += known.steps
+            if self.executed < REMEMBERED:
+                self._known[key] = known
+        return known
+
+
 def turned(trace: Trace, index: int) -> tuple[bool, ...]:
     """The prefix that repeats `trace` up to its decision `index` and then goes the other way."""
     return (*(decision.outcome for decision in trace.decisions[:index]), not trace.decisions[index].outcome)
 
 
-def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int, budget: int) -> Iterator[Trace]:
+def explore(paths: Paths, limit: int, budget: int) -> Iterator[Trace]:
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
@@ -61,7 +94,7 @@ def explore(run: Callable[[tuple[bool, ...]], Trace], limit: int, budget: int) -
     count = cost = 0
     while queue and count < limit and budget > cost:
         prefix = queue.popleft()
-        trace = run(prefix)
+        trace = paths.trace(prefix)
         count += 1
         cost = trace.steps
         budget -= cost

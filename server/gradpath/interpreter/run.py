@@ -14,7 +14,7 @@ from gradpath.interpreter.containers import Container
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
-from gradpath.interpreter.paths import Path
+from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
@@ -32,9 +32,16 @@ from gradpath.records import dataclass
 from gradpath.source.nodes import is_generator, nodes
 
 
-def make_machine(library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int) -> Machine:
-    """A machine with all parts tied together, at the start of a path."""
-    path = Path(prefix, file)
+def make_machine(
+    library: Library,
+    prefix: tuple[bool, ...],
+    entry: ast.AST,
+    file: str,
+    budget: int,
+    going: Going = NOWHERE,
+) -> Machine:
+    """A machine with all parts tied together, at the start of a path; `prefix` and `going` say which (see `Path`)."""
+    path = Path(prefix, going, file)
     trace = Trace(entry, decisions=path.taken)
     machine = Machine(library, path, trace, file, budget)
     machine.evaluate = partial(expressions.evaluate, machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
@@ -69,7 +70,18 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
     return None
 
 
+_known: WeakKeyDictionary[ast.stmt, list[ast.Yield | ast.YieldFrom]] = WeakKeyDictionary()
+
+
 def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
+    """The `yield`s in the expressions of a statement, in order; each statement is searched once."""
+    known = _known.get(statement)
+    if known is None:
+        known = _known[statement] = _found(statement)
+    return known
+
+
+def _found(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
     found: list[ast.Yield | ast.YieldFrom] = []
     todo: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
     while todo:

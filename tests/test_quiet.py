@@ -57,6 +57,15 @@ def test_a_call_into_another_file_counts_as_what_stands_there(tmp_path: Path) ->
     assert not is_quiet(tmp_path / "again", text, other="import torch\n\ndef make(n):\n    return torch.ones(n)\n")
 
 
+def test_a_class_may_be_handed_to_a_function_that_only_makes_one(tmp_path: Path) -> None:
+    text = "from nets import Net\nfrom other import renamed\n\n__getattr__ = renamed({'Old': (Net, '2.0')})\n"
+    nets = "import torch\n\nclass Net(torch.nn.Module):\n    pass\n"
+    other = "def renamed(names):\n    def get(name):\n        return names[name][0]\n\n    {}\n    return get\n"
+    assert is_quiet(tmp_path, text, nets=nets, other=other.format("known = names.keys()"))
+    (tmp_path / "again").mkdir()
+    assert not is_quiet(tmp_path / "again", text, nets=nets, other=other.format("made = names['Old'][0]()"))
+
+
 def test_a_class_may_have_records_of_another_file_as_its_attributes(tmp_path: Path) -> None:
     text = "import torch\nfrom other import Spec\n\nclass Config:\n    part = Spec(torch.nn.Linear)\n"
     keeps = "from models import Net\n\nclass Spec:\n    def __init__(self, of):\n        self.of = of\n"

@@ -111,7 +111,7 @@ class _Top:
         """Whether a statement of a class body is quiet; nobody uses there what an attribute of the class is made of."""
         match statement:
             case ast.Assign(value=ast.expr() as value) | ast.AnnAssign(value=ast.expr() as value):
-                return self.is_quiet(statement) or self._evaluates_quietly(value, self._makes_a_record)
+                return self._evaluates_quietly(value, self._makes_a_record)
             case _:
                 return self.is_quiet(statement)
 
@@ -220,10 +220,10 @@ class _Plain:
         return self._seen[key]
 
     def only_keeps(self, path: Path, name: str) -> bool:
-        """Whether a name stands for a class that does nothing with what it is made from."""
+        """Whether a name stands for a class, or for a maker of functions, that does nothing with what it is given."""
         parsed = self._files.parsed(path)
         found = () if parsed is None else definitions(parsed.tree).get(name, ())
-        return bool(found) and all(isinstance(each, ast.ClassDef) and _only_keeps(each) for each in found)
+        return bool(found) and all(map(_only_keeps, found))
 
     def _is_plain(self, path: Path, name: str) -> bool:
         parsed = self._files.parsed(path)
@@ -273,13 +273,31 @@ class _Plain:
         return all(self.has(inner, each) for each in attributes if each in known)
 
 
-def _only_keeps(owner: ast.ClassDef) -> bool:
-    """Whether what makes the instances of a class calls nothing but Python's own functions."""
-    making = [each for each in owner.body if isinstance(each, _FUNCTIONS) and each.name in _MAKING]
-    calls = [node.func for each in making for node in nodes(each) if isinstance(node, ast.Call)]
-    return all(isinstance(each, ast.Name) and each.id in _PYTHONS - _CALLING for each in calls)
+def _only_keeps(made: ast.stmt) -> bool:
+    """Whether making the instances of a class, or a function, calls nothing but Python's own functions."""
+    match made:
+        case ast.ClassDef(body=body):
+            making = [each for each in body if isinstance(each, _FUNCTIONS) and each.name in _MAKING]
+        case ast.FunctionDef():
+            making = [made]
+        case _:
+            return False
+    parts = (part for each in making for part in nodes(each, outside=_FUNCTIONS))
+    return all(map(_is_pythons, (part.func for part in parts if isinstance(part, ast.Call))))
 
 
+def _is_pythons(function: ast.expr) -> bool:
+    """Whether a call is one of Python's own functions, or of a method that looks into a dict."""
+    match function:
+        case ast.Name(id=name):
+            return name in _PYTHONS - _CALLING
+        case ast.Attribute(attr=name):
+            return name in _LOOKING
+        case _:
+            return False
+
+
+_LOOKING = frozenset({"get", "items", "keys", "values"})
 _PYTHONS = frozenset(dir(builtins))
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

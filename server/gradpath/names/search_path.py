@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed
-from gradpath.source.positions import split_lines
 
 _ADDS = frozenset({"append", "insert", "extend", "addsitedir"})
 _SAME = frozenset({"abspath", "realpath", "normpath", "expanduser", "resolve", "absolute", "as_posix"})
@@ -29,11 +30,7 @@ def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
         for statement in parsed.tree.body
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
-    lines = [
-        number
-        for number, line in enumerate(split_lines(parsed.document.text), 1)
-        if any(each in line for each in _SAYING)
-    ]
+    lines = sorted(set(_saying(parsed.document)))
     found: dict[Path, None] = {}
     for statement in _around(parsed.tree.body, lines):
         for node in nodes(statement):
@@ -42,6 +39,16 @@ def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
                 if path is not None:
                     found[Path(os.path.normpath(file.parent / path))] = None
     return tuple(found)
+
+
+def _saying(document: Document) -> Iterator[int]:
+    """The lines on which something may be added."""
+    text, starts = document.text, document.line_starts
+    for each in _SAYING:
+        at = text.find(each)
+        while at >= 0:
+            yield bisect_right(starts, at)
+            at = text.find(each, at + 1)
 
 
 def _around(body: Sequence[ast.stmt], lines: Sequence[int]) -> Iterator[ast.stmt]:

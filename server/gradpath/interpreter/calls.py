@@ -152,8 +152,8 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
     values = list(arguments.positional)
     first_default = len(positional) - len(function.defaults)
     for index, parameter in enumerate(positional):
-        if index < len(values):
-            value = values[index]
+        if index < len(values) and not (arguments.open and parameter.arg in keywords):
+            value = values[index]  # Of an open call some may be samples: `f(*rest, name=value)`.
         elif parameter.arg in keywords:
             value = keywords.pop(parameter.arg)
         else:
@@ -163,7 +163,7 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
     extra = values[len(positional) :]
     if spec.vararg is not None:
         scope.variables[spec.vararg.arg] = List(extra, open=True) if arguments.open else tuple(extra)
-    elif extra:
+    elif extra and not arguments.open:
         raise machine.error("TypeError", f"{function.name}() takes {len(positional)} positional arguments")
     for parameter in spec.kwonlyargs:
         if parameter.arg in keywords:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, NativeFunction, Value
+from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
+from gradpath.overlays.presumptions import unknown_call
 from gradpath.overlays.tensor_methods import refuse_numpy
 
 CONVERSIONS = (
@@ -24,6 +25,15 @@ CONVERSIONS = (
 )
 
 
+_REFUSING = """
+abs absolute add append argmax argmin argsort around asanyarray ascontiguousarray atleast_1d ceil clip cos
+cumsum divide dot exp expand_dims floor histogram hstack interp isclose isfinite isinf isnan linspace log log10 log1p
+log2 maximum minimum multiply nanmean percentile power ravel repeat reshape round sign sin sort sqrt square subtract
+tanh tile transpose unique vdot vstack where
+"""
+"""Other functions that make an array of what they are given first; what they give is data like that of any library."""
+
+
 def _converting(name: str) -> NativeFunction:
     def convert(machine: Machine, arguments: Arguments) -> Value:
         tensors = tensors_in(machine, tuple(arguments.positional[:1]))
@@ -34,4 +44,20 @@ def _converting(name: str) -> NativeFunction:
     return NativeFunction(name, convert)
 
 
-NAMES: Names = {f"numpy.{name}": _converting(name) for name in CONVERSIONS}
+def _refusing(name: str) -> NativeFunction:
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        for tensor in tensors_in(machine, tuple(arguments.positional[:1])):
+            refuse_numpy(machine, tensor)
+        library = machine.unknown("library numpy", ("name", f"numpy.{name}"), (), data=True)
+        if not isinstance(library, Unknown):
+            return machine.call(library, arguments)  # The program has put something else in its place.
+        library.name = name
+        return unknown_call(machine, library, arguments)
+
+    return NativeFunction(name, call)
+
+
+NAMES: Names = {
+    **{f"numpy.{name}": _refusing(name) for name in _REFUSING.split()},
+    **{f"numpy.{name}": _converting(name) for name in CONVERSIONS},
+}

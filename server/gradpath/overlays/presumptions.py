@@ -2,7 +2,8 @@
 
 | unknown thing | presumed | because |
 |---|---|---|
-| the result of calling something named like a model (`model(x)`, `self.net(x)`, `G(z)`) | a tensor that requires grad, on a graph that saved something | that is what networks are for; a frozen one is frozen where it can be seen, as a rule |
+| the result of calling something named like a model (`model(x)`, `self.net(x)`, `G(z)`) | a tensor that requires grad, on a graph that saved something | that is what networks are for |
+| the same of a model that was frozen (`model.requires_grad_(False)`), where it was given data | may require grad: nothing is reported of it | another part of it may be trained |
 | the result of calling something named like a loss (`criterion(out, y)`) on such a tensor | the same, on that tensor's graph | a criterion that cuts the graph could not be trained with |
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
@@ -55,7 +56,7 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
-from gradpath.overlays import branches, plain_data, weights
+from gradpath.overlays import branches, frozen, plain_data, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_engine, is_gradient, may_clear
 from gradpath.overlays.roles import is_option, role_of
@@ -74,19 +75,6 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     if unknown.presumption != "cut":
         made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
     return made
-
-
-def is_presumed(tensor: Tensor) -> bool:
-    """Whether a graph hangs on a presumption: somebody may call the function where gradients are off."""
-    todo, seen = [tensor.node], set()
-    while todo:
-        node = todo.pop()
-        if node is not None and node not in seen:
-            if node.name == "call":
-                return True
-            seen.add(node)
-            todo.extend(node.edges)
-    return False
 
 
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
@@ -271,6 +259,10 @@ _PLAIN = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "re
 
 def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
     """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
+    if name == "requires_grad":
+        frozen.flag(machine, unknown, value)
+    elif role_of(unknown) == "model":
+        frozen.part_set(machine, unknown, value)
     if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.presumption):
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
@@ -344,11 +336,12 @@ _SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist",
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
     if unknown.owner is not None and unknown.owner.presumption == "plain" and find_op(f"torch.Tensor.{unknown.name}"):
-        sources = graph_sources(machine, tuple(arguments.all()))
-        return "" if any(tensor.requires_grad for tensor in sources) else "plain"
+        return "" if _has_graph(machine, arguments) else "plain"
     match role_of(unknown):
         case "model" if not arguments.all() and not arguments.open:
             return ""  # Whoever calls it without a thing may as well make it: `self.net = self.net()`.
+        case "model" if frozen.is_frozen(machine, unknown) and not _has_graph(machine, arguments):
+            return ""
         case "model":
             return "graph" if machine.autograd.grad_enabled else "cut"
         case "loss":
@@ -361,6 +354,10 @@ def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) 
             return "graph" if machine.autograd.grad_enabled else "cut"
         case _:
             return ""
+
+
+def _has_graph(machine: Machine, arguments: Arguments) -> bool:
+    return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(arguments.all())))
 
 
 def _is_open(value: Value) -> bool:
@@ -473,6 +470,7 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True))
     if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
         return NotImplemented
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)

@@ -17,7 +17,7 @@ from gradpath.overlays import conversions
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
-from gradpath.overlays.presumptions import is_presumed, presume_tensor
+from gradpath.overlays.presumptions import presume_tensor
 from gradpath.overlays.tensor_value import Device, DType, Size, TensorNumber, TensorValue, number_from, row_of, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
@@ -72,8 +72,21 @@ def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
     """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
-    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain and not is_presumed(tensor):
+    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain and not _is_presumed(tensor):
         raise AutogradError(FaultKind.NUMPY, tensor=tensor)
+
+
+def _is_presumed(tensor: Tensor) -> bool:
+    """Whether a graph hangs on a presumption: somebody may call the function where gradients are off."""
+    todo, seen = [tensor.node], set()
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in seen:
+            if node.name == "call":
+                return True
+            seen.add(node)
+            todo.extend(node.edges)
+    return False
 
 
 def _number(how: str) -> Method:

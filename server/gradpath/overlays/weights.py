@@ -112,7 +112,13 @@ def _root(model: Unknown) -> Unknown:
 def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
     """The weights of the models whose `parameters()` an optimizer was given."""
     owners = {model.number for source in sources for model in _models(source)}
-    return [tensor for model, tensor in _known(machine).all() if not owners.isdisjoint(_line(model))]
+    return [tensor for model, tensor in _known(machine).all() if not owners.isdisjoint(line(model))]
+
+
+def models_of_parameter(parameter: Unknown) -> list[Unknown]:
+    """The model that a parameter is of: an item of an unknown `model.parameters()`."""
+    found = parameter.cause == "item of unknown" and bool(parameter.sources)
+    return _models(parameter.sources[0]) if found else []
 
 
 def _models(source: Value) -> list[Unknown]:
@@ -125,7 +131,7 @@ def _models(source: Value) -> list[Unknown]:
     return []
 
 
-def _line(model: Unknown) -> list[int]:
+def line(model: Unknown) -> list[int]:
     """The numbers of a model and of all that it is a part of."""
     found = [model.number]
     while model.owner is not None:
@@ -149,7 +155,7 @@ def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
 
 def of(machine: Machine, model: Unknown) -> list[Tensor]:
     """The weights of a model and its parts."""
-    return [tensor for each, tensor in _known(machine).all() if model.number in _line(each)]
+    return [tensor for each, tensor in _known(machine).all() if model.number in line(each)]
 
 
 def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:

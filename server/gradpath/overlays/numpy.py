@@ -48,7 +48,7 @@ def _refusing(name: str) -> NativeFunction:
     def call(machine: Machine, arguments: Arguments) -> Value:
         for tensor in tensors_in(machine, tuple(arguments.positional[:1])):
             refuse_numpy(machine, tensor)
-        library = machine.unknown("library numpy", ("name", f"numpy.{name}"), (), data=True)
+        library = machine.unknown(f"numpy.{name}", ("name", f"numpy.{name}"), (), data=True)
         if not isinstance(library, Unknown):
             return machine.call(library, arguments)  # The program has put something else in its place.
         library.name = name

@@ -22,6 +22,7 @@ from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
+from gradpath.overlays.presumed_tensors import RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 from gradpath.packages import modules_of
@@ -176,7 +177,7 @@ class Overlays:
         return machine.call(decorated, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
-        return machine.unknown(presumptions.RECURSION, None, tuple(arguments.all()))
+        return machine.unknown(RECURSION, None, tuple(arguments.all()))
 
     def bound(self, machine: Machine, name: str, value: Value) -> object:
         """What a binding is worth noting for: a tensor, or a number read out of one."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
-from gradpath.overlays import presumptions
 from gradpath.overlays.clearing import dotted_name
+from gradpath.overlays.presumed_tensors import graph_sources
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 Assumptions = Mapping[str, tuple[str, ...]]
@@ -32,7 +32,7 @@ def assumed_call(machine: Machine, assume: Assumptions, unknown: Unknown, argume
 def _backward(machine: Machine, arguments: Arguments) -> Value:
     """The call is `backward()` on the first of its arguments that has a graph."""
     for value in arguments.all():
-        tensors = presumptions.graph_sources(machine, (value,)) if isinstance(value, (TensorValue, Unknown)) else []
+        tensors = graph_sources(machine, (value,)) if isinstance(value, (TensorValue, Unknown)) else []
         if any(tensor.requires_grad for tensor in tensors):
             kept = {name: value for name, value in arguments.keywords.items() if name == "retain_graph"}
             return machine.call(machine.attribute(wrap(tensors[0]), "backward"), Arguments([], kept))
@@ -41,7 +41,7 @@ def _backward(machine: Machine, arguments: Arguments) -> Value:
 
 def _differentiable(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result hangs on the graphs of the arguments."""
-    sources = presumptions.graph_sources(machine, tuple(arguments.all()))
+    sources = graph_sources(machine, tuple(arguments.all()))
     if not machine.autograd.grad_enabled or not any(tensor.requires_grad for tensor in sources):
         return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
     made = machine.autograd.presumed(sources, name=unknown.name or "call")

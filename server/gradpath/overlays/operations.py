@@ -12,7 +12,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import KINDS, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields
-from gradpath.overlays.presumptions import presume_tensor
+from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
 from gradpath.records import replace

@@ -7,6 +7,7 @@
 | the result of calling something named like a loss (`criterion(out, y)`) on such a tensor | the same, on that tensor's graph | a criterion that cuts the graph could not be trained with |
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
+| what an import gives of a library, or of a file that is not seen | is no loss, whatever its `backward` does | libraries have functions of that name |
 | the items of a loader, and what methods of tensors make of them | fresh tensors that require no grad | that is what data sets give |
 | what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
 | a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |
@@ -34,140 +35,28 @@ from __future__ import annotations
 
 import ast
 import operator as host
-from collections.abc import Callable
-from functools import cache
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.tensor import Cut, Tensor
-from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import negation
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.trace import Cleared, Lent, ReadOut, Stepped
+from gradpath.interpreter.trace import Cleared, Lent
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
     BoundMethod,
-    Class,
     Function,
     Instance,
-    Object,
     Unknown,
     Value,
     identity,
 )
 from gradpath.overlays import branches, frozen, plain_data, weights
 from gradpath.overlays.callbacks import hand_over
-from gradpath.overlays.clearing import dotted_name, is_engine, is_gradient, may_clear
+from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
+from gradpath.overlays.presumed_methods import METHODS
+from gradpath.overlays.presumed_tensors import GRAPH, graph_sources, is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
-from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
-
-RECURSION = "recursion"
-"""Why the result of a function that calls itself is unknown."""
-
-
-def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
-    """The tensor that an unknown value stands for, made when it is first used as one."""
-    if isinstance(unknown.tensor, TensorValue):
-        return unknown.tensor
-    unknown.tensor = made = wrap(_materialised(machine, unknown))
-    made.tensor.label = unknown.label
-    if unknown.presumption != "cut":
-        made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
-    return made
-
-
-def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
-    if unknown.presumption == "graph":
-        return _with_graph(machine, unknown)
-    sources = _sources_of(machine, unknown)
-    match unknown.presumption:
-        case "plain":
-            made = machine.autograd.tensor(dtype=None)
-            made.maker = tuple(sources)
-            return made
-        case "cut":
-            made = machine.autograd.tensor(dtype=None)
-            how = "inference_mode" if machine.autograd.inference else "no_grad"
-            machine.autograd.cut(made, Cut(how, unknown.origin, sources[0] if sources else None, "call"))
-            return made
-        case other:
-            made = machine.autograd.presumed(sources)
-            made.origin = unknown.origin
-            if other == "row" and made.node is not None:
-                made.node.certain = made.certain = True
-            return made
-
-
-def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
-    """The same for what one unknown value came from."""
-    found = graph_sources(machine, unknown.sources, depth)
-    receiver = _hidden_receiver(unknown)
-    if found and receiver is not None:
-        # The graph may as well be the receiver's, so that a backward proves nothing of the arguments'.
-        found += graph_sources(machine, (receiver,)) or [presume_tensor(machine, receiver).tensor]
-    return list(dict.fromkeys(found))
-
-
-def _hidden_receiver(unknown: Unknown) -> Unknown | None:
-    """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
-    receiver = unknown.sources[0] if unknown.sources else None
-    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.presumption == "plain":
-        return None
-    is_method = _is_method_of_tensors(unknown.cause.removeprefix("call of "))
-    return receiver if is_method and not role_of(receiver) else None
-
-
-def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
-    """The tensor of a model's or a loss's result, or of a part of it."""
-    whole = branches.whole_of(unknown)
-    result = unknown if whole is None else whole
-    sources = graph_sources(machine, branches.lively(result.sources))
-    if whole is not None or role_of(result.sources[0]) == "model":
-        sources = [branches.trunk(machine, result, sources)]
-    made = machine.autograd.presumed(sources, holds=True)
-    assert made.node is not None
-    made.node.certain = made.certain = True
-    made.origin = made.node.site = unknown.origin if whole is None else result.origin
-    weights.attach(machine, unknown, made.node)
-    return made
-
-
-def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -> list[Tensor]:
-    """The tensors among what a value came from, through which a graph may run."""
-    found: list[Tensor] = []
-    for value in values:
-        match value:
-            case TensorValue():
-                found.append(value.tensor)
-            case Unknown() if role_of(value) or value.presumption == "plain":
-                continue
-            case Unknown() if isinstance(value.tensor, TensorValue):
-                found.append(value.tensor.tensor)
-            case Unknown() if value.presumption in _GRAPH:
-                found.append(presume_tensor(machine, value).tensor)
-            case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
-                if graph_sources(machine, value.sources[1:], depth - 1):
-                    found.append(presume_tensor(machine, value).tensor)
-            case Unknown() if value.cause == RECURSION:
-                if graph_sources(machine, value.sources, depth - 1):
-                    found.append(presume_tensor(machine, value).tensor)
-            case Unknown() if depth > 0:
-                found.extend(_sources_of(machine, value, depth - 1))
-            case tuple():
-                found.extend(graph_sources(machine, value, depth - 1))
-            case List() | Dict() if depth > 0:
-                found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
-    return list(dict.fromkeys(found))
-
-
-_GRAPH = ("graph", "cut", "row")
-"""What is presumed of what comes from a model or a loss, and is a tensor as soon as it is used like one."""
-
-
-def _is_of_graph(values: tuple[Value, ...]) -> bool:
-    return any(isinstance(value, Unknown) and value.presumption in _GRAPH for value in values)
-
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -209,7 +98,7 @@ def _compared(operator: str, hint: Value, other: Value) -> Value:
 
 def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     """A loss that is compared stays unknown: it decides branches, and asked twice it must be the same question."""
-    if unknown.presumption not in _GRAPH or not isinstance(
+    if unknown.presumption not in GRAPH or not isinstance(
         other, (bool, int, float, TensorValue, TensorNumber, Unknown)
     ):
         return False
@@ -236,7 +125,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
         return machine.remembered[key]
     if name == "module" and role_of(unknown) == "model":
         return unknown  # What DataParallel and its kin wrap.
-    if isinstance(unknown.tensor, TensorValue) and name not in _METHODS and not _may_be_part(unknown, name):
+    if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name)
     made = machine.unknown("attribute of unknown", key, (unknown,), data=data)
@@ -250,7 +139,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
 
 def _may_be_part(unknown: Unknown, name: str) -> bool:
     """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own."""
-    return unknown.presumption in _GRAPH and not _is_method_of_tensors(name)
+    return unknown.presumption in GRAPH and not is_method_of_tensors(name)
 
 
 _PLAIN = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
@@ -299,11 +188,11 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     hand_over(machine, arguments)
     owner = unknown.owner
     if owner is not None and (not owner.is_data or role_of(owner)):
-        method = _METHODS.get(unknown.name)
+        method = METHODS.get(unknown.name)
         result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
-        if owner.presumption in _GRAPH and _is_method_of_tensors(unknown.name):
+        if owner.presumption in GRAPH and is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
     data = plain_data.gives_data(unknown)
     if not data and may_clear(unknown, arguments):
@@ -312,26 +201,16 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     elif unknown.name.endswith("_") and is_gradient(owner):
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
-    callee = owner if owner is not None and _is_method_of_tensors(unknown.name) else unknown
+    callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()), data=data)
     if isinstance(made, Unknown):
         made.origin = machine.site()
         presumption = _call_presumption(machine, unknown, arguments)
-        made.is_data = made.is_data and presumption not in _GRAPH
+        made.is_data = made.is_data and presumption not in GRAPH
         made.presumption = presumption or ("plain" if made.is_data else "")
         if made.presumption == "graph" and role_of(unknown) == "model":
             weights.note_call(machine, unknown, made)
     return made
-
-
-@cache
-def _is_method_of_tensors(name: str) -> bool:
-    """Whether tensors have a method of that name, and what else models give has none."""
-    return name not in _SHARED and find_op(f"torch.Tensor.{name}") is not None
-
-
-_SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist", "type", "values"})
-"""Methods of dicts, lists, arrays and outputs, too."""
 
 
 def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
@@ -365,132 +244,3 @@ def _is_open(value: Value) -> bool:
     if isinstance(value, (Instance, Function, BoundMethod)):
         return True  # A module that is handed to its loss.
     return isinstance(value, Unknown) and value.presumption not in ("plain", "cut")
-
-
-# Methods of unknown receivers
-
-Method = Callable[[Machine, Unknown, Arguments], Value]
-
-
-def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
-    if receiver.is_data and not is_engine(receiver):
-        return None
-    loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
-    if isinstance(loss, TensorValue):
-        return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
-    if isinstance(loss, Unknown):
-        return _backward(machine, loss, Arguments([], _engine_keywords(arguments)))
-    if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
-        return None
-    tensor = presume_tensor(machine, receiver).tensor
-    if tensor.node is not None and not tensor.node.certain:
-        tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
-    return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
-
-
-def _defines_backward(machine: Machine) -> bool:
-    """Whether a class of the program has a `backward` of its own, so that an unknown may be one of its instances."""
-    classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
-    return any(isinstance(value.members.get("backward"), Function) for value in classes)
-
-
-def _engine_keywords(arguments: Arguments) -> dict[str, Value]:
-    kept = ("retain_graph", "create_graph", "inputs")
-    return {name: value for name, value in arguments.keywords.items() if name in kept}
-
-
-def _number(how: str) -> Method:
-    def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-        return TensorNumber(ReadOut(presume_tensor(machine, receiver).tensor, how, machine.site()))
-
-    return method
-
-
-def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    if receiver.presumption in ("graph", "row"):
-        return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
-    made = machine.unknown("detached", None, (receiver,))
-    if isinstance(made, Unknown):
-        made.presumption = "plain"
-    return made
-
-
-def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    return receiver
-
-
-def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`optimizer.step(closure)`, and `scaler.step(optimizer)`."""
-    if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
-        closure = arguments.get(0, "closure", None)
-        if isinstance(closure, Object) and not isinstance(closure, Unknown):
-            machine.call(closure, Arguments())
-        updated = weights.write(machine, weights.owned(machine, receiver))
-        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
-        return None
-    optimizer = arguments.get(0, "optimizer", None)
-    if is_engine(receiver) and isinstance(optimizer, Object):
-        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
-    if _is_deepspeed(receiver):
-        updated = weights.write(machine, weights.of(machine, receiver))
-        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
-        return _zero_grad(machine, receiver, arguments)
-    return NotImplemented
-
-
-def _is_deepspeed(value: Unknown) -> bool:
-    """Whether a name is that of an engine in DeepSpeed's manner, whose `step()` clears the gradients too."""
-    return (value.name or value.label).lower().endswith("engine")
-
-
-def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`accelerator.prepare(model, optimizer)`: what was given."""
-    values = arguments.all()
-    if not is_engine(receiver) or not values:
-        return NotImplemented
-    return values[0] if len(values) == 1 else tuple(values)
-
-
-def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    cleared = weights.cleared_by(machine, receiver)
-    weights.clear(machine, cleared)
-    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known=False))
-    return None
-
-
-def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`scaler.scale(loss)`: the loss times a number."""
-    loss = arguments.get(0, "outputs", None)
-    if isinstance(loss, Unknown) and (loss.presumption or isinstance(loss.tensor, TensorValue)):
-        loss = presume_tensor(machine, loss)
-    if not is_engine(receiver) or not isinstance(loss, TensorValue):
-        return NotImplemented
-    return loss.binary(machine, "mul", 65536.0, False)
-
-
-def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True))
-    if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
-        return NotImplemented
-    machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
-    return receiver
-
-
-_METHODS: dict[str, Method] = {
-    "backward": _backward,
-    "item": _number("item"),
-    "detach": _detached,
-    "to": _itself,
-    "cuda": _itself,
-    "cpu": _itself,
-    "train": _itself,
-    "eval": _itself,
-    "float": _itself,
-    "scale": _scale,
-    "step": _step,
-    "zero_grad": _zero_grad,
-    "requires_grad_": _requires_grad,
-    "prepare": _prepare,
-    "unwrap_model": _prepare,
-}

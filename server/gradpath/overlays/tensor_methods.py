@@ -17,7 +17,7 @@ from gradpath.overlays import conversions
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
-from gradpath.overlays.presumptions import presume_tensor
+from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.tensor_value import Device, DType, Size, TensorNumber, TensorValue, number_from, row_of, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]

@@ -1,0 +1,149 @@
+"""What methods of unknown receivers are presumed to do: `loss.backward()`, `optimizer.step()`, `scaler.scale(loss)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
+from gradpath.overlays import frozen, weights
+from gradpath.overlays.clearing import is_engine
+from gradpath.overlays.presumed_tensors import presume_tensor
+from gradpath.overlays.roles import role_of
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
+
+Method = Callable[[Machine, Unknown, Arguments], Value]
+
+
+def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
+    if receiver.is_data and not is_engine(receiver):
+        return None
+    if _names_library(receiver) and not is_engine(receiver):
+        return NotImplemented
+    loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
+    if isinstance(loss, TensorValue):
+        return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
+    if isinstance(loss, Unknown):
+        return _backward(machine, loss, Arguments([], _engine_keywords(arguments)))
+    if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
+        return None
+    tensor = presume_tensor(machine, receiver).tensor
+    if tensor.node is not None and not tensor.node.certain:
+        tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
+    return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _names_library(unknown: Unknown) -> bool:
+    """Whether it is a library, or stands in one: no loss, whatever its `backward` does."""
+    while unknown.owner is not None:
+        unknown = unknown.owner
+    return unknown.key is not None and unknown.key[0] in ("name", "member") and unknown.cause != "undefined name"
+
+
+def _defines_backward(machine: Machine) -> bool:
+    """Whether a class of the program has a `backward` of its own, so that an unknown may be one of its instances."""
+    classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
+    return any(isinstance(value.members.get("backward"), Function) for value in classes)
+
+
+def _engine_keywords(arguments: Arguments) -> dict[str, Value]:
+    kept = ("retain_graph", "create_graph", "inputs")
+    return {name: value for name, value in arguments.keywords.items() if name in kept}
+
+
+def _number(how: str) -> Method:
+    def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+        return TensorNumber(ReadOut(presume_tensor(machine, receiver).tensor, how, machine.site()))
+
+    return method
+
+
+def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if receiver.presumption in ("graph", "row"):
+        return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
+    made = machine.unknown("detached", None, (receiver,))
+    if isinstance(made, Unknown):
+        made.presumption = "plain"
+    return made
+
+
+def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    return receiver
+
+
+def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`optimizer.step(closure)`, and `scaler.step(optimizer)`."""
+    if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
+        closure = arguments.get(0, "closure", None)
+        if isinstance(closure, Object) and not isinstance(closure, Unknown):
+            machine.call(closure, Arguments())
+        updated = weights.write(machine, weights.owned(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
+        return None
+    optimizer = arguments.get(0, "optimizer", None)
+    if is_engine(receiver) and isinstance(optimizer, Object):
+        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
+    if _is_deepspeed(receiver):
+        updated = weights.write(machine, weights.of(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
+        return _zero_grad(machine, receiver, arguments)
+    return NotImplemented
+
+
+def _is_deepspeed(value: Unknown) -> bool:
+    """Whether a name is that of an engine in DeepSpeed's manner, whose `step()` clears the gradients too."""
+    return (value.name or value.label).lower().endswith("engine")
+
+
+def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`accelerator.prepare(model, optimizer)`: what was given."""
+    values = arguments.all()
+    if not is_engine(receiver) or not values:
+        return NotImplemented
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    cleared = weights.cleared_by(machine, receiver)
+    weights.clear(machine, cleared)
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known=False))
+    return None
+
+
+def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`scaler.scale(loss)`: the loss times a number."""
+    loss = arguments.get(0, "outputs", None)
+    if isinstance(loss, Unknown) and (loss.presumption or isinstance(loss.tensor, TensorValue)):
+        loss = presume_tensor(machine, loss)
+    if not is_engine(receiver) or not isinstance(loss, TensorValue):
+        return NotImplemented
+    return loss.binary(machine, "mul", 65536.0, False)
+
+
+def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True))
+    if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
+        return NotImplemented
+    machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
+    return receiver
+
+
+METHODS: dict[str, Method] = {
+    "backward": _backward,
+    "item": _number("item"),
+    "detach": _detached,
+    "to": _itself,
+    "cuda": _itself,
+    "cpu": _itself,
+    "train": _itself,
+    "eval": _itself,
+    "float": _itself,
+    "scale": _scale,
+    "step": _step,
+    "zero_grad": _zero_grad,
+    "requires_grad_": _requires_grad,
+    "prepare": _prepare,
+    "unwrap_model": _prepare,
+}

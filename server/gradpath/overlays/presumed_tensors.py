@@ -1,0 +1,131 @@
+"""The tensors that unknown values stand for, once somebody uses them as tensors: see the table of `presumptions.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.tensor import Cut, Tensor
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays import branches, weights
+from gradpath.overlays.roles import role_of
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+RECURSION = "recursion"
+"""Why the result of a function that calls itself is unknown."""
+
+
+def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
+    """The tensor that an unknown value stands for, made when it is first used as one."""
+    if isinstance(unknown.tensor, TensorValue):
+        return unknown.tensor
+    unknown.tensor = made = wrap(_materialised(machine, unknown))
+    made.tensor.label = unknown.label
+    if unknown.presumption != "cut":
+        made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
+    return made
+
+
+def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
+    if unknown.presumption == "graph":
+        return _with_graph(machine, unknown)
+    sources = _sources_of(machine, unknown)
+    match unknown.presumption:
+        case "plain":
+            made = machine.autograd.tensor(dtype=None)
+            made.maker = tuple(sources)
+            return made
+        case "cut":
+            made = machine.autograd.tensor(dtype=None)
+            how = "inference_mode" if machine.autograd.inference else "no_grad"
+            machine.autograd.cut(made, Cut(how, unknown.origin, sources[0] if sources else None, "call"))
+            return made
+        case other:
+            made = machine.autograd.presumed(sources)
+            made.origin = unknown.origin
+            if other == "row" and made.node is not None:
+                made.node.certain = made.certain = True
+            return made
+
+
+def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
+    """The same for what one unknown value came from."""
+    found = graph_sources(machine, unknown.sources, depth)
+    receiver = _hidden_receiver(unknown)
+    if found and receiver is not None:
+        # The graph may as well be the receiver's, so that a backward proves nothing of the arguments'.
+        found += graph_sources(machine, (receiver,)) or [presume_tensor(machine, receiver).tensor]
+    return list(dict.fromkeys(found))
+
+
+def _hidden_receiver(unknown: Unknown) -> Unknown | None:
+    """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
+    receiver = unknown.sources[0] if unknown.sources else None
+    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.presumption == "plain":
+        return None
+    is_method = is_method_of_tensors(unknown.cause.removeprefix("call of "))
+    return receiver if is_method and not role_of(receiver) else None
+
+
+def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
+    """The tensor of a model's or a loss's result, or of a part of it."""
+    whole = branches.whole_of(unknown)
+    result = unknown if whole is None else whole
+    sources = graph_sources(machine, branches.lively(result.sources))
+    if whole is not None or role_of(result.sources[0]) == "model":
+        sources = [branches.trunk(machine, result, sources)]
+    made = machine.autograd.presumed(sources, holds=True)
+    assert made.node is not None
+    made.node.certain = made.certain = True
+    made.origin = made.node.site = unknown.origin if whole is None else result.origin
+    weights.attach(machine, unknown, made.node)
+    return made
+
+
+def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -> list[Tensor]:
+    """The tensors among what a value came from, through which a graph may run."""
+    found: list[Tensor] = []
+    for value in values:
+        match value:
+            case TensorValue():
+                found.append(value.tensor)
+            case Unknown() if role_of(value) or value.presumption == "plain":
+                continue
+            case Unknown() if isinstance(value.tensor, TensorValue):
+                found.append(value.tensor.tensor)
+            case Unknown() if value.presumption in GRAPH:
+                found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
+                if graph_sources(machine, value.sources[1:], depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if value.cause == RECURSION:
+                if graph_sources(machine, value.sources, depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if depth > 0:
+                found.extend(_sources_of(machine, value, depth - 1))
+            case tuple():
+                found.extend(graph_sources(machine, value, depth - 1))
+            case List() | Dict() if depth > 0:
+                found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
+    return list(dict.fromkeys(found))
+
+
+GRAPH = ("graph", "cut", "row")
+"""What is presumed of what comes from a model or a loss, and is a tensor as soon as it is used like one."""
+
+
+def _is_of_graph(values: tuple[Value, ...]) -> bool:
+    return any(isinstance(value, Unknown) and value.presumption in GRAPH for value in values)
+
+
+@cache
+def is_method_of_tensors(name: str) -> bool:
+    """Whether tensors have a method of that name, and what else models give has none."""
+    return name not in _SHARED and find_op(f"torch.Tensor.{name}") is not None
+
+
+_SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist", "type", "values"})
+"""Methods of dicts, lists, arrays and outputs, too."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.moving import behind, beside
@@ -16,8 +16,15 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, operation, same_activation, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
 
-_READS_ANEW = frozenset({"mul", "div", "mm", "matmul", "pow", "log", "sin", "cos", "gelu", "silu", "mse_loss"})
+_READS_ANEW = frozenset(
+    """mul div mm bmm mv dot matmul pow log sin cos gelu silu mse_loss bilinear Bilinear
+    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d layer_norm group_norm
+    Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm""".split()  # noqa: SIM905 - a table of words.
+)
 """Operations that save an input itself, and so meet what was exchanged; others save a view or a copy of it."""
+
+_PROJECTIONS = frozenset({"renorm", "renorm_", "normalize", "clamp", "clamp_", "clip", "clip_"})
+"""Functions that give back what they have given."""
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -32,6 +39,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         elif isinstance(event, (Mutated, Replaced)) and event.site.node not in seen:
             hidden = _hidden(event)
             found = None if hidden is None else _read_later(trace, index, event, hidden, built)
+            if found is not None and hidden is not None and _changes_nothing(trace, index, event, hidden):
+                continue
             if found is not None and hidden is not None:
                 seen.add(event.site.node)
                 yield _report(trace, source, event, hidden, *found)
@@ -51,6 +60,21 @@ def _hidden(event: object) -> Tensor | None:
             return None
         tensor = tensor.base if tensor.base is not None else tensor.maker[0]
     return None
+
+
+def _changes_nothing(trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor) -> bool:
+    """Whether a projection such as `w.data = torch.renorm(w.data, ...)` meets what it has left itself."""
+    statement = statement_of(trace, change.site.node)
+    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
+    name = value.func if isinstance(value, ast.Call) else None
+    if not isinstance(name, ast.Attribute) or name.attr not in _PROJECTIONS:
+        return False
+    for event in reversed(trace.events[:index]):
+        if isinstance(event, (Mutated, Replaced)) and _hidden(event) is hidden:
+            return event.site.node is change.site.node
+        if isinstance(event, Stepped) and any(each is hidden for each in event.updated):
+            return False
+    return False
 
 
 def _read_later(

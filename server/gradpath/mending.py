@@ -160,8 +160,13 @@ class _Workshop:
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
             return None  # The same place fails for another reason.
-        if any(_line(each) == _raising_after(diagnostic, fix.edits) for each in left):
+        path, fault = _raising_after(diagnostic, fix.edits)
+        first = min(edit.range.start.line for edit in fix.edits)
+        if any(_line(each) == (path, fault) for each in left):
             return None
+        places = [_raising_after(each, ()) for each in left]
+        if any(place == path and first <= line < fault for place, line in places):
+            return None  # What fails now, fails before that.
         lines = _lines_after(fix.edits, diagnostic.path)
         errors = [each for each in left if each.level is Level.ERROR]
         if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):

@@ -130,20 +130,26 @@ def _is_anothers(
 def _progress(text: str, after: str) -> tuple[int, int]:
     """How many lines two versions of a program execute, counting only those that both have.
 
-    What is done about an exception does not count: a fix may do without it.
+    What is done about an exception does not count, nor do the lines of a `with`, by which one is left: a fix may do
+    without it.
     """
     old, new = text.splitlines(), after.splitlines()
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     pairs = {(block.a + 1 + i, block.b + 1 + i) for block in blocks for i in range(block.size)}
-    mine, theirs = _handlers(text), _handlers(after)
+    mine, theirs = _leaving(text), _leaving(after)
     kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
     return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
 
 
-def _handlers(text: str) -> set[int]:
-    """The lines of the `except` clauses."""
-    found = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.ExceptHandler)]
-    return {line for each in found for line in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
+def _leaving(text: str) -> set[int]:
+    """The lines of the `except` clauses, and the first ones of `with` statements."""
+    lines: set[int] = set()
+    for each in ast.walk(ast.parse(text)):
+        if isinstance(each, ast.ExceptHandler):
+            lines |= set(range(each.lineno, (each.end_lineno or each.lineno) + 1))
+        elif isinstance(each, ast.With):
+            lines |= set(range(each.lineno, each.body[0].lineno))
+    return lines
 
 
 def _line_before(text: str, after: str, line: int) -> int | None:

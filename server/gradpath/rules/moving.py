@@ -35,7 +35,7 @@ def into_block(
     between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
     if (
         _reads_around(block[end], owner) & bound
-        or (_is_optional(block[end], owner) and any(names_in(each) & bound for each in block[end + 1 :]))
+        or (_is_optional(block[end], owner) and _reads(block[end + 1 :], statements, bound))
         or read & stored_names(block[end])
         or any(names_in(each) & bound or stored_names(each) & (bound | read) for each in between)
     ):
@@ -47,6 +47,14 @@ def into_block(
     lines = [line for text in texts for line in text or ()]
     new = edits.insert_before(document, first_line(body), *lines)
     return None if new is None else (*(each for each in gone if each is not None), new)
+
+
+def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set[str]) -> bool:
+    """Whether a block reads the names that `statements` bind, or attributes that they set."""
+    stored = [part for each in statements for part in ast.walk(each) if isinstance(part, ast.Attribute)]
+    attributes = {each.attr for each in stored if isinstance(each.ctx, ast.Store)}
+    used = {part.attr for each in block for part in ast.walk(each) if isinstance(part, ast.Attribute)}
+    return bool(used & attributes) or any(names_in(each) & bound for each in block)
 
 
 def _is_optional(statement: ast.stmt, owner: ast.stmt) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
-from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Trace
+from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
 from gradpath.rules import edits
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import ancestry, is_alone, statement_of
+from gradpath.rules.syntax import Definition, ancestry, function_of, is_alone, statement_of
 from gradpath.source.document import Document
 
 NO_COUNTERPART = frozenset(
@@ -272,15 +272,20 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
     for event in trace.events:
         if isinstance(event, Mutated) and event.write.site is site:
             break
+        if isinstance(event, Stored) and event.tensor is not None and event.tensor.storage is written.storage:
+            return True
         if not isinstance(event, Bound):
             continue
         values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
         if not any(each is not None and each.storage is written.storage for each in values):
             continue
         if event.site.caller is not site.caller:
-            if written.creation is Creation.MULTIPLE and not _is_read_by_caller(trace, site, event):
-                continue  # The write raises: nobody has seen its effect yet, and nobody will.
-            return True
+            raises = written.creation is Creation.MULTIPLE
+            if _is_set_anew(trace, own, event):
+                continue
+            if _is_read_by_caller(trace, site, event, raises=raises) or (event.name == variable and not raises):
+                return True
+            continue  # Its body has ended, or does not look at it again.
         names[event.name] = event.tensor
     mine = names.pop(variable, None)
     others = [name for name, tensor in names.items() if tensor is None or mine is None or not _is_sibling(tensor, mine)]
@@ -288,15 +293,43 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
     return statement is None or any(_is_read_again(trace, statement, _loaded(name)) for name in others)
 
 
-def _is_read_by_caller(trace: Trace, site: Site, bound: Bound) -> bool:
-    """Whether what another body has bound may be read again: an attribute, or a variable of one that is waiting."""
+def _is_set_anew(trace: Trace, written: ast.AST | None, bound: Bound) -> bool:
+    """Whether a binding gave the written attribute something newly made: it is the attribute itself, no other name."""
+    statement = statement_of(trace, bound.site.node)
+    match written, statement:
+        case ast.Attribute(attr=name), ast.Assign(targets=[ast.Attribute(attr=set_to)], value=ast.Call() | ast.BinOp()):
+            return name == set_to == bound.name
+        case ast.Attribute(attr=name), ast.AugAssign(target=ast.Attribute(attr=set_to)):
+            return name == set_to == bound.name
+        case _:
+            return False
+
+
+def _is_read_by_caller(trace: Trace, site: Site, bound: Bound, *, raises: bool) -> bool:
+    """Whether what another body has bound may be read again: an attribute, or a variable of one that is waiting.
+
+    Where the write `raises` itself, only the rest of the waiting body counts: nobody has seen its effect so far.
+    """
     if isinstance(bound.site.node, ast.Attribute) or isinstance(
         getattr(bound.site.node, "target", None), ast.Attribute
     ):
         return True
+    function = function_of(trace, bound.site.node)
+    if function is not None and _lives_on(function):
+        return True
     frame = next((each for each in site.frames() if each.caller is bound.site.caller), None)
-    statement = None if frame is None else statement_of(trace, frame.node)
-    return statement is not None and _is_read_again(trace, statement, _loaded(bound.name))
+    if frame is None:
+        return False
+    statement = statement_of(trace, frame.node)
+    return not raises or (statement is not None and _is_read_again(trace, statement, _loaded(bound.name)))
+
+
+_LIVES_ON = (ast.Yield, ast.YieldFrom, ast.Await, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def _lives_on(function: Definition) -> bool:
+    """Whether the variables of a function may outlive its call, or wait in it."""
+    return any(isinstance(each, _LIVES_ON) for statement in function.body for each in ast.walk(statement))
 
 
 def _loaded(name: str) -> ast.expr:

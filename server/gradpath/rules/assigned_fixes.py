@@ -39,18 +39,27 @@ def assigned_alone(trace: Trace, source: Source, entered: Iterable[Node]) -> Ite
 
 
 def _assignment(trace: Trace, node: Node) -> tuple[Bound, ast.Assign] | None:
-    """Where an attribute gets what a node made, if no backward has gone through that since."""
-    found: tuple[Bound, ast.Assign] | None = None
+    """Where an attribute gets what a node made, if no backward went through a value of that assignment afterwards."""
+    for event in trace.of(Bound):
+        if event.tensor is not None and event.tensor.node is node:
+            statement = statement_of(trace, event.site.node)
+            match statement:
+                case ast.Assign(targets=[ast.Attribute(attr=name)]) if name == event.name:
+                    kept = _is_always_tensor(trace, statement) and not _is_gone_through(trace, statement)
+                    return (event, statement) if kept else None
+    return None
+
+
+def _is_gone_through(trace: Trace, statement: ast.stmt) -> bool:
+    """Whether a backward ran through what an assignment had given to its target by then."""
+    parts, given = set(ast.walk(statement)), set[Node]()
     for event in trace.events:
-        if isinstance(event, BackwardRan) and found is not None and node in event.executed:
-            return None
-        if not isinstance(event, Bound) or event.tensor is None or event.tensor.node is not node:
-            continue
-        statement = statement_of(trace, event.site.node)
-        match statement:
-            case ast.Assign(targets=[ast.Attribute(attr=name)]) if name == event.name and found is None:
-                found = event, statement
-    return found if found is not None and _is_always_tensor(trace, found[1]) else None
+        match event:
+            case Bound() if event.site.node in parts and event.tensor is not None and event.tensor.node is not None:
+                given.add(event.tensor.node)
+            case BackwardRan() if not given.isdisjoint(event.executed):
+                return True
+    return False
 
 
 def _is_always_tensor(trace: Trace, statement: ast.stmt) -> bool:

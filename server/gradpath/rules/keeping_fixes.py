@@ -62,7 +62,10 @@ def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -
     title = f"Detach {what} behind line {statement.end_lineno}"
     cached = bool(case.carried) and case.carried[0].cached
     stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
-    safety = Safety.UNSAFE if stale or _is_needed_again(case) or _is_rarer(case, statement) else Safety.SAFE
+    rarer = _is_rarer(case, statement)
+    if rarer and any(each.form.kind in ("list", "deque", "dict") for each in found):
+        return  # A loss of a few items may then have nothing else to lead back to.
+    safety = Safety.UNSAFE if stale or rarer or _is_needed_again(case) else Safety.SAFE
     yield Fix(title, safety, (edit,), preferred=True)
     yield from _at_the_start(case, frame, found, safety)
 

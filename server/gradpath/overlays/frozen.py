@@ -1,27 +1,58 @@
 """Unknown models whose parameters the program freezes: what such a model makes of data may as well have no graph.
 
-A model counts as frozen from `model.requires_grad_(False)`, or the same for each of `model.parameters()`, until a part
-of it is set free, or another part is put in.
+A model counts as frozen from `model.requires_grad_(False)`, the same for each of `model.parameters()`, or a call
+named for it, until a part of it is set free, or another part is put in.
 """
 
 from __future__ import annotations
 
+import re
+
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Object, Unknown, Value
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.roles import role_of
+from gradpath.patterns import regex
 
 _FROZEN = "frozen model"
 
+_FREEZING = regex(r"^_?(un)?freeze(_(all|grads?|model|module|net|network|parameters|params|weights))?$")
+_SWITCHING = regex(r"^_?((set|toggle|switch|enable)_)?(requires_grads?|grads?)$", re.I)
 
-def flag(machine: Machine, target: Unknown, value: Value) -> None:
-    """`target.requires_grad_(value)`, or the assignment to the flag, on a model or on one of its parameters."""
-    models = [target] if role_of(target) == "model" else weights.models_of_parameter(target)
-    for model in models:
-        if value is False:
-            machine.remembered[_FROZEN, model.number] = True
-        else:
-            thaw(machine, model)
+
+def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) -> None:
+    """`target.requires_grad_(value)`, or the assignment to the flag, on a model or on one of its parameters.
+
+    One parameter stands for all, unless something was asked since it came up. `looked_up` attributes of it are no such
+    question.
+    """
+    if role_of(target) == "model":
+        _switch(machine, target, value)
+    elif value is not False or machine.unknown_count <= target.number + looked_up:
+        for model in weights.models_of_parameter(target):
+            _switch(machine, model, value)
+
+
+def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
+    """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
+    freezing = _FREEZING.match(callee.name)
+    values = arguments.all()
+    if freezing is None and (_SWITCHING.match(callee.name) is None or len(values) != 2):
+        return
+    value: Value = bool(freezing[1]) if freezing else values[1]
+    targets = [callee.owner] if freezing and not values else values[:1]
+    for target in targets:
+        for each in target.items if isinstance(target, List) else [target]:
+            if isinstance(each, Unknown) and role_of(each) == "model":
+                _switch(machine, each, value)
+
+
+def _switch(machine: Machine, model: Unknown, value: Value) -> None:
+    if value is False:
+        machine.remembered[_FROZEN, model.number] = True
+    else:
+        thaw(machine, model)
 
 
 def part_set(machine: Machine, model: Unknown, value: Value) -> None:

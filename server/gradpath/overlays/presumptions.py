@@ -194,6 +194,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         if owner.presumption in GRAPH and is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+    frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
     if not data and may_clear(unknown, arguments):
         weights.clear(machine)

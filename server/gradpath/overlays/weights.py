@@ -116,9 +116,10 @@ def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
 
 
 def models_of_parameter(parameter: Unknown) -> list[Unknown]:
-    """The model that a parameter is of: an item of an unknown `model.parameters()`."""
-    found = parameter.cause == "item of unknown" and bool(parameter.sources)
-    return _models(parameter.sources[0]) if found else []
+    """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
+    while parameter.cause == "item of unknown" and isinstance(parameter.sources[0], Unknown):
+        parameter = parameter.sources[0]
+    return _models(parameter)
 
 
 def _models(source: Value) -> list[Unknown]:
@@ -126,9 +127,12 @@ def _models(source: Value) -> list[Unknown]:
     if not isinstance(source, Unknown):
         return []
     method = source.sources[0] if source.sources else None
-    if isinstance(method, Unknown) and method.name == "parameters" and method.owner is not None:
+    if isinstance(method, Unknown) and method.name in _PARAMETERS and method.owner is not None:
         return [method.owner]
     return []
+
+
+_PARAMETERS = ("parameters", "named_parameters")
 
 
 def line(model: Unknown) -> list[int]:

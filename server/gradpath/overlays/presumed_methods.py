@@ -125,7 +125,7 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True), looked_up=1)
     if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
-        return NotImplemented
+        return receiver if role_of(receiver) == "model" else NotImplemented
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     return receiver
 

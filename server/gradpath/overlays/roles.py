@@ -18,7 +18,7 @@ ENGINE = regex(
     r"^_?(.*_)?(accelerator|fabric|engine|scaler|optimi[sz]er|manager|strategy|trainer|amp|backend)s?\d?$", re.I
 )
 LOSS = regex(
-    r"^_?(.*_)?(criterion\w*|criteria|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
+    r"^_?(.*_)?(criterion\w*|criteria|crit|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
 )
 OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
 LOADER = regex(

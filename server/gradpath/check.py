@@ -28,6 +28,7 @@ from gradpath.rules import RULES
 from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
+from gradpath.source.ignores import MARK
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, judge
@@ -176,11 +177,7 @@ def check(
         pass
     kept = [each for each in (_configured(d, config) for d in _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
-    known = {*RULES, *(rule.family for rule in RULES.values())}
-    families = {rule.id: (rule.family, rule.level) for rule in RULES.values()} | {UNUSED: (FAMILY, Level.HINT)}
-    active = {name for name, (family, level) in families.items() if _is_active(name, family, level, config, document)}
-    mine = [each for each in kept if each.path == document.path]
-    own = apply_suppressions(document, parsed, mine, known=known, active=active)
+    own = _suppressed(document, parsed, [each for each in kept if each.path == document.path], config)
     elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
     dependencies = frozenset(files.read)
     return Analysis(
@@ -220,6 +217,18 @@ def with_traces(
     except Cancelled:
         pass
     return replace(analysis, traces=tuple(traces))
+
+
+def _suppressed(
+    document: Document, parsed: Parsed, diagnostics: Sequence[Diagnostic], config: Config
+) -> tuple[Diagnostic, ...]:
+    """The diagnostics of a document without those that its comments suppress, and with hints on such comments."""
+    if MARK not in document.text:
+        return tuple(diagnostics)
+    known = {*RULES, *(rule.family for rule in RULES.values())}
+    families = {rule.id: (rule.family, rule.level) for rule in RULES.values()} | {UNUSED: (FAMILY, Level.HINT)}
+    active = {name for name, (family, level) in families.items() if _is_active(name, family, level, config, document)}
+    return apply_suppressions(document, parsed, diagnostics, known=known, active=active)
 
 
 def _is_active(rule: str, family: str, level: Level, config: Config, document: Document) -> bool:

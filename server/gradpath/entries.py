@@ -69,15 +69,15 @@ def functions(
     Functions that nothing calls and that lead to others come first, then the rest in order. Those around a line of
     `stack` always are worth it.
     """
-    told = _lines_that_tell(parsed.document)
-    written = _lines_that_write(parsed.document)
-    defined = frozenset(_defined(parsed.tree)) if written else frozenset()
+    document = parsed.document
+    told = _lines_that_tell(document)
+    defined = frozenset(_defined(parsed.tree)) if "def forward(" in document.text else frozenset()
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
         may = _holds_any(function, told) or (owner is not None and function.name in _CALLED_BY_FRAMEWORKS)
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
-        may_write = owner is not None and function.name == "forward" and _holds_any(function, written)
+        may_write = owner is not None and function.name == "forward" and _may_write(function, document)
         return may_write and may_be_refused(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
@@ -114,12 +114,11 @@ def _lines_that_tell(document: Document) -> list[int]:
     return sorted({bisect_right(starts, at) for at in (*words, *calls)})
 
 
-def _lines_that_write(document: Document) -> list[int]:
-    """The lines with what may be a write in place, in order, if there is a `forward` at all."""
-    text = document.text
-    found = _WRITING.finditer(text) if "def forward(" in text else ()
-    starts = document.line_starts
-    return [bisect_right(starts, match.start()) for match in found]
+def _may_write(function: Definition, document: Document) -> bool:
+    """Whether a function holds what may be a write in place, as far as its text tells."""
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    end = document.offset_of_line((function.end_lineno or function.lineno) + 1)
+    return _WRITING.search(document.text, document.offset_of_line(first), end) is not None
 
 
 _WRITING = regex(r"[-+*/@%&|^<>]=|\][^=\n]*=|\w_\(|\binplace\b")

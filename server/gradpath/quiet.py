@@ -18,7 +18,7 @@ from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.records import dataclass
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import nodes, parts
 
 _MOST = 200
 """Definitions that are looked at for one document; with more, it counts as one that does something."""
@@ -136,15 +136,11 @@ class _Top:
 
     def _evaluates_quietly(self, expression: ast.AST, is_known: Callable[[ast.Call], bool] | None = None) -> bool:
         """Whether all calls of an expression are quiet, or known to be."""
-        todo = [expression]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, ast.Lambda):
-                continue
-            if isinstance(node, ast.Call) and not (is_known and is_known(node)) and not self._calls_quietly(node):
-                return False
-            todo += ast.iter_child_nodes(node)
-        return True
+        kind = type(expression)
+        if kind is ast.Constant or kind is ast.Name or kind is ast.Lambda:
+            return True
+        calls = (each for each in nodes(expression, outside=(ast.Lambda,)) if isinstance(each, ast.Call))
+        return all((is_known is not None and is_known(each)) or self._calls_quietly(each) for each in calls)
 
     def _calls_quietly(self, call: ast.Call) -> bool:
         names: list[str] = []
@@ -190,7 +186,7 @@ class _Top:
         """
         keeps = path is not None and self._plain.only_keeps(path, name)
         for expression in given:
-            for node in ast.walk(expression):
+            for node in nodes(expression):
                 if not isinstance(node, ast.Name):
                     continue
                 if node.id in self._variables:
@@ -325,7 +321,7 @@ def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
                 module = "." * statement.level + (statement.module or "")
                 yield from ((alias.asname or alias.name, (module, alias.name)) for alias in statement.names)
             case ast.If() | ast.Try():
-                yield from _origins([each for each in ast.walk(statement) if isinstance(each, _IMPORTS)])
+                yield from _origins([each for each in nodes(statement) if isinstance(each, _IMPORTS)])
 
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -367,26 +363,21 @@ class _Mentioned:
 def _mentions(statement: ast.stmt) -> _Mentioned:
     known = _mentioned.get(statement)
     if known is None:
-        nodes = list(_executed(statement))
+        executed = _executed(statement)
         known = _mentioned[statement] = _Mentioned(
-            frozenset(each.id for each in nodes if isinstance(each, ast.Name)),
-            frozenset(each.attr for each in nodes if isinstance(each, ast.Attribute)),
-            tuple(origin for _, origin in _origins([each for each in nodes if isinstance(each, _IMPORTS)])),
+            frozenset(each.id for each in executed if isinstance(each, ast.Name)),
+            frozenset(each.attr for each in executed if isinstance(each, ast.Attribute)),
+            tuple(origin for _, origin in _origins([each for each in executed if isinstance(each, _IMPORTS)])),
         )
     return known
 
 
-def _executed(statement: ast.stmt) -> Iterator[ast.AST]:
+def _executed(statement: ast.stmt) -> list[ast.AST]:
     """All nodes of a statement but annotations, which nobody evaluates."""
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        yield node
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if name in ("annotation", "returns"):
-                continue
-            if isinstance(value, ast.AST):
-                todo.append(value)
-            elif isinstance(value, list):
-                todo += [each for each in value if isinstance(each, ast.AST)]
+    found: list[ast.AST] = [statement]
+    for node in found:
+        found += parts(node, _ANNOTATIONS)
+    return found
+
+
+_ANNOTATIONS = ("annotation", "returns")

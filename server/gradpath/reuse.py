@@ -238,9 +238,10 @@ def compare(
     pieces = tuple(_pieces(parsed))
     if any(one.first >= other.first for one, other in pairwise(pieces)):
         return None
-    functions = [function for function, _ in _functions(pieces)]
+    found = list(_functions(pieces))
+    functions = [function for function, _ in found]
     numbers: dict[ast.AST, int] = {function: number for number, function in enumerate(functions)}
-    reuse = Reuse(pieces, functions, numbers, [place for _, place in _functions(pieces)], None)
+    reuse = Reuse(pieces, functions, numbers, [place for _, place in found], None)
     if before is None or before.running != running or len(before.pieces) != len(pieces):
         return reuse
     changes: list[Change] = []
@@ -290,9 +291,16 @@ def _inside(node: ast.stmt) -> Iterator[Definition]:
     """The functions of a piece that is none: those under an `if`, for instance, and those in classes there."""
     if isinstance(node, ast.ClassDef):
         return
-    for each in ast.walk(node) if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)) else ():
+    inside: list[ast.AST] = [node]
+    for each in inside:
         if isinstance(each, Definition):
             yield each
+        for name in _BLOCKS:
+            inside += getattr(each, name, ())
+
+
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where statements hold others."""
 
 
 def _change(old: Piece, new: Piece) -> Change:

@@ -18,7 +18,7 @@ LONGEST = 120
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are turned around to learn on which the fault hangs."""
 
-EFFORT = 40_000
+EFFORT = 30_000
 """Statements that the paths of an entry point may execute together before no silent fault is looked into any more."""
 
 

@@ -25,6 +25,7 @@ from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
 from gradpath.patterns import regex
 from gradpath.records import dataclass
+from gradpath.source.nodes import nodes, parts
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""
@@ -318,7 +319,7 @@ def bound_by(statement: ast.stmt) -> Iterator[str]:
                 if alias.asname is not None or isinstance(statement, ast.ImportFrom) or "." not in alias.name:
                     yield alias.asname or alias.name
         case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            yield from (node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+            yield from (node.id for target in targets for node in nodes(target) if isinstance(node, ast.Name))
         case ast.AugAssign(target=ast.Name(id=name)) | ast.AnnAssign(target=ast.Name(id=name)):
             yield name
         case ast.If() | ast.Try() | ast.With():
@@ -354,8 +355,7 @@ def _read_at_once(statement: ast.stmt) -> set[str]:
     """The names that a statement reads when it runs, those inside of functions that it makes left aside."""
     found: set[str] = set()
     todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
+    for node in todo:
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -363,5 +363,5 @@ def _read_at_once(statement: ast.stmt) -> set[str]:
         elif isinstance(node, ast.Lambda):
             todo += [*node.args.defaults, *(each for each in node.args.kw_defaults if each)]
         else:
-            todo += ast.iter_child_nodes(node)
+            todo += parts(node)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from weakref import WeakKeyDictionary
 
 _LEAVES = frozenset(
@@ -49,6 +50,18 @@ def nodes(root: ast.AST, *, outside: tuple[type[ast.AST], ...] = ()) -> list[ast
                 found += part if name not in _GAPPED else [each for each in part if each is not None]
             elif part is not None:
                 add(part)
+    return found
+
+
+def parts(node: ast.AST, without: Collection[str] = ()) -> list[ast.AST]:
+    """The nodes right below a node, as `nodes` has them, but for those in the fields `without`."""
+    found: list[ast.AST] = []
+    for name in PARTS[node.__class__]:
+        part = None if name in without else getattr(node, name, None)
+        if part.__class__ is list:
+            found += [each for each in part if each is not None]
+        elif part is not None:
+            found.append(part)
     return found
 
 

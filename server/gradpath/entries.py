@@ -270,7 +270,8 @@ def _is_on(function: Definition, lines: Collection[int]) -> bool:
 def _holds_any(node: ast.AST, lines: Sequence[int]) -> bool:
     """Whether one of some lines, which are in order, lies in a node or in the decorators above it."""
     own: int = getattr(node, "lineno", 0)
-    index = bisect_left(lines, min([own, *(each.lineno for each in getattr(node, "decorator_list", ()))]))
+    decorators = getattr(node, "decorator_list", ())
+    index = bisect_left(lines, min(own, *(each.lineno for each in decorators)) if decorators else own)
     return index < len(lines) and lines[index] <= getattr(node, "end_lineno", own)
 
 

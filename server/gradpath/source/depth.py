@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem
@@ -50,8 +50,11 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
             block[:] = [ast.copy_location(ast.Pass(), block[0])]
             continue
         for node in block:
+            # This runs for every statement: what can be spared is.
             first, last = node.lineno, node.end_lineno or node.lineno
-            fields = _BLOCKS.get(type(node))
+            kind = node.__class__
+            fields = _BLOCKS.get(kind)
+            parts: Sequence[ast.ExceptHandler | ast.match_case] = ()
             if fields is not None:
                 for field in fields:
                     children = getattr(node, field)
@@ -62,12 +65,12 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
                 first = decorators[0].lineno if decorators else first
                 last = node.body[0].lineno  # type: ignore[attr-defined]
                 parts = getattr(node, "handlers", ())
-            else:
-                parts = getattr(node, "cases", ())
-            stack += [(part.body, depth + 2) for part in parts]
-            # This runs for every statement: a call that can be spared is.
-            start, end = starts[first - 1], starts[last] if last < len(starts) else len(text)
+            elif kind is ast.Match:
+                parts = node.cases  # type: ignore[attr-defined]
+            for part in parts:
+                stack.append((part.body, depth + 2))
             if not parts:
+                start, end = starts[first - 1], starts[last] if last < len(starts) else len(text)
                 if end - start <= _SHALLOW_CODE or type(getattr(node, "value", None)) is ast.Constant:
                     continue
                 if not _may_be_deep(text[start:end].encode("utf-8", "surrogatepass")):

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
-from gradpath.interpreter.trace import Failed, Trace
+from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.rules import cut_fixes, cuts, late_fixes, outside_fixes
+from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
@@ -33,6 +34,48 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None
         if cause.how != "plain" or made_here:  # What a loader gives may have been made to require one elsewhere.
             yield _of_input(trace, source, failure, wanted, cause)
+    for failure, error in failures(trace, FaultKind.UNUSED):
+        if error.tensor is not None and error.tensor.certain and error.call is not None and len(error.call.roots) == 1:
+            yield _of_unused(trace, source, failure, error.tensor, error.call.roots[0])
+
+
+def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:
+    """`autograd.grad` with regard to a tensor that the output was not computed from."""
+    name, result = (_limited(name_of(trace, source, each, failure.site)) for each in (wanted, output))
+    late = _required_late(trace, wanted, output)
+    if late is not None:
+        why = f"it was computed before `{source.short(late.site, limit=34)}` on line {late.site.line}"
+        steps = [Step(late.site, "too late: the output is computed already")]
+        way = "require the gradient before computing with the tensor"
+    else:
+        why = f"it was not computed from `{name}`"
+        made = wanted.node.site if wanted.node is not None else wanted.origin
+        steps = [Step(made, "makes a tensor that the output does not hang on")] if isinstance(made, Site) else []
+        way = (
+            "compute with the very tensor that the gradient is asked for, not with what it was taken from or copied to"
+        )
+    return Report(
+        RULE.id,
+        failure.site,
+        f"nothing leads back from `{result}` to `{name}`: {why}",
+        (*steps, Step(failure.site, "finds no way to it")),
+        raised_at=failure.site,
+        pytorch="RuntimeError: One of the differentiated Tensors appears to not have been used in the graph.",
+        help=way,
+        alternatives=("allow_unused=True gives None in place of that gradient",),
+    )
+
+
+def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:
+    """Where a tensor was made to require a gradient when the output was being computed already."""
+    late: Flagged | None = None
+    below = reach(nodes_of([output]))
+    for event in reversed(trace.events):
+        if isinstance(event, Flagged) and event.tensor is wanted and event.value:
+            late = event
+        elif late is not None and isinstance(event, Built) and event.node in below:
+            return late
+    return None
 
 
 def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cause: cuts.Cause) -> Report:

@@ -1,0 +1,19 @@
+import torch
+
+
+class NativeScaler:
+    state_dict_key = "amp_scaler"
+
+    def __init__(self, enabled):
+        self._scaler = torch.amp.GradScaler("cpu", enabled=enabled)
+
+    def __call__(self, loss, optimizer, clip_grad=None, parameters=None, update=True):
+        self._scaler.scale(loss).backward()
+        if not update:
+            return None
+        self._scaler.step(optimizer)
+        self._scaler.update()
+        norm = None
+        if clip_grad is not None:
+            norm = torch.nn.utils.clip_grad_norm_(parameters, clip_grad)  # warning: [clip-without-gradient]
+        return norm

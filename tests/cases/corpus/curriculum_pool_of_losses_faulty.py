@@ -1,0 +1,36 @@
+import heapq
+import itertools
+
+import torch
+from torch import nn
+
+
+class SelfPaced:
+    """Trains on the easiest examples first; the hard ones wait in a heap."""
+
+    def __init__(self, model, lr, keep):
+        self.model, self.keep = model, keep
+        self.optimizer = torch.optim.Adagrad(model.parameters(), lr=lr)
+        self.criterion = nn.BCEWithLogitsLoss(reduction="none")
+        self.waiting, self.tick = [], itertools.count()
+
+    def difficulty(self, x, y):
+        losses = self.criterion(self.model(x).squeeze(-1), y)
+        for i, each in enumerate(losses):
+            heapq.heappush(self.waiting, (each.item(), next(self.tick), each))
+
+    def learn(self):
+        chosen = [heapq.heappop(self.waiting) for _ in range(min(self.keep, len(self.waiting)))]
+        loss = torch.stack([each for _, _, each in chosen]).mean()
+        self.optimizer.zero_grad()
+        loss.backward()  # error: [carried-graph]  # raises: RuntimeError
+        self.optimizer.step()
+        return loss.item()
+
+
+torch.manual_seed(0)
+pacer = SelfPaced(nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 1)), 0.05, keep=3)
+for epoch in range(3):
+    for x in torch.rand(3, 6, 5):
+        pacer.difficulty(x, torch.randint(2, (6,)).float())
+        print(epoch, pacer.learn(), len(pacer.waiting))

@@ -79,6 +79,11 @@ LAYOUTS = {
         f"{NET}for _ in range(2):\n\tout = net() + net()\n{CALL}\n\t# next\n\tout = 1\n",
         f"{NET}for _ in range(2):\n\tout = net() + net()\n{CALL}\tnet.h = net.h.detach()\n\n\t# next\n\tout = 1\n",
     ),
+    "a comment at the top of a block that goes": (
+        "Take `with torch.no_grad():`",
+        "with torch.no_grad():\n    # the loss\n    # again\n    loss = w.exp().sum()  # here\nloss.backward()\n",
+        "# the loss\n# again\nloss = w.exp().sum()  # here\nloss.backward()\n",
+    ),
     "a list that moves into a loop": (
         "Start `parts` anew",
         "parts = []  # all\n# the loop\nfor _ in range(2):\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"

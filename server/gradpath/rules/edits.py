@@ -228,7 +228,10 @@ def unwrap_block(document: Document, block: ast.With | ast.AsyncWith) -> Edit | 
     outer = document.range_of(block).start.column - 1
     inner = document.range_of(first).start.column - 1
     place = lines_of(document, block)
-    start = document.offset(Position(first.lineno, 1))
+    top = first.lineno
+    while top > block.lineno + 1 and document.line(top - 1).lstrip().startswith("#"):
+        top -= 1  # The comments above the first statement.
+    start = document.offset(Position(top, 1))
     lines = document.text[start : document.offset(place.end)].splitlines(keepends=True)
     if any(line.strip() and line[outer:inner].strip() for line in lines):
         return None

@@ -191,6 +191,9 @@ class _Workshop:
 
     def _runs(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
         """Whether no failure came up that no rule reports, or only one behind the fault that was hidden by it."""
+        place = _raising_after(diagnostic, fix.edits)
+        if any(key[2] in AUTOGRAD and (key[0], line) == place for key, line in state.lines.items()):
+            return False
         new = state.failures - self._before.failures
         if not new:
             return True
@@ -330,7 +333,10 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
     )
     new: list[Diagnostic] = []
     for each, found in after.reports.items():
-        surplus = len(found) - len(before.reports.get(each, ())) + (each == key)
+        known = before.reports.get(each, ())
+        surplus = len(found) - len(known) + (each == key)
+        if known and max(one.level.gravity for one in found) > max(one.level.gravity for one in known):
+            surplus = max(surplus, 1)  # What could fail, now surely does.
         for diagnostic in found[: max(surplus, 0)]:
             if each != key and gone[diagnostic.rule]:
                 gone[diagnostic.rule] -= 1

@@ -130,8 +130,8 @@ def _is_anothers(
 def _progress(text: str, after: str) -> tuple[int, int]:
     """How many lines two versions of a program execute, counting only those that both have.
 
-    What is done about an exception does not count, nor do the lines of a `with`, by which one is left: a fix may do
-    without it.
+    What is done about an exception does not count, nor what is run more than once where a `with` or a decorator is: a
+    fix may do without it.
     """
     old, new = text.splitlines(), after.splitlines()
     blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
@@ -142,13 +142,15 @@ def _progress(text: str, after: str) -> tuple[int, int]:
 
 
 def _leaving(text: str) -> set[int]:
-    """The lines of the `except` clauses, and the first ones of `with` statements."""
+    """The lines of `except` clauses, and the first ones of `with` statements and of functions with decorators."""
     lines: set[int] = set()
     for each in ast.walk(ast.parse(text)):
         if isinstance(each, ast.ExceptHandler):
             lines |= set(range(each.lineno, (each.end_lineno or each.lineno) + 1))
         elif isinstance(each, ast.With):
             lines |= set(range(each.lineno, each.body[0].lineno))
+        elif isinstance(each, ast.FunctionDef) and each.decorator_list:
+            lines |= set(range(each.decorator_list[0].lineno, each.body[0].lineno))
     return lines
 
 
@@ -158,8 +160,8 @@ def _line_before(text: str, after: str, line: int) -> int | None:
     if len(old) == len(new):
         return line
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if c < line <= d and (kind == "equal" or b - a == d - c):
-            return a + line - c
+        if c < line <= d and kind != "insert":
+            return min(a + line - c, b)
     return None
 
 

@@ -271,6 +271,11 @@ def _entries(
     document = files.checked.document
     backwards, runs_module = runs
     source = Source(files.documents)
+    torn = frozenset(
+        (document.path, line)
+        for each in files.checked.problems
+        for line in range(each.range.start.line, each.range.end.line + 1)
+    )
     called: set[ast.AST] = set()
     left = TOTAL_EFFORT
 
@@ -280,7 +285,7 @@ def _entries(
             called.update(reuse.functions_of(known.called))
             return known
         runs = _Runs(files, config, cancelled, entry, forgives=not stack)
-        explored = _explore(runs.run, source, document.path, paths, effort)
+        explored = _explore(runs.run, source, document.path, (paths, effort), torn)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
@@ -365,21 +370,24 @@ class _Explored:
     sound: bool
 
 
-def _explore(run: Run, source: Source, home: str, limit: int, effort: int) -> _Explored:
+def _explore(
+    run: Run, source: Source, home: str, most: tuple[int, int], torn: Collection[tuple[str, int]]
+) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 
+    At `most` so many paths are run, with so many statements; `torn` is as in `judge`.
     A failure inside the analysis costs this entry point alone.
     """
     paths = Paths(run)
     traces: list[Trace] = []
     found: list[Found] = []
     try:
-        for trace in explore(paths, limit, effort):
+        for trace in explore(paths, *most):
             traces.append(trace)
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
                 found.extend(Found(rule, report, trace) for report in reports)
-        return _Explored(judge(found, traces, paths, source), traces, True)
+        return _Explored(judge(found, traces, paths, source, torn), traces, True)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.

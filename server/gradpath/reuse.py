@@ -306,12 +306,14 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 def _change(old: Piece, new: Piece) -> Change:
     if old.label != new.label:
         return Change.ALL
-    torn = old.torn or new.torn
-    if old.text == new.text and not torn:
+    same = old.text == new.text
+    if same and not old.torn and not new.torn:
         take_over(new.node, old.node)
         return Change.NONE
-    if old.first == new.first and _are_same(_whole(old), _whole(new)):
-        return Change.NONE if old.text == new.text else Change.COMMENT
+    # What is told depends on what is torn, though the tree may be the same.
+    comparable = old.first == new.first and old.torn is new.torn and (same or not new.torn)
+    if comparable and _are_same(_whole(old), _whole(new)):
+        return Change.NONE if same else Change.COMMENT
     if isinstance(old.node, Definition) and isinstance(new.node, Definition):
         return Change.BODY if _declared(old.node) == _declared(new.node) else Change.ALL
     return Change.NAMES if _only_binds(old.node) and _only_binds(new.node) else Change.ALL

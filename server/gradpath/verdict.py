@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import Paths, turned
@@ -31,8 +31,17 @@ class Found:
     trace: Trace
 
 
-def judge(found: Sequence[Found], traces: Sequence[Trace], paths: Paths, source: Source) -> list[Diagnostic]:
-    """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning."""
+def judge(
+    found: Sequence[Found],
+    traces: Sequence[Trace],
+    paths: Paths,
+    source: Source,
+    torn: Collection[tuple[str, int]] = (),
+) -> list[Diagnostic]:
+    """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
+
+    What hangs on a condition in one of the lines `torn` (path and number), which are half typed, is left out.
+    """
     first: dict[tuple[str, str, ast.AST], Found] = {}
     faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
     for each in found:
@@ -46,13 +55,16 @@ def judge(found: Sequence[Found], traces: Sequence[Trace], paths: Paths, source:
         for key, each in first.items()
         if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
         for condition in (_condition(each, traces, paths),)
-        if condition is None or not _hangs_on_a_mode(each, condition)
+        if condition is None or not _hangs_on_what_is_open(each, condition, torn)
     ]
 
 
-def _hangs_on_a_mode(found: Found, condition: Decision | str) -> bool:
+def _hangs_on_what_is_open(found: Found, condition: Decision | str, torn: Collection[tuple[str, int]]) -> bool:
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
-    return any(_is_mode_elsewhere(each, found) for each in decisions)
+    return any(
+        _is_mode_elsewhere(each, found) or (each.site.path, getattr(each.node, "lineno", 0)) in torn
+        for each in decisions
+    )
 
 
 def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:

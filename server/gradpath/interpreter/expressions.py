@@ -22,6 +22,7 @@ from gradpath.interpreter.values import (
     identity,
 )
 from gradpath.patterns import regex
+from gradpath.source.grammar import UNPARSED
 
 
 class Slice(Object):
@@ -52,7 +53,8 @@ def _name(machine: Machine, node: ast.Name) -> Value:
     if value is UNDEFINED:
         value = machine.builtins.get(name, UNDEFINED)
         if value is UNDEFINED:
-            return machine.unknown("undefined name", ("name", name))
+            # What cannot be read yet is something else each time.
+            return machine.unknown("undefined name", None if name == UNPARSED else ("name", name))
     return value
 
 

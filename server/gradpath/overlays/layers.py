@@ -16,7 +16,7 @@ from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
-from gradpath.overlays.operations import bind, kind_of, note_facts, run_behaviour, tensors_in
+from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -115,6 +115,8 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
         unpacked = Arguments([module, first.data, *values.positional[1:]], values.keywords)
         return repacked(_forward(machine, spec, unpacked))
     bound = bind(spec.forward, values)
+    if missing := missing_from(bound, spec.forward):
+        return _incomplete(machine, module, values, missing[0])
     kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
     inputs: dict[str, list[Tensor]] = {}
     for name, value in bound.items():
@@ -136,6 +138,14 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     if behaviour.inplace is not None:
         machine.emit(Applied(spec.name, module.made, machine.site()))
     return run_behaviour(machine, spec.name, spec, behaviour, inputs, {**module.settings, **bound})
+
+
+def _incomplete(machine: Machine, module: ModuleInstance, arguments: Arguments, missing: str) -> Value:
+    """What a call without an argument that a module must be given comes to, where nothing unseen may have given it."""
+    name = module.cls.name
+    if arguments.open:
+        return machine.unknown(f"call of {name} with arguments that are not seen", None, tuple(arguments.all()))
+    raise machine.error("TypeError", f"{name}.forward() missing 1 required positional argument: '{missing}'")
 
 
 # Containers
@@ -266,9 +276,11 @@ def _put_dict(container: ContainerInstance, values: Dict) -> None:
 
 
 def _chain(machine: Machine, arguments: Arguments) -> Value:
-    container, value = arguments.positional[0], arguments.get(1, "input", None)
+    container, value = arguments.positional[0], arguments.get(1, "input")
     if not isinstance(container, ContainerInstance):
-        return machine.unknown("forward of unknown", None, (value,))
+        return machine.unknown("forward of unknown", None, tuple(arguments.all()))
+    if value is UNDEFINED:
+        return _incomplete(machine, container, arguments, "input")
     for item in container.items:
         value = machine.call(item, Arguments([value]))
     if container.open:

@@ -26,10 +26,17 @@ def operation(op: Op, name: str) -> NativeFunction:
 def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
     """Run an operation with the arguments of a Python call."""
     bound = bind(op.parameters, arguments)
-    first = next(iter(op.parameters), None)
-    if first is not None and first.default is ops.REQUIRED and first.name not in bound and not arguments.open:
-        raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{first.name}'")
+    missing = missing_from(bound, op.parameters)
+    if missing and arguments.open:
+        return machine.unknown(f"{op.name} of arguments that are not seen", None, tuple(arguments.all()))
+    if missing and missing[0] == op.parameters[0].name:
+        raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{missing[0]}'")
     return run_operation(machine, op.name, op, bound)
+
+
+def missing_from(bound: Mapping[str, Value], parameters: Sequence[Parameter]) -> list[str]:
+    """The names of the parameters that must be given and are not."""
+    return [each.name for each in parameters if each.default is ops.REQUIRED and each.name not in bound]
 
 
 def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value]) -> Value:

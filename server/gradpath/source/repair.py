@@ -53,12 +53,17 @@ def is_header(line: LogicalLine, code: str) -> bool:
 
 
 def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
-    """What to try instead of a simple statement, if anything."""
+    """What to try instead of a simple statement, if anything.
+
+    What a call gives depends on the arguments that are still to come; one that stands alone is made for what it does.
+    """
     indent = code[: len(code) - len(code.lstrip())]
     older = _older(code)
     if older is not None:
         yield older
     if line.closers and not _EMPTY_BRACKETS.search(code[-_LONGEST_TARGET:]):
+        if line.word in ("return", "raise") or _target(code) is not None or len(line.closers) > 1:
+            yield f"{code}{'' if code.rstrip().endswith(('(', ',')) else ','} **{UNPARSED}{line.closers}"
         yield code + line.closers
     if line.word in ("return", "raise"):
         yield f"{indent}{line.word} {UNPARSED}"

@@ -10,8 +10,19 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import KINDS, Arguments, Instance, NativeFunction, Object, Unknown, Value
+from gradpath.interpreter.values import (
+    KINDS,
+    Arguments,
+    BoundMethod,
+    Function,
+    Instance,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+)
 from gradpath.overlays.namespace import Fields
+from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
@@ -51,8 +62,9 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
             inputs[parameter] = tensors
         elif parameter in tensor_parameters and isinstance(value, List) and not value.items:
             return machine.unknown(f"{name} of a list that is filled elsewhere", None, (value,))
-        elif value is None and parameter in _NEVER_NONE and parameter in tensor_parameters:
-            raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not NoneType", None)
+        elif isinstance(value, _NO_TENSORS) and parameter in _OPERANDS and parameter in tensor_parameters:
+            kind = "NoneType" if value is None else value.type_name()
+            raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
         note_facts(kinds, parameter, value)
     if op.name == "torch.matmul":
         for parameter in ("input", "other"):
@@ -65,8 +77,11 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
     return run_behaviour(machine, name, op, behaviour, inputs, bound)
 
 
-_NEVER_NONE = frozenset({"input", "self", "other"})
-"""Parameters for which PyTorch refuses None, where they are tensors."""
+_OPERANDS = frozenset({"input", "self", "other"})
+"""Parameters that are always given, where they are tensors."""
+
+_NO_TENSORS = (type(None), ModuleInstance, Function, BoundMethod)
+"""What PyTorch refuses for them: a module, for instance, that was handed on instead of being called."""
 
 
 def run_behaviour(

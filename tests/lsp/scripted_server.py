@@ -34,6 +34,7 @@ def made_up_check(
     cancelled: Callable[[], bool] = lambda: False,
     project: object = None,
     memory: object = None,
+    traced: bool = True,
 ) -> Analysis:
     parsed = parse(document, last)
     if "RAISE" in document.text:

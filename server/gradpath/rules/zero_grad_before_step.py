@@ -65,13 +65,13 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
-    """Whether a loop clears in each iteration, and steps when there were as many as the loss is divided by."""
+    """Whether a loop clears in each iteration, and the step comes when there were as many as the loss is divided by."""
     if iterations_between(backward.site.loops, cleared.site.loops) is None:
         return False
     clearing, stepping = ancestry(trace, cleared.site.node), ancestry(trace, step.site.node)
     loop = next((each for each in reversed(clearing[:-1]) if isinstance(each, (ast.For, ast.While))), None)
     statement = statement_of(trace, cleared.site.node)
-    if loop is None or loop not in stepping or loop not in ancestry(trace, backward.site.node):
+    if loop is None or loop not in ancestry(trace, backward.site.node):
         return False
     if not any(each is statement for each in loop.body):
         return False
@@ -96,7 +96,11 @@ def _divisors(backward: BackwardRan) -> Iterator[ast.expr]:
 
 
 def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """The tests that an iteration passes on its way to the step: those around it, and those that skip the rest."""
+    """What says when the step is due: the tests around it, those that skip the rest, or the length of the loop."""
+    if loop not in stepping:
+        if isinstance(loop, ast.For):
+            yield loop.iter
+        return
     for each in stepping[list(stepping).index(loop) + 1 :]:
         if isinstance(each, ast.If):
             yield each.test

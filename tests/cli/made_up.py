@@ -39,6 +39,7 @@ def check(
     project: object = None,
     stack: object = (),
     memory: object = None,
+    traced: bool = True,
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath."""
     if "crash()" in document.text:

@@ -17,11 +17,14 @@ from gradpath.rules.stories import following, lifted, operation, same_activation
 from gradpath.rules.syntax import is_alone, statement_of
 
 _READS_ANEW = frozenset(
-    """mul div mm bmm mv dot matmul pow log sin cos gelu silu mse_loss bilinear Bilinear
+    """mul div mm bmm matmul pow log sin cos gelu silu mse_loss bilinear Bilinear
     conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d layer_norm group_norm
     Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm""".split()  # noqa: SIM905 - a table of words.
 )
-"""Operations that save an input itself, and so meet what was exchanged; others save a view or a copy of it."""
+"""Operations that save an input itself, and so meet what was exchanged; others save a view or a copy of it.
+
+`mv` and `dot` do so too, but what is exchanged there is the estimate of spectral normalisation, as a rule.
+"""
 
 _PROJECTIONS = frozenset({"renorm", "renorm_", "normalize", "clamp", "clamp_", "clip", "clip_"})
 """Functions that give back what they have given."""

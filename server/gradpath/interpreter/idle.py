@@ -13,7 +13,15 @@ from gradpath.source.nodes import nodes
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
     """Whether a block ends by leaving the iteration, the function or the program."""
-    return bool(statements) and isinstance(statements[-1], (ast.Return, ast.Raise, ast.Break, ast.Continue))
+    if not statements:
+        return False
+    match statements[-1]:
+        case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return _name(function) in ("exit", "_exit", "quit")
+        case _:
+            return False
 
 
 def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:

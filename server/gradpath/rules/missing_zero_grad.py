@@ -19,7 +19,7 @@ from gradpath.rules.gradient_flow import (
 )
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
-from gradpath.rules.syntax import function_of, statement_of
+from gradpath.rules.syntax import block_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -112,6 +112,12 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
         where = "behind the step"
     if edit is not None:
         yield Fix(f"Insert `{line}` {where}", Safety.UNSAFE, (edit,))
+    block = None if stepping is None else block_of(trace, stepping)
+    if stepping is None or where == "behind the step" or any(each is statement for each in block or ()):
+        return
+    edit = edits.insert_after(source.document(step.site), stepping, line)
+    if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
+        yield Fix(f"Insert `{line}` behind the step", Safety.UNSAFE, (edit,))
 
 
 def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:

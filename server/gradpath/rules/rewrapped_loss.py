@@ -112,7 +112,7 @@ def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
 
 
 def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: ast.stmt | None) -> Edit | None:
-    """The statement `loss.requires_grad_()` goes, or the call in an expression."""
+    """The statement `loss.requires_grad_()` goes, or the call in an expression: `Variable(loss)` becomes `loss`."""
     document = source.document(found.site)
     node = found.site.node
     if isinstance(statement, ast.Assign) and node in statement.targets:
@@ -121,7 +121,10 @@ def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: as
         return None
     if isinstance(statement, ast.Expr) and statement.value is node:
         return removed(trace, document, statement)
-    return edits.drop_method(document, node)
+    if ast.unparse(node.func).endswith("Variable") and node.args:
+        return edits.replace(document, node, document.slice(document.range_of(node.args[0])))
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
+    return edits.drop_method(document, node) if is_method else None
 
 
 RULE = Rule(

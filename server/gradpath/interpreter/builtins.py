@@ -253,7 +253,7 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Function):
         return name in value.attributes
     if isinstance(value, Object):
-        return None
+        return machine.library.has_attribute(value, name)
     return hasattr(value, name)
 
 

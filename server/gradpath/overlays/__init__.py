@@ -16,7 +16,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Held, Kept
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays import chance, keeping, plain_data, presumptions, roles
+from gradpath.overlays import chance, keeping, plain_data, presumptions, roles, tensor_methods
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import layer_class
@@ -160,6 +160,10 @@ class Overlays:
         if not isinstance(index, Unknown) or not index.is_data or index.root not in chance.INDICES:
             return UNDEFINED
         return chance.at_random(items)
+
+    def has_attribute(self, value: Value, name: str) -> bool | None:
+        """Whether a tensor has an attribute; None where that is not known, and for other values."""
+        return (isinstance(value, TensorValue) and tensor_methods.has_attribute(value, name)) or None
 
     def is_live(self, value: Value) -> bool:
         """Whether a value is a tensor that a gradient flows through."""

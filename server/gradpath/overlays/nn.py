@@ -21,11 +21,11 @@ from gradpath.overlays.tensor_value import TensorValue
 class ModuleInstance(Instance):
     """A module.
 
-    `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `computed` the
-    attributes that a parametrization makes anew at each access.
+    `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `tensors` those of
+    what was put into `_parameters` by hand, `computed` the attributes that a parametrization makes anew at each access.
     """
 
-    __slots__ = ("buffers", "computed", "hooks", "made", "pre_hooks", "settings", "spec", "training")
+    __slots__ = ("buffers", "computed", "hooks", "made", "pre_hooks", "settings", "spec", "tensors", "training")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -34,6 +34,7 @@ class ModuleInstance(Instance):
         self.spec: ModuleSpec | None = None
         self.settings: dict[str, Value] = {}
         self.buffers: set[str] = set()
+        self.tensors: set[str] = set()
         self.computed: dict[str, Callable[[Machine], Value]] = {}
         self.hooks: list[Value] = []
         self.pre_hooks: list[Value] = []
@@ -58,7 +59,7 @@ class ModuleInstance(Instance):
         """`_parameters`, `_buffers` or `_modules`: what is stored or deleted there is an attribute."""
         match name:
             case "_parameters":
-                names = {n for n, v in self.attributes.items() if isinstance(v, TensorValue) and v.tensor.is_parameter}
+                return _Parameters(self)
             case "_buffers":
                 names = self.buffers
             case "_modules":
@@ -110,13 +111,18 @@ class ModuleInstance(Instance):
         for name, child in self.children():
             yield from child.modules(f"{prefix}.{name}" if prefix else name, seen)
 
+    def own_parameters(self) -> Iterator[tuple[str, TensorValue]]:
+        """What is in `_parameters`: parameters, and tensors that the program put there."""
+        for name, value in self.attributes.items():
+            if isinstance(value, TensorValue) and (value.tensor.is_parameter or name in self.tensors):
+                yield name, value
+
     def parameters(self) -> list[tuple[str, TensorValue]]:
         """All parameters by qualified name, each once."""
         found: dict[int, tuple[str, TensorValue]] = {}
         for prefix, module in self.modules():
-            for name, value in module.attributes.items():
-                if isinstance(value, TensorValue) and value.tensor.is_parameter:
-                    found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
+            for name, value in module.own_parameters():
+                found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
         return list(found.values())
 
     def named_buffers(self) -> list[tuple[str, Value]]:
@@ -140,6 +146,27 @@ class ModuleInstance(Instance):
             )
             for _, module in self.modules()
         )
+
+
+class _Parameters(Attributes):
+    """The `_parameters` of a module, in which any tensor may be stored."""
+
+    __slots__ = ("tensors",)
+
+    def __init__(self, module: ModuleInstance) -> None:
+        super().__init__(dict(module.own_parameters()), open=module.cls.open)
+        self.attributes = module.attributes
+        self.tensors = module.tensors
+
+    def store(self, key: Value, value: Value) -> None:
+        super().store(key, value)
+        if isinstance(key, str):
+            self.tensors.add(key)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        super().delete_item(machine, key)
+        if isinstance(key, str):
+            self.tensors.discard(key)
 
 
 class ModuleClass(Class):

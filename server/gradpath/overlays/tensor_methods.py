@@ -158,6 +158,14 @@ def _new_legacy(machine: Machine, value: TensorValue, arguments: Arguments) -> V
     return made
 
 
+_ATTRIBUTES = frozenset({"data", "device", "dtype", "grad", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
+
+
+def has_attribute(value: TensorValue, name: str) -> bool:
+    """Whether a tensor is known to have an attribute: one of its own, one that the program gave it, or a method."""
+    return name in _ATTRIBUTES or name in value.attributes or find_op(f"torch.Tensor.{name}") is not None
+
+
 def _set_data(tensor: Tensor, new: Value) -> None:
     """`tensor.data = new`: other memory under the same flag and graph; memory of no inference tensor makes it none."""
     tensor.seen_version = tensor.storage.version

@@ -6,7 +6,9 @@ import ast
 
 import pytest
 
+from gradpath.check import first_fault
 from gradpath.interpreter.idle import likely_and_idle
+from gradpath.source.document import Document
 
 
 def is_idle(body: str, behind: str = "pass") -> bool:
@@ -45,3 +47,20 @@ def test_what_only_prints_is_idle(body: str) -> None:
 )
 def test_what_others_may_notice_is_not(body: str, behind: str) -> None:
     assert not is_idle(body, behind)
+
+
+@pytest.mark.parametrize("guard", ["not x or x is y", "x is None or y is None or not x", "(not x and y) or x is y"])
+def test_the_likeliest_path_passes_a_guard_of_several_questions(guard: str) -> None:
+    fault = first_fault(
+        Document(
+            "guarded.py",
+            "import torch, somewhere\n"
+            "x, y = somewhere.pair()\n"
+            "for _ in range(2):\n"
+            f"    if {guard}:\n"
+            "        break\n"
+            "    torch.zeros(1).backward()\n",
+        )
+    )
+    assert fault is not None
+    assert fault.line == 6

@@ -41,7 +41,7 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
     if isinstance(value, Unknown) and value.presumption == "graph" and isinstance(kind, TypeClass):
         return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
     if isinstance(value, Unknown) or not isinstance(kind, Class):
-        return None
+        return machine.library.is_instance(value, kind)
     if isinstance(kind, TypeClass):
         return kind.holds(value) or (isinstance(value, Instance) and value.cls.is_subclass(kind))
     test = getattr(kind, "holds", None)

@@ -227,12 +227,26 @@ def _if(machine: Machine, node: ast.If) -> Steps:
         making = function is not None and function.name == "__init__"
         path.speaking = speaks_of_gradients(node, making=making)
     try:
-        holds = machine.decide(evaluate(machine, node.test), node.test, likely=likely, idle=idle)
+        holds = _condition(machine, node.test, likely, idle)
     finally:
         path.speaking = before
     if holds:
         return (yield from run_block(machine, node.body))
     return (yield from run_block(machine, node.orelse))
+
+
+def _condition(machine: Machine, node: ast.expr, likely: bool, idle: bool) -> bool:
+    """Whether the condition of an `if` holds; where one part of it settles that, the others are not asked."""
+    if not isinstance(node, ast.BoolOp):
+        return machine.decide(evaluate(machine, node), node, likely=likely, idle=idle)
+    stops = isinstance(node.op, ast.Or)
+    holds = not stops
+    for each in node.values:
+        unlikely_and = not stops and not likely and each is not node.values[-1]  # All but the last may well hold.
+        holds = _condition(machine, each, likely or unlikely_and, idle)
+        if holds == stops:
+            break
+    return holds
 
 
 def _with(machine: Machine, node: ast.With | ast.AsyncWith) -> Steps:

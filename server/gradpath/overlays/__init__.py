@@ -165,6 +165,11 @@ class Overlays:
         """Whether a tensor has an attribute; None where that is not known, and for other values."""
         return (isinstance(value, TensorValue) and tensor_methods.has_attribute(value, name)) or None
 
+    def is_instance(self, value: Value, kind: Value) -> bool | None:
+        """Whether a value is of an unknown class: no tensor, list, tuple or dict is one of NumPy's, or of its like."""
+        known = isinstance(value, (TensorValue, List, Dict, tuple))
+        return False if known and isinstance(kind, Unknown) and plain_data.is_of_library(kind) else None
+
     def is_live(self, value: Value) -> bool:
         """Whether a value is a tensor that a gradient flows through."""
         return isinstance(value, TensorValue) and value.tensor.requires_grad

@@ -14,7 +14,7 @@ from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.idle import likely_and_idle, speaks_of_gradients
-from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
+from gradpath.interpreter.machine import BREAK, CONTINUE, Exhausted, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
@@ -202,12 +202,34 @@ def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) ->
         machine.node = node
         if isinstance(decorator, Unknown):
             continue
-        result = machine.call(decorator, Arguments([value]))
+        result = _wrapped(machine, decorator, value)
         if not isinstance(result, Unknown):
             value = result
         elif isinstance(value, (Function, Class, Descriptor)):
             continue
     return value
+
+
+WRAPPING = 400
+"""Statements that a decorator may execute. One that needs more writes documentation, as a rule: it is not followed."""
+
+
+def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
+    """What a decorator gives back."""
+    node = getattr(decorator, "node", None)
+    if node in machine.long_decorators:
+        return machine.unknown("long decorator")
+    left = machine.steps
+    machine.steps = allowed = min(left, WRAPPING)
+    try:
+        return machine.call(decorator, Arguments([value]))
+    except Exhausted:
+        if allowed == left:
+            raise
+        machine.long_decorators.add(node)
+        return machine.unknown("long decorator")
+    finally:
+        machine.steps += left - allowed
 
 
 def _pass(machine: Machine, node: ast.stmt) -> Signal:

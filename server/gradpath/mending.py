@@ -165,8 +165,8 @@ class _Workshop:
         if any(_line(each) == (path, fault) for each in left):
             return None
         places = [_raising_after(each, ()) for each in left]
-        if any(place == path and first <= line < fault for place, line in places):
-            return None  # What fails now, fails before that.
+        if any(place == path and first <= line <= fault for place, line in places):
+            return None  # What fails now, fails before that, or there.
         lines = _lines_after(fix.edits, diagnostic.path)
         errors = [each for each in left if each.level is Level.ERROR]
         if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):

@@ -138,6 +138,12 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "big = loss * loss\ntorch.autograd.grad(loss, w)\n"
             "try:\n    big.backward()\nexcept RuntimeError:\n    pass\nelse:\n    None.t()\nbig.backward()\n",
         ),
+        (  # The same call fails then because of the write, for which nothing safe is offered.
+            KEEP,
+            "out = w + w\ntotal = (out * out).mean()\ntotal.backward()\n"
+            "try:\n    total.exp().backward()\nexcept RuntimeError:\n    pass\n"
+            "out.mul_(0.5)\ntotal -= out.sum().clone()\nloss = 2.0 - 0.0 / total\nloss.backward()\n",
+        ),
     ],
 )
 def test_a_fix_that_leads_to_another_failure_is_not_offered(title: str, text: str) -> None:

@@ -138,6 +138,10 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "big = loss * loss\ntorch.autograd.grad(loss, w)\n"
             "try:\n    big.backward()\nexcept RuntimeError:\n    pass\nelse:\n    None.t()\nbig.backward()\n",
         ),
+        (  # A mask selects by truth values.
+            "Use",
+            "p = w * 2\nchosen = p > 0.5\nx = torch.rand(3)[chosen].mean()\n(x * chosen.float().mean()).backward()\n",
+        ),
         (  # The same call fails then because of the write, for which nothing safe is offered.
             KEEP,
             "out = w + w\ntotal = (out * out).mean()\ntotal.backward()\n"
@@ -149,6 +153,13 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
 def test_a_fix_that_leads_to_another_failure_is_not_offered(title: str, text: str) -> None:
     assert check(Document("train.py", BEFORE + text)).diagnostics
     assert applied(text, title, "\n") is None
+
+
+def test_what_may_give_several_values_is_not_cloned() -> None:
+    text = "gru = torch.nn.GRU(3, 3)\nout = gru(w[None])[0]\nsquare = (out**2).sum()\nout.detach().add_(1)\n"
+    (found,) = check(Document("train.py", f"{BEFORE}{text}square.backward()\n")).diagnostics
+    assert found.rule == "inplace-on-saved"
+    assert not [fix for fix in found.fixes if "gru" in fix.title]
 
 
 def test_a_moved_statement_takes_its_comment_along() -> None:

@@ -16,6 +16,7 @@ from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of, same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of, withs_around
 from gradpath.source.document import Document
+from gradpath.source.nodes import nodes
 
 _SMOOTH = ("sigmoid", "softmax")
 """Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
@@ -299,6 +300,22 @@ def _is_read_out(node: ast.AST) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
 
 
+def _selects(trace: Trace, mask: ast.Compare) -> bool:
+    """Whether items are picked by what is decided, or by the variable that is bound to it: `x[p > 0.5]`."""
+    statement = statement_of(trace, mask)
+    names = {each.id for each in getattr(statement, "targets", ()) if isinstance(each, ast.Name)}
+    keys: list[ast.expr] = []
+    for each in (each for visit in trace.visits for each in nodes(visit)):
+        match each:
+            case ast.Subscript(slice=key):
+                keys.append(key)
+            case ast.Call(
+                func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "masked_select" | "where"), args=args
+            ):
+                keys += args
+    return any(each is mask or getattr(each, "id", None) in names for key in keys for each in nodes(key))
+
+
 def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """The probability itself instead of what is decided from it: `p > 0.5`, `F.one_hot(scores.argmax(1))`."""
     site = cause.site
@@ -311,6 +328,8 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
         return
     match node:
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]):
+            if _selects(trace, node):
+                return
             outer: ast.AST = node
             if len(around) > 2 and isinstance(around[-2], ast.Attribute) and isinstance(around[-3], ast.Call):
                 outer = around[-3] if around[-2].attr in ("float", "double", "type_as", "to") else node

@@ -131,6 +131,8 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     around = ancestry(trace, node)
     if len(around) > 1 and isinstance(around[-2], ast.Attribute) and around[-2].attr in ("values", "indices"):
         return None
+    if len(around) > 1 and isinstance(node, ast.Call) and isinstance(around[-2], ast.Subscript):
+        return None  # It may give several values: `gru(x)[0]`.
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)

@@ -80,11 +80,11 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
 
 def _place(machine: Machine, node: ast.AST) -> Hashable:
     """Which loop it is: in which calls, and in which activations of the loops around."""
-    nodes, caller = [node], machine.frame.caller
+    calls, caller = [node], machine.frame.caller
     while caller is not None:
-        nodes.append(caller.node)
+        calls.append(caller.node)
         caller = caller.caller
-    return (*nodes, *(number for number, _ in machine.loops()))
+    return (*calls, *(number for number, _ in machine.loops()))
 
 
 def _gives_late_items(machine: Machine, iterable: Value) -> bool:

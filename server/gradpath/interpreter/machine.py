@@ -186,7 +186,7 @@ class Machine:
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
         self.exhausted_loops: set[Hashable] = set()
-        self.long_decorators: set[object] = set()
+        self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True
         self.surveyed: set[ast.AST] = set()

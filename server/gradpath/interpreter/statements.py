@@ -217,7 +217,7 @@ WRAPPING = 400
 def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
     """What a decorator gives back."""
     node = getattr(decorator, "node", None)
-    if node in machine.long_decorators:
+    if node is not None and node in machine.long_decorators:
         return machine.unknown("long decorator")
     left = machine.steps
     machine.steps = allowed = min(left, WRAPPING)
@@ -226,7 +226,8 @@ def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
     except Exhausted:
         if allowed == left:
             raise
-        machine.long_decorators.add(node)
+        if node is not None:
+            machine.long_decorators.add(node)
         return machine.unknown("long decorator")
     finally:
         machine.steps += left - allowed

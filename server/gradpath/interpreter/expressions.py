@@ -136,6 +136,7 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     if isinstance(left, Unknown):
         return left.binary(machine, name, right, False)
     if isinstance(right, Unknown):
+        machine.unsteady += name == "mod" and type(left) is int
         return right.binary(machine, name, left, True)
     if isinstance(left, Object) or isinstance(right, Object):
         if name == "mod" and isinstance(left, str):
@@ -221,6 +222,7 @@ def _compare(machine: Machine, node: ast.Compare) -> Value:
     for index, (operator, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = evaluate(machine, right_node)
         machine.node = node
+        machine.unsteady += type(left) is int or (type(right) is int and not isinstance(right_node, ast.Constant))
         result = _compare_once(machine, operator, left, right)
         if index < len(node.ops) - 1 and machine.truth(result) is False:
             return False

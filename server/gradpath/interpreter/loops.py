@@ -18,8 +18,11 @@ from gradpath.source.nodes import nodes
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
 
-AGAIN = 2
-"""Iterations of such a loop when a loop around it comes back to it: a first one, and one for all that follow."""
+STEADY = 2
+"""Iterations of such a loop where a third would be as the second, and of one that a loop around comes back to.
+
+The second then stands for all that follow.
+"""
 
 COUNTED = 6
 """A `range` of at most this length runs to its end."""
@@ -40,17 +43,21 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     place = _place(machine, node)
-    limit = _limit(iterable, endless, AGAIN if place in machine.exhausted_loops else FEW)
+    limit = _limit(iterable, endless, STEADY if place in machine.exhausted_loops else FEW)
     length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
+    may_be_steady = has_late and limit == FEW
     before = _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
     signal: Signal = None
+    watch = _Watch(machine)
     try:
         while True:
+            if may_be_steady and done in (1, STEADY):
+                limit = watch.limit(done)
             if done == limit and late.asks_for_more():
                 limit += 1
             item = next(host, _END) if done < limit else _END
@@ -76,6 +83,30 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
         if cut_short:
             machine.exhausted_loops.add(place)
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+class _Watch:
+    """Watches whether a third iteration of a loop would be as the second.
+
+    It may be another where the program compared whole numbers, such as counters, or kept a graph beyond its backward,
+    or where the second iteration did not come to the same statements as the first.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._unsteady = machine.unsteady
+        self._visits = {0: dict(machine.trace.visits)}
+
+    def limit(self, done: int) -> int:
+        """How many iterations to run, as it seems when so many are done; to be asked after the first and the second."""
+        if self._machine.unsteady != self._unsteady or done > STEADY:
+            return FEW
+        self._visits[done] = dict(self._machine.trace.visits)
+        return STEADY if done < STEADY or self._came_to(1) == self._came_to(2) else FEW
+
+    def _came_to(self, iteration: int) -> set[ast.AST]:
+        before, after = self._visits.get(iteration - 1, {}), self._visits.get(iteration, {})
+        return {statement for statement, count in after.items() if count != before.get(statement)}
 
 
 def _place(machine: Machine, node: ast.AST) -> Hashable:
@@ -108,8 +139,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     place = _place(machine, node)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
-    few = AGAIN if place in machine.exhausted_loops else FEW
-    limit = few if isinstance(node.test, ast.Constant) else LISTED // 4
+    watch = _Watch(machine)
+    limit = LISTED // 4
     if machine.frame.is_generator and never_ends(node):
         limit = DRAWN
     signal: Signal = None
@@ -117,8 +148,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
         while True:
             machine.step(node)
             settled = machine.truth(evaluate(machine, node.test)) if late is None else True
-            if settled is None:
-                limit = few
+            if settled is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
+                limit = STEADY if place in machine.exhausted_loops else watch.limit(loop.iteration)
             if settled and loop.iteration == limit:
                 length = _length(machine, node.test, start, limit) if late is None else None
                 late = Late(machine, counters, length) if length is not None else late

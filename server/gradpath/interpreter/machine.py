@@ -183,6 +183,7 @@ class Machine:
         self.kept: dict[int, object] = {}
         self.loop_count = 0
         self.counter_tests = 0
+        self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
         self.exhausted_loops: set[Hashable] = set()
@@ -249,6 +250,7 @@ class Machine:
         self.emit(Flagged(tensor, value, self.site()))
 
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None:
+        self.unsteady += call.retain
         self.emit(BackwardRan(call, tuple(executed), self.site()))
 
     def bind(self, name: str, value: Value) -> None:
@@ -368,6 +370,7 @@ class Machine:
         """The truth of `value`, or None where it is not settled."""
         if isinstance(value, Object):
             return value.truth(self)
+        self.unsteady += type(value) is int
         return bool(value)
 
     # Calls

@@ -24,7 +24,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"rules", "overlays", "entries"},
     {"marks", "quiet"},
     {"reuse"},
-    {"verdict"},
+    {"verdict", "progress"},
     {"check"},
     {"mending"},
     {"features"},

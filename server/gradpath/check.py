@@ -29,6 +29,7 @@ from gradpath.rules.report import Report, Rule, Source
 from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
+from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, judge
@@ -81,7 +82,8 @@ class Analysis:
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
     check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
     those of reused entry points are left out (see `with_traces`). `marks` are what an editor may write beside the code
-    of all of them, `endings` how they all ended. `memory` is what the next check may reuse.
+    of all of them, `endings` how the paths of each ended, by its name: the likeliest first, and no others unless the
+    check was thorough. `memory` is what the next check may reuse.
     """
 
     document: Document
@@ -93,7 +95,7 @@ class Analysis:
     used: frozenset[tuple[str, Range]] = frozenset()
     traces: tuple[Trace, ...] = ()
     marks: tuple[Mark, ...] = ()
-    endings: tuple[Ending, ...] = ()
+    endings: Mapping[str, tuple[Ending, ...]] = field(default_factory=dict)
     memory: Memory | None = None
 
     def findings(self) -> Analysis:
@@ -141,6 +143,7 @@ def check(
     stack: Collection[int] = (),
     memory: Memory | None = None,
     traced: bool = True,
+    thorough: bool = False,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
@@ -148,7 +151,8 @@ def check(
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
     and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
     what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces go as soon as
-    they have been looked at: they are by far the largest part of it.
+    they have been looked at: they are by far the largest part of it. A `thorough` check combines undecided branches as
+    far as the budget goes, and tells of each path how it ended.
     """
     config = Config() if config is None else config
     parsed = TREES.of_document(document, last)
@@ -159,19 +163,20 @@ def check(
     found: list[Diagnostic] = []
     marks: list[Mark] = []
     traces: list[Trace] | None = [] if traced else None
-    endings: list[Ending] = []
+    endings: dict[str, tuple[Ending, ...]] = {}
     backwards = _runs_backward(document.text)
     runs_module = not only_defines(files)
-    running = (document.path, backwards, runs_module, config, None if project is None else project.root)
+    running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None
     try:
-        for record in _entries(files, config, cancelled, reuse, (backwards, runs_module), frozenset(stack), traces):
+        runs = backwards, runs_module, thorough
+        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), traces):
             found.extend(record.diagnostics)
             unknowns.update(record.unknowns)
             marks.extend(record.marks)
-            endings.append(record.ending)
+            endings[_unused(record.name, endings)] = record.endings
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
@@ -189,7 +194,7 @@ def check(
         used=used,
         traces=tuple(traces or ()),
         marks=tuple(marks),
-        endings=tuple(endings),
+        endings=endings,
         memory=kept_for_next,
     )
 
@@ -259,17 +264,18 @@ def _entries(
     config: Config,
     cancelled: Callable[[], bool],
     reuse: Reuse,
-    runs: tuple[bool, bool],
+    runs: tuple[bool, bool, bool],
     stack: frozenset[int],
     traces: list[Trace] | None,
 ) -> Iterator[Record]:
     """Run the module body, then each function that no call reached, or tell what is known of them already.
 
-    `runs` says whether the document runs a backward itself, and whether its module body is worth a run. The likeliest
-    path of what is run is added to `traces`, if anybody wants them.
+    `runs` says whether the document runs a backward itself, whether its module body is worth a run, and whether to be
+    thorough. The likeliest path of what is run is added to `traces`, if anybody wants them.
     """
     document = files.checked.document
-    backwards, runs_module = runs
+    backwards, runs_module, thorough = runs
+    statements = _statements(files.checked.tree) if thorough else set()
     source = Source(files.documents)
     torn = frozenset(
         (document.path, line)
@@ -285,12 +291,13 @@ def _entries(
             called.update(reuse.functions_of(known.called))
             return known
         runs = _Runs(files, config, cancelled, entry, forgives=not stack)
-        explored = _explore(runs.run, source, document.path, (paths, effort), torn)
+        explored = _explore(runs.run, source, document.path, (paths, effort), torn, thorough=thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
         entered = () if entry is None else (entry.function,)
         steps = sum(trace.steps for trace in explored.traces)
+        told = explored.traces if thorough else explored.traces[:1]
         record = Record(
             paths,
             steps - explored.traces[-1].steps,
@@ -301,7 +308,8 @@ def _entries(
             steps,
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
-            ending_of(explored.traces[0]),
+            "" if entry is None else ".".join(filter(None, (entry.owner, entry.function.name))),
+            tuple(ending_of(each, document.path, statements) for each in told),
         )
         if traces is not None:
             traces.append(explored.traces[0])
@@ -325,6 +333,11 @@ def _entries(
         record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
         left -= record.steps + ENTERING
         yield record
+
+
+def _statements(tree: ast.Module) -> set[ast.AST]:
+    """The statements of a tree, but for what is done about an exception."""
+    return {each for each in nodes(tree, outside=(ast.ExceptHandler,)) if isinstance(each, ast.stmt)}
 
 
 class _Runs:
@@ -371,18 +384,18 @@ class _Explored:
 
 
 def _explore(
-    run: Run, source: Source, home: str, most: tuple[int, int], torn: Collection[tuple[str, int]]
+    run: Run, source: Source, home: str, most: tuple[int, int], torn: Collection[tuple[str, int]], *, thorough: bool
 ) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 
-    At `most` so many paths are run, with so many statements; `torn` is as in `judge`.
+    At `most` so many paths are run, with so many statements; `torn` is as in `judge`, `thorough` as in `check`.
     A failure inside the analysis costs this entry point alone.
     """
     paths = Paths(run)
     traces: list[Trace] = []
     found: list[Found] = []
     try:
-        for trace in explore(paths, *most):
+        for trace in explore(paths, *most, combined=thorough):
             traces.append(trace)
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
@@ -406,6 +419,13 @@ def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
         failed(f"the rule {rule.id} failed")
         return []
+
+
+def _unused(name: str, names: Collection[str]) -> str:
+    """The name, or a longer one where two entry points have the same."""
+    while name in names:
+        name += "'"
+    return name
 
 
 def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:

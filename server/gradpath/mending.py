@@ -14,10 +14,12 @@ from gradpath.check import Analysis, check, never
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
+from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
+from gradpath.reuse import Ending, Memory
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
-from gradpath.source.edits import apply_edits, difference
+from gradpath.source.edits import apply_edits, difference, kept_lines
 from gradpath.source.nodes import nodes
 
 TRIALS = 48
@@ -83,6 +85,7 @@ class _State:
     """
 
     texts: Texts
+    endings: Endings
     reports: Mapping[Key, tuple[Diagnostic, ...]]
     failures: Counter[Key]
     lines: Mapping[Key, int]
@@ -102,12 +105,11 @@ class _Workshop:
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
-        self._memory = analysis.memory
+        self._memory: Memory | None = None
         self._left = TRIALS
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
-        filters = config.select or config.ignore or config.levels or config.per_file_ignores
-        found = self._checked({}) if filters else None
+        found = self._checked({})
         self._before = _state(analysis, {}, self._source) if found is None else found
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:
@@ -145,10 +147,11 @@ class _Workshop:
             place = _raising_after(diagnostic, made.edits)
             left = [each for each in new if _is_open(each, diagnostic) or (each.pytorch and _line(each) == place)]
             if not left:
-                return made if self._runs(state, made, diagnostic) else None
+                holds = self._runs(state, made, diagnostic) and not self._loses(state, diagnostic)
+                return made if holds else None
             next_fix = _best(left[0], fix)
             if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
-                return self._unfinished(made, state, left, diagnostic)
+                return None if self._loses(state, diagnostic) else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
             made = made if texts is None else self._joined(made, next_fix, texts)
         return None
@@ -203,6 +206,30 @@ class _Workshop:
         of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
         return state.progress > self._before.progress and not between and not of_autograd
 
+    def _loses(self, state: _State, diagnostic: Diagnostic) -> bool:
+        """Whether a path fails that ran before, or gets no further than to where it failed, for a reason of its own."""
+        kept = kept_lines(self._document.text, _text(state.texts, self._path, self._source))
+        back = {new: old for old, new in kept.items()}
+        fault = _raising_after(diagnostic, ())
+        others = {
+            (each.rule, each.range.start.line)
+            for found in self._before.reports.values()
+            for each in found
+            if _key(each, self._source) != _key(diagnostic, self._source)
+        }
+        known = {
+            _raising_after(each, ())
+            for found in state.reports.values()
+            for each in found
+            if (each.rule, back.get(each.range.start.line)) in others
+        }
+
+        def stays(before: Ending, after: Ending) -> bool:
+            (old, _, line), (new, _, place) = before.failures[0], after.failures[0]
+            return (old, line) == fault and (new, place) not in known
+
+        return loses(self._before.endings, state.endings, kept, stays)
+
     def _joined(self, one: Fix, other: Fix, texts: Texts) -> Fix:
         safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
         edits = tuple(
@@ -248,8 +275,15 @@ class _Workshop:
             project = self._project_with(texts)
             memory = self._memory if project is self._project else None
             analysis = check(
-                document, self._config, cancelled=self._cancelled, project=project, memory=memory, traced=False
+                document,
+                self._config,
+                cancelled=self._cancelled,
+                project=project,
+                memory=memory,
+                traced=False,
+                thorough=True,
             )
+            self._memory = self._memory or analysis.memory
             self._known[key] = _state(analysis, texts, self._source)
         return self._known[key]
 
@@ -312,12 +346,13 @@ def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _S
         if each.level is not Level.HINT:
             key = _key(each, lambda path: _text(texts, path, source))
             reports.setdefault(key, []).append(each)
-    failed = [((path, "", kind), line) for ending in analysis.endings for path, kind, line in ending.failures]
+    endings = [likeliest for likeliest, *_ in analysis.endings.values()]
+    failed = [((path, "", kind), line) for ending in endings for path, kind, line in ending.failures]
     failures, lines = Counter(key for key, _ in failed), dict(reversed(failed))
-    progress = sum(each.backwards for each in analysis.endings), sum(each.built for each in analysis.endings)
-    first = analysis.endings[0].backwards if analysis.endings else 0
+    progress = sum(each.backwards for each in endings), sum(each.built for each in endings)
+    first = endings[0].backwards if endings else 0
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return _State(texts, grouped, failures, lines, progress, first, not analysis.parsed.problems)
+    return _State(texts, analysis.endings, grouped, failures, lines, progress, first, not analysis.parsed.problems)
 
 
 def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import islice, pairwise
@@ -75,21 +76,33 @@ class Ending:
     """How a path ended: its uncaught exceptions (file, autograd's kind or the class, line), and how far it came.
 
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
+    `decided` are the lines of the document's undecided branches and how those went, `reached` how often it came to each
+    of its lines, where that was asked for.
     """
 
     failures: tuple[tuple[str, str, int], ...]
     backwards: int
     built: int
     truncated: bool
+    decided: tuple[tuple[int, bool], ...] = ()
+    reached: Mapping[int, int] = field(default_factory=dict)
 
 
-def ending_of(trace: Trace) -> Ending:
-    """How a path ended."""
+def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()) -> Ending:
+    """How a path ended, and which of the `statements` of the document `path` it reached."""
     failures = [
         (each.site.path, each.exception if each.error is None else each.error.kind.value, each.site.line)
         for each in trace.failures()
     ]
-    return Ending(tuple(failures), len(trace.of(BackwardRan)), len(trace.of(Built)), trace.truncated)
+    backwards, built = len(trace.of(BackwardRan)), len(trace.of(Built))
+    if not statements:
+        return Ending(tuple(failures), backwards, built, trace.truncated)
+    decided = tuple((each.site.line, each.outcome) for each in trace.decisions if each.site.path == path)
+    reached: Counter[int] = Counter()
+    for statement, times in trace.visits.items():
+        if statement in statements:
+            reached[getattr(statement, "lineno", 0)] += times
+    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +110,8 @@ class Record:
     """The result of one entry point, and what it depended on.
 
     The same paths are run with every effort above `least`, up to `most` where there is such a bound. `inside` are the
-    pieces with the functions that it ran, `called` the numbers of those functions. `ending` says how the likeliest path
-    ended.
+    pieces with the functions that it ran, `called` the numbers of those functions. `name` is that of the entry point,
+    empty for the module body; `endings` says how its paths ended, the likeliest first, or of that one alone.
     """
 
     paths: int
@@ -110,7 +123,8 @@ class Record:
     steps: int
     inside: frozenset[int]
     called: frozenset[int]
-    ending: Ending
+    name: str
+    endings: tuple[Ending, ...]
 
 
 @dataclass(frozen=True, slots=True)

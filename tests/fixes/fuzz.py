@@ -29,6 +29,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Fix, Level, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
+from gradpath.source.edits import kept_lines
 from tests.documents.fixes import UnfitFix, apply_edits
 
 ALL = (Safety.SAFE, Safety.UNSAFE)
@@ -128,15 +129,13 @@ def _is_anothers(
 
 
 def _progress(text: str, after: str) -> tuple[int, int]:
-    """How many lines two versions of a program execute, counting only those that both have.
+    """How many lines two versions of a program execute, counting only those that both have, be it in another form.
 
     What is done about an exception does not count, nor what is run more than once where a `with` or a decorator is: a
     fix may do without it.
     """
-    old, new = text.splitlines(), after.splitlines()
-    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    pairs = {(block.a + 1 + i, block.b + 1 + i) for block in blocks for i in range(block.size)}
     mine, theirs = _leaving(text), _leaving(after)
+    pairs = kept_lines(text, after).items()
     kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
     return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
 

@@ -82,18 +82,19 @@ def turned(trace: Trace, index: int) -> tuple[bool, ...]:
     return (*(decision.outcome for decision in trace.decisions[:index]), not trace.decisions[index].outcome)
 
 
-def explore(paths: Paths, limit: int, budget: int) -> Iterator[Trace]:
+def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) -> Iterator[Trace]:
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
     above `budget`. A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is
-    entered.
+    entered. Where decisions are to be `combined`, all the other ways to take them follow.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
+    others: deque[tuple[bool, ...]] = deque()
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while queue and count < limit and budget > cost:
-        prefix = queue.popleft()
+    while (queue or others) and count < limit and budget > cost:
+        prefix = (queue or others).popleft()
         trace = paths.trace(prefix)
         count += 1
         cost = trace.steps
@@ -105,10 +106,13 @@ def explore(paths: Paths, limit: int, budget: int) -> Iterator[Trace]:
         for index in range(len(prefix), min(len(trace.decisions), DEEP)):
             decision = trace.decisions[index]
             other = (id(decision.node), not decision.outcome)
-            if decision.idle or seen.get(other, 0) >= 2:
+            if decision.idle:
                 continue
-            seen[other] = seen.get(other, 0) + 1
-            queue.append(turned(trace, index))
+            if seen.get(other, 0) < 2:
+                seen[other] = seen.get(other, 0) + 1
+                queue.append(turned(trace, index))
+            elif combined:
+                others.append(turned(trace, index))
 
 
 DEEP = 200

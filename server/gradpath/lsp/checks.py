@@ -165,7 +165,7 @@ class Checks:
         found = len(analysis.diagnostics)
         message = f"{path}: checked in {1000 * seconds:.0f} ms, {found} report{'' if found == 1 else 's'}"
         logger.debug("%s", message)
-        if any(ending.truncated for ending in analysis.endings):
+        if any(likeliest.truncated for likeliest, *_ in analysis.endings.values()):
             logger.info("%s is too much to be followed to its end: something in it may be left out", path)
         level = self._server.configurations.trace or self._server.protocol.trace
         if level not in (types.TraceValue.Messages, types.TraceValue.Verbose):

@@ -37,6 +37,19 @@ def difference(document: Document, text: str) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
+def kept_lines(before: str, after: str) -> dict[int, int]:
+    """Where the lines of a text are after a change, from 1; a line that was rewritten in its place is there as well."""
+    from difflib import SequenceMatcher
+
+    kept: dict[int, int] = {}
+    for tag, i1, i2, j1, j2 in SequenceMatcher(
+        None, before.splitlines(), after.splitlines(), autojunk=False
+    ).get_opcodes():
+        if tag == "equal" or (tag == "replace" and i2 - i1 == j2 - j1):
+            kept.update(zip(range(i1 + 1, i2 + 1), range(j1 + 1, j2 + 1), strict=True))
+    return kept
+
+
 def _common(one: str, other: str) -> int:
     """How many characters two texts begin with alike."""
     for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):

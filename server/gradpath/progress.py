@@ -1,0 +1,53 @@
+"""How far the paths of a program get before a fix and after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from gradpath.reuse import Ending
+
+Endings = Mapping[str, tuple[Ending, ...]]
+"""How the paths of each entry point ended, by its name."""
+
+Decided = Mapping[tuple[int, int], bool]
+"""How branches went, by their lines and how often the path had come to an undecided one there before."""
+
+
+def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
+    """Whether a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
+
+    `kept` says where the lines of the document are after the fix: only what they do counts. A path is compared with
+    those that decide alike what both of them decide.
+    """
+    same = {line: line for line in kept.values()}
+    back = {new: old for old, new in kept.items()}
+    for name, ways in after.items():
+        known = before.get(name, ())
+        if ways is known:
+            continue  # Nothing that it runs has changed.
+        old = [(each, _decided(each, kept), _reached(each, kept)) for each in known if not each.truncated]
+        for new in (each for each in ways if each.failures and not each.truncated):
+            decided, reached = _decided(new, same), _reached(new, back)
+            for one, its_decided, its_reached in old:
+                if any(decided.get(key, outcome) is not outcome for key, outcome in its_decided.items()):
+                    continue
+                if not one.failures or reached < its_reached or (reached == its_reached and stays(one, new)):
+                    return True
+    return False
+
+
+def _decided(ending: Ending, lines: Mapping[int, int]) -> Decided:
+    """The decisions of a path in some lines, by where those are after the fix."""
+    decided: dict[tuple[int, int], bool] = {}
+    times: Counter[int] = Counter()
+    for line, outcome in ending.decided:
+        if line in lines:
+            decided[lines[line], times[line]] = outcome
+            times[line] += 1
+    return decided
+
+
+def _reached(ending: Ending, lines: Mapping[int, int]) -> int:
+    """How often a path came to any of some lines."""
+    return sum(times for line, times in ending.reached.items() if line in lines)

@@ -148,11 +148,33 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "try:\n    total.exp().backward()\nexcept RuntimeError:\n    pass\n"
             "out.mul_(0.5)\ntotal -= out.sum().clone()\nloss = 2.0 - 0.0 / total\nloss.backward()\n",
         ),
+        (  # It ran whatever the condition was.
+            "Use",
+            "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"
+            "s.backward()\n",
+        ),
     ],
 )
 def test_a_fix_that_leads_to_another_failure_is_not_offered(title: str, text: str) -> None:
     assert check(Document("train.py", BEFORE + text)).diagnostics
     assert applied(text, title, "\n") is None
+
+
+def test_a_fix_holds_for_each_combination_of_branches() -> None:
+    text = (
+        "def pick(x):\n    if torch.rand(1) > 0.5:\n        return w.square()\n"
+        "    (x * w.exp()).sum().backward()\n    return torch.zeros(3)\n\n\n"
+        "out = pick(torch.ones(3))\npick(out.clone())\ncost = (w.exp() * out).sum()\n"
+    )
+    after = applied(f"{text}cost.backward()\n(cost * cost).backward()\n", "Compute line 14 again", "\n")
+    again = "out = pick(torch.ones(3))\ncost = (w.exp() * out).sum()\n"  # Where both took the first branch, `out` too.
+    assert after == f"{text}cost.backward()\n{again}(cost * cost).backward()\n"
+
+
+def test_what_is_known_to_be_one_tensor_is_not_stacked() -> None:
+    text = "for _ in range(2):\n    (w + {}).sum().backward()\n    w.grad = None\n"
+    after = applied(text.format("torch.tensor(w.sort().values)"), "Use the tensor itself", "\n")
+    assert after == text.format("w.sort().values")
 
 
 def test_what_may_give_several_values_is_not_cloned() -> None:

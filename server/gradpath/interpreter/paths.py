@@ -87,13 +87,13 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
     above `budget`. A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is
-    entered. Where decisions are to be `combined`, all the other ways to take them follow.
+    entered. Where decisions are to be `combined`, other ways to take them follow, until there are `COMBINED` paths.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
     others: deque[tuple[bool, ...]] = deque()
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while (queue or others) and count < limit and budget > cost:
+    while (queue or (others and count < COMBINED)) and count < limit and budget > cost:
         prefix = (queue or others).popleft()
         trace = paths.trace(prefix)
         count += 1
@@ -114,6 +114,9 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
             elif combined:
                 others.append(turned(trace, index))
 
+
+COMBINED = 8
+"""Paths that are enough for every combination of three branches."""
 
 DEEP = 200
 """Decisions of a path that are considered for turning."""

@@ -232,6 +232,8 @@ def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -
     maker = cause.tensor.maker
     if len(maker) != 1 or cause.site is None:
         return False
+    if cause.tensor.shape is not None and cause.tensor.shape == maker[0].shape:
+        return True  # A list of one tensor has a dimension more.
     text = source.text(cause.site, argument)
     return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
 

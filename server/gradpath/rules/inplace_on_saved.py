@@ -121,6 +121,8 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
             site = next((frame for frame in site.frames() if origin.node in ast.walk(frame.node)), None)
         elif isinstance(origin, Site) and _is_alias(found, origin):
             site, reads = origin, [origin.node] if isinstance(origin.node, ast.expr) else []
+        elif not reads:
+            reads = _handed_over(found, site)
         if site is None or len(reads) != 1:
             return None
         document = source.document(site)
@@ -138,10 +140,21 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
 
 
+def _handed_over(found: Overwriting, site: Site) -> list[ast.expr]:
+    """`table.weight` in `self.project(table.weight)`: a parameter that a module is given for its input."""
+    match site.node:
+        case ast.Call(args=[ast.Name() | ast.Attribute() as given], keywords=[]):
+            return [given] if found.saved.role == "input" and found.saved.tensor.is_parameter else []
+        case _:
+            return []
+
+
 def _is_alias(found: Overwriting, origin: Site) -> bool:
     """Whether what was saved is a view or a `.detach()` of the written memory, made by a call of its own."""
     if not isinstance(origin.node, ast.Call) or origin.node is found.site.node:
         return False
+    if found.written.base is found.saved.tensor:
+        return False  # It is the written one that is a view.
     return found.written is not found.saved.tensor and origin.node is not getattr(found.node.site, "node", None)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Bound, Site, Trace
+from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.accumulating import Growing, growing, is_join, is_number
@@ -60,7 +60,11 @@ def _is_trained(found: Growing) -> bool:
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
     own = _operand(found.site.node, statement_of(trace, found.site.node))
-    if own is not None and (_is_made_here(trace, found, own) or isinstance(own, (ast.Subscript, ast.Attribute))):
+    if own is not None and (
+        _is_made_here(trace, found, own)
+        or isinstance(own, (ast.Subscript, ast.Attribute))
+        or _is_always_tensor(trace, found)
+    ):
         return found.site, own
     caller = found.site.caller
     if caller is None or not isinstance(caller.node, ast.Call):
@@ -77,14 +81,20 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return statement.value
         case ast.AugAssign(value=value):
             return _without_factor(value)
-        case ast.BinOp(right=right):
-            return _without_factor(right)
+        case ast.BinOp(left=left, right=right):
+            return _without_factor(left if _holds_total(right, statement) else right)
         case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(node):
             return last
         case ast.Call(args=[argument]):
             return argument
         case _:
             return None
+
+
+def _holds_total(node: ast.expr, statement: ast.stmt | None) -> bool:
+    """Whether an operand reads what the statement assigns: `decay * total` in `total = loss + decay * total`."""
+    targets = [ast.unparse(each) for each in statement.targets] if isinstance(statement, ast.Assign) else []
+    return any(isinstance(each, ast.expr) and ast.unparse(each) in targets for each in ast.walk(node))
 
 
 def _without_factor(node: ast.expr) -> ast.expr:
@@ -120,6 +130,13 @@ def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
     return made and not {each.id for each in _operands(own) if isinstance(each, ast.Name)} & passed
 
 
+def _is_always_tensor(trace: Trace, found: Growing) -> bool:
+    """Whether each run of the statement, in functions that the module runs, has put a tensor into a container."""
+    statement = statement_of(trace, found.site.node)
+    tensors = [event for event in trace.of(Stored) if event.site.node is found.site.node and event.tensor is not None]
+    return isinstance(trace.entry, ast.Module) and statement is not None and len(tensors) >= trace.visits[statement]
+
+
 def _operands(node: ast.expr) -> list[ast.expr]:
     """The operands of arithmetic, what stands inside calls left aside."""
     match node:
@@ -139,7 +156,7 @@ def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:
         and event.name == name
         and event.site.caller is near.caller
         and event.tensor is not None
-        and event.tensor.node is not None
+        and event.tensor.requires_grad
         and id(event.tensor) in behind
         for event in trace.events
     )
@@ -156,7 +173,7 @@ def _fixes(
     ways = (".item()", ".detach()") if number else (".detach()",)
     for way in ways:
         number = way == ".item()"
-        sure = _is_made_here(trace, found, node) or isinstance(node, ast.Name)
+        sure = _is_made_here(trace, found, node) or isinstance(node, ast.Name) or _is_always_tensor(trace, found)
         kept = not number or _is_only_a_number(trace, source, found, statement)
         if not kept and isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             continue  # The total is used as a tensor.

@@ -9,6 +9,7 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped
 from gradpath.rules import edits
 from gradpath.rules.assigned_fixes import assigned_alone
+from gradpath.rules.caching_fixes import computed_each_time
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at
@@ -51,10 +52,12 @@ def fixes_for(case: Case) -> Iterator[Fix]:
             yield from list(stored_alone(case)) or detached_where_kept(case)
             yield from fresh
     elif case.carried and case.carried[0].cached:
+        yield from computed_each_time(case)
         yield from forgotten(case)
         yield from _kept_detached(case)
         yield from detached_where_kept(case)
     elif case.carried:
+        yield from computed_each_time(case)
         found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
         if not any(fix.safety is Safety.SAFE for fix in found):

@@ -71,7 +71,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
                 yield from _stacked(document, node, elsewhere=elsewhere)
             yield from _stacked_list(trace, source, cause, elsewhere=elsewhere)
         case "late", _:
-            yield from _earlier(trace, source, cause)
+            yield from required_earlier(trace, source, site)
         case "frozen", _:
             yield from _thawed(trace, source, near)
 
@@ -369,10 +369,9 @@ def _wants_choices(around: ast.AST) -> bool:
     )
 
 
-def _earlier(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
-    """`x.requires_grad_()` moves before the first statement that computes with `x`."""
-    assert cause.site is not None
-    statement = statement_of(trace, cause.site.node)
+def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """`x.requires_grad_()` at `site` moves before the first statement that computes with `x`."""
+    statement = statement_of(trace, site.node)
     block = None if statement is None else block_of(trace, statement)
     if statement is None or block is None:
         return
@@ -386,7 +385,7 @@ def _earlier(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     ]
     start = made[-1] + 1 if made else 0
     first = next((each for each in block[start:last] if names_in(each) & names), None)
-    moved = None if first is None else ahead(trace, source.document(cause.site), statement, first)
+    moved = None if first is None else ahead(trace, source.document(site), statement, first)
     if first is not None and moved is not None:
         title = f"Move line {statement.lineno} before line {first.lineno}"
         yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)

@@ -50,11 +50,16 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
             late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
             if late is not None and late.value:
                 return Cause("late", late.site, tensor)
+    return frozen_behind(trace, root) or Cause("plain", None, root)
+
+
+def frozen_behind(trace: Trace, root: Tensor) -> Cause | None:
+    """The last place where something that `root` was computed from was frozen."""
     frozen = {id(each) for each in (root, *root.ancestors()) if not each.requires_grad}
     for event in reversed(trace.events):
         if isinstance(event, Flagged) and not event.value and id(event.tensor) in frozen:
             return Cause("frozen", event.site, event.tensor)
-    return Cause("plain", None, root)
+    return None
 
 
 def _before_parameters(root: Tensor) -> Iterator[Tensor]:

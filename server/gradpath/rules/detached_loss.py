@@ -47,6 +47,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         why = f"it was computed before `{source.short(late.site, limit=34)}` on line {late.site.line}"
         steps = [Step(late.site, "too late: the output is computed already")]
         way = "require the gradient before computing with the tensor"
+        fixes = tuple(cut_fixes.required_earlier(trace, source, late.site))
     else:
         why = f"it was not computed from `{name}`"
         made = wanted.node.site if wanted.node is not None else wanted.origin
@@ -54,6 +55,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         way = (
             "compute with the very tensor that the gradient is asked for, not with what it was taken from or copied to"
         )
+        fixes = tuple(late_fixes.joined_again(trace, source, wanted))
     return Report(
         RULE.id,
         failure.site,
@@ -63,6 +65,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         pytorch="RuntimeError: One of the differentiated Tensors appears to not have been used in the graph.",
         help=way,
         alternatives=("allow_unused=True gives None in place of that gradient",),
+        fixes=fixes,
     )
 
 
@@ -99,8 +102,11 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
+    thawed = list(late_fixes.thawed_again(trace, source, failure, root))
+    if thawed:
+        cause = cuts.frozen_behind(trace, root) or cause
     name = _loss(trace, source, failure, root)
-    fixes = [
+    fixes = thawed or [
         *late_fixes.thawed_part(trace, source, cause, failure, root),
         *cut_fixes.undo(trace, source, cause, failure.site),
         *outside_fixes.on_tensors(trace, source, cause),

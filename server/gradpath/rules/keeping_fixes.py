@@ -158,7 +158,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
 
 
 def _emptying(case: Case, kept: Kept) -> str | None:
-    """What makes the program compute a value anew, where it began as None or as an empty container."""
+    """What makes the program compute a value anew: it began as None, as an empty container, or was not there."""
     name = kept.text.rpartition(".")[2]
     text = kept.text.partition("[")[0]
     for statement in case.trace.visits:
@@ -169,6 +169,11 @@ def _emptying(case: Case, kept: Kept) -> str | None:
                         return f"{kept.text} = None"
                     case ast.Dict(keys=[]) | ast.List(elts=[]) if bound == text.rpartition(".")[2]:
                         return f"{text}.clear()"
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked)) if "." in kept.text:
+                match asked:
+                    case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=attribute)]):
+                        if attribute == name:
+                            return f"del {kept.text}"
     return None
 
 

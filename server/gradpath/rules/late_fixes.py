@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Built, Failed, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Site, Stepped, Trace
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import makes_optimizer
+from gradpath.rules.cut_fixes import makes_optimizer, torch_in
 from gradpath.rules.cuts import Cause
+from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.rebuilding import written_again
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import function_of, names_in, statement_of
+from gradpath.rules.syntax import block_of, function_of, names_in, statement_of
 
 
 def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
@@ -96,6 +97,38 @@ def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor)
             return
 
 
+def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """`requires_grad(critic, True)` before the loss, where the iteration before has ended with the same and `False`."""
+    near = failure.site
+    last = statement_of(trace, near.node)
+    block = block_of(trace, last) if last is not None else None
+    trained = {id(leaf) for event in trace.of(BackwardRan) for leaf in reached_leaves(event)}
+    frozen = [each for each in root.ancestors() if each.is_parameter and not each.requires_grad]
+    switch = _switch_beside(trace, block or [], frozen)
+    if block is None or switch is None or not all(id(each) in trained for each in frozen):
+        return
+    stale = [each for each in (root, *root.ancestors()) if any(one in frozen for one in each.ancestors())]
+    made = [lifted(each.origin, near) for each in stale if isinstance(each.origin, Site)]
+    lines = [site.line for site in made if site.caller is near.caller]
+    first = next((each for each in block if any(each.lineno <= line <= (each.end_lineno or 0) for line in lines)), None)
+    document = source.document(near)
+    texts = edits.lines_to_move(document, switch)
+    if first is None or texts is None or first.lineno >= switch.lineno or len(" ".join(texts).split("False")) != 2:
+        return
+    edit = edits.insert_before(document, first, *(text.replace("False", "True") for text in texts))
+    if edit is not None:
+        title = f"Undo line {switch.lineno} before line {first.lineno}: `{texts[-1].strip().replace('False', 'True')}`"
+        yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+
+
+def _switch_beside(trace: Trace, block: list[ast.stmt], frozen: list[Tensor]) -> ast.stmt | None:
+    """The one statement of a block that made parameters require no gradient."""
+    flagged = [event for event in trace.of(Flagged) if not event.value and any(event.tensor is one for one in frozen)]
+    nodes = {id(frame.node) for event in flagged for frame in event.site.frames()}
+    found = [each for each in block if any(id(part) in nodes for part in ast.walk(each))]
+    return found[0] if len(found) == 1 and isinstance(found[0], (ast.Expr, ast.For)) else None
+
+
 def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
     """`model.fc.requires_grad_()` before the optimizer, for a layer that was put into a model that is frozen since.
 
@@ -137,3 +170,54 @@ def _was_put_in(origin: Site, root: Tensor) -> bool:
 def _is_listed(call: ast.expr) -> bool:
     """Whether an optimizer is given a list of parameters, which says itself what is to be trained."""
     return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.List)
+
+
+def joined_again(trace: Trace, source: Source, wanted: Tensor) -> Iterator[Fix]:
+    """`u = model(points)` becomes `u = model(torch.cat([x, t], dim=1))`, where `x` and `t` are all columns of `points`."""
+    origin = wanted.origin
+    statement = statement_of(trace, origin.node) if isinstance(origin, Site) else None
+    block = block_of(trace, statement) if statement is not None else None
+    if not isinstance(origin, Site) or statement is None or block is None:
+        return
+    document = source.document(origin)
+    whole, torch = _taken_from(origin.node), torch_in(document)
+    if whole is None or torch is None:
+        return
+    taking = [each for each in block if isinstance(each, ast.Assign) and any(_columns(each, whole))]
+    parts = [part for each in taking for part in _columns(each, whole)]
+    names = [name for name, _, _ in parts]
+    ends = [end for _, _, end in parts]
+    if (
+        len(parts) < 2
+        or [start for _, start, _ in parts] != ["0", *ends[:-1]]
+        or ends[-1]
+        or len({*names}) < len(names)
+    ):
+        return
+    behind = [each for each in block if each.lineno > taking[-1].lineno and whole in names_in(each)]
+    reads = [each for each in ast.walk(behind[0]) if isinstance(each, ast.Name) and each.id == whole] if behind else []
+    if len(reads) != 1 or hasattr(behind[0], "body") or not isinstance(reads[0].ctx, ast.Load):
+        return
+    text = f"{torch}.cat([{', '.join(names)}], dim=1)"
+    title = f"Compute with the very parts: `{text}` on line {reads[0].lineno}"
+    yield Fix(title, Safety.SAFE, (edits.replace(document, reads[0], text),), preferred=True)
+
+
+def _taken_from(node: ast.AST) -> str | None:
+    """The variable of which an expression takes columns."""
+    return node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
+
+
+def _columns(statement: ast.Assign, whole: str) -> Iterator[tuple[str, str, str]]:
+    """The names that get columns of a variable, from which to which; an empty end is the last one."""
+    target, value = statement.targets[0], statement.value
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        pairs = list(zip(target.elts, value.elts, strict=True))
+    for name, taken in pairs:
+        match name, taken:
+            case ast.Name(id=bound), ast.Subscript(
+                value=ast.Name(id=of),
+                slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), ast.Slice(lower=start, upper=end, step=None)]),
+            ) if of == whole:
+                yield bound, ast.unparse(start) if start else "0", ast.unparse(end) if end else ""

@@ -20,7 +20,7 @@ _QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
 
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
-    """`@functools.lru_cache` goes from the function that builds what is needed again; a `cached_property` is one no more."""
+    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` is `property`."""
     for frame in case.first.site.frames() if isinstance(case.first.site, Site) else ():
         function = function_of(case.trace, frame.node)
         memory = None if function is None else _memory(function)

@@ -173,7 +173,7 @@ def _is_listed(call: ast.expr) -> bool:
 
 
 def joined_again(trace: Trace, source: Source, wanted: Tensor) -> Iterator[Fix]:
-    """`u = model(points)` becomes `u = model(torch.cat([x, t], dim=1))`, where `x` and `t` are all columns of `points`."""
+    """`model(points)` becomes `model(torch.cat([x, t], dim=1))`, where `x` and `t` are all columns of `points`."""
     origin = wanted.origin
     statement = statement_of(trace, origin.node) if isinstance(origin, Site) else None
     block = block_of(trace, statement) if statement is not None else None

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Site
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
-from gradpath.rules.graphs import leaves, reach
+from gradpath.rules.graphs import is_drawn, leaves, reach
 from gradpath.rules.syntax import Definition, function_of
 from gradpath.source.document import Document
 
@@ -20,7 +20,7 @@ _QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
 
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
-    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` is `property`."""
+    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes."""
     for frame in case.first.site.frames() if isinstance(case.first.site, Site) else ():
         function = function_of(case.trace, frame.node)
         memory = None if function is None else _memory(function)
@@ -37,7 +37,7 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
             edit = _without(document, function, memory)
             title = f"Compute `{function.name}` anew on each call: drop `@{text}` on line {memory.lineno}"
         if edit is not None:
-            drawn = any("dropout" in node.name or "rand" in node.name for node in reach([case.first]))
+            drawn = any(is_drawn(node.name) for node in reach([case.first]))
             yield Fix(title, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, if_certain=True)
         return
 

@@ -13,11 +13,12 @@ from gradpath.rules.caching_fixes import computed_each_time
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import is_from_outside, reach
+from gradpath.rules.graphs import is_drawn, is_from_outside, reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import builders, written_again
+from gradpath.rules.recomputing_fixes import recomputed
 from gradpath.rules.stories import clears, same_activation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.source.document import Document
@@ -36,9 +37,11 @@ def fixes_for(case: Case) -> Iterator[Fix]:
             yield from _retained(case)
         entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
         yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
-        yield from _into_the_loop(case)
+        moved = [*_into_the_loop(case), *computed_where_read(case.trace, case.source, case.first)]
+        if moved and not any(fix.safety is Safety.SAFE for fix in moved):
+            yield from recomputed(case)
+        yield from moved
         yield from _again_in_the_loop(case)
-        yield from computed_where_read(case.trace, case.source, case.first)
         if not _is_touched(case):
             yield from _added_up(case)
             yield from () if _only_asks(case) else _retained(case)
@@ -390,7 +393,7 @@ def _is_at_once(case: Case) -> bool:
 def _draws(case: Case, statements: list[ast.stmt]) -> bool:
     """Whether what moves draws random numbers, and so may the loop when it begins: others come out in another order."""
     names = [*(each.name for each in reach([case.first])), *map(ast.unparse, statements)]
-    drawn = any("dropout" in name or "rand" in name for name in names)
+    drawn = any(map(is_drawn, names))
     counted = isinstance(case.loop, ast.For) and ast.unparse(case.loop.iter).startswith("range(")
     return drawn and not counted
 

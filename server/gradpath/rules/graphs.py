@@ -102,6 +102,14 @@ def reached_leaves(ran: BackwardRan) -> list[Tensor]:
     return list(found.values())
 
 
+_CHANCE = ("dropout", "rand", "rrelu", "bernoulli", "gumbel")
+
+
+def is_drawn(operation: str) -> bool:
+    """Whether an operation, or the source of an expression, draws random numbers by its name."""
+    return any(each in operation.lower() for each in _CHANCE)
+
+
 def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
     """The nodes that a loss is a sum or a multiple of."""
     todo = list(starts)

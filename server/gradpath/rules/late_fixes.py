@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagge
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import makes_optimizer, torch_in
 from gradpath.rules.cuts import Cause
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.graphs import is_drawn, reached_leaves
 from gradpath.rules.rebuilding import written_again
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted
@@ -69,7 +69,7 @@ def _is_the_same(trace: Trace, tensors: list[Tensor]) -> bool:
     """Whether what is computed again has the values that it had: nothing is drawn, no parameter was updated."""
     behind = [each for tensor in tensors for each in (tensor, *tensor.ancestors())]
     updated = {each.storage for step in trace.of(Stepped) for each in step.updated}
-    if any("dropout" in each.operation for each in behind):
+    if any(is_drawn(each.operation) for each in behind):
         return False
     return not any(each.is_parameter and each.storage in updated for each in behind)
 

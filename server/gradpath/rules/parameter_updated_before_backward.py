@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
@@ -19,6 +19,7 @@ from gradpath.rules.keeping_fixes import detached_where_kept
 from gradpath.rules.moving import all_behind, behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.rebuilding import builders, written_again
+from gradpath.rules.recomputing_fixes import recomputed_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import call_of, statement_of
@@ -123,6 +124,9 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         dropped = _dropped(trace, source, found)
         for fix in detaching_fixes(case) if case.carried[0].reads else detached_where_kept(case):
             yield replace(fix, edits=(*fix.edits, *dropped))
+        update = statement_of(trace, found.site.node)
+        if isinstance(update, ast.Expr):
+            yield from recomputed_behind(case, update, found.site, _is_old(trace, found))
     if _is_from_before(found) or not same_activation(found.site, found.failure.site):
         return
     update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
@@ -148,14 +152,8 @@ def _computed_after(
 ) -> Iterator[Fix]:
     """All that is computed with the old parameters moves behind the update, or is computed there again."""
     call = found.failure.error.call if found.failure.error is not None else None
-    step = step_of(trace, found)
-    updated = {tensor.storage for tensor in step.updated} if step is not None else {found.saved.storage}
     starts = nodes_of(call.roots) if call is not None else []
-
-    def is_old(node: Node) -> bool:
-        return any(saved.storage in updated for saved in node.saved)
-
-    built = builders(trace, starts, is_old, found.site.caller)
+    built = builders(trace, starts, _is_old(trace, found), found.site.caller)
     if built is None:
         return
     document = source.document(found.site)
@@ -170,6 +168,13 @@ def _computed_after(
     again = written_again(trace, document, built, update, last)
     if again is not None:
         yield Fix(f"Compute {what} again after the update", Safety.UNSAFE, (again[0],), rewrite=True)
+
+
+def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
+    """Tells of a node whether it has saved parameters as they were before the update."""
+    step = step_of(trace, found)
+    updated = {tensor.storage for tensor in step.updated} if step is not None else {found.saved.storage}
+    return lambda node: any(saved.storage in updated for saved in node.saved)
 
 
 def _moved(

@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutat
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
+from gradpath.rules.graphs import entrances, is_drawn, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
 from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
@@ -184,7 +184,7 @@ def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
     updated |= {event.tensor.storage for event in since(case.trace, case.earlier) if isinstance(event, Mutated)}
     seen = all(step.updated for step in stepped_since(case.trace, case.earlier))
-    drawn = any("dropout" in node.name or "rand" in node.name or not node.certain for node in nodes)
+    drawn = any(is_drawn(node.name) or not node.certain for node in nodes)
     return seen and not drawn and not any(leaf.storage in updated for leaf in leaves(nodes))
 
 

@@ -9,11 +9,12 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
+from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
-from gradpath.rules.moving import ahead, behind
+from gradpath.rules.moving import ahead, behind, removed
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import ancestry, function_of, statement_of
+from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         elif any(step.parameters for step in steps if step.site.node is node):
             partly = _partly_lost(trace, flow, next(step for step in steps if step.site.node is node))
             if partly is not None:
-                yield _report_partly(source, partly)
+                yield _report_partly(trace, source, partly)
 
 
 def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
@@ -183,7 +184,7 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
     )
 
 
-def _report_partly(source: Source, lost: Lost) -> Report:
+def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
     clear, step = source.short(lost.cleared.site, limit=32), source.short(lost.step.site, limit=32)
     return Report(
         RULE.id,
@@ -195,6 +196,7 @@ def _report_partly(source: Source, lost: Lost) -> Report:
             Step(lost.step.site, "finds the last share alone"),
         ),
         help="clear the gradients behind the step, where several batches make one",
+        fixes=tuple(_behind_step(trace, source, lost)),
     )
 
 
@@ -207,9 +209,23 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     moved = ahead(trace, document, clear, backward) if together else None
     if moved is not None:
         yield Fix(f"Move line {clear.lineno} before the backward", Safety.UNSAFE, moved, rewrite=True)
+        step = statement_of(trace, lost.step.site.node)
+        if any(each is step for each in block_of(trace, clear) or ()):
+            return  # Else the step waits for more than one backward.
+    yield from _behind_step(trace, source, lost)
+
+
+def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
+    """`zero_grad()` moves behind the step of the same function, also where that stands deeper."""
+    clear, step = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.step))
+    if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
         return
-    step = statement_of(trace, lost.step.site.node)
-    moved = None if step is None else behind(trace, document, clear, step)
+    document = source.document(lost.cleared.site)
+    moved = behind(trace, document, clear, step)
+    if moved is None and function_of(trace, clear) is function_of(trace, step):
+        gone, lines = removed(trace, document, clear), edits.lines_to_move(document, clear)
+        new = edits.insert_after(document, step, *(lines or ()))
+        moved = (gone, new) if gone is not None and lines is not None and new is not None else None
     if moved is not None:
         yield Fix(f"Move line {clear.lineno} behind the step", Safety.UNSAFE, moved, rewrite=True)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import (
     Effect,
@@ -19,7 +19,7 @@ from gradpath.rules.gradient_flow import (
 )
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
-from gradpath.rules.syntax import block_of, function_of, statement_of
+from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -99,15 +99,18 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
 
 
 def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> Iterator[Fix]:
-    name = optimizer_name(trace, source, step.site, again.site)
-    statement = statement_of(trace, again.site.node)
+    frames = again.site.frames()
+    near = next((each for each in frames if optimizer_name(trace, source, step.site, each) is not None), again.site)
+    name = optimizer_name(trace, source, step.site, near)
+    statement = statement_of(trace, near.node)
     if name is None or statement is None:
         return
     line, stepping = f"{name}.zero_grad()", statement_of(trace, step.site.node)
     if not _is_bound_behind(trace, name.partition(".")[0], statement):
-        edit = edits.insert_before(source.document(again.site), statement, line)
+        edit = edits.insert_before(source.document(near), statement, line)
         where = "before the backward"
     else:
+        yield from _each_cleared(trace, source, near, statement, stepping, line)
         edit = None if stepping is None else edits.insert_after(source.document(step.site), stepping, line)
         where = "behind the step"
     if edit is not None:
@@ -118,6 +121,22 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     edit = edits.insert_after(source.document(step.site), stepping, line)
     if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
         yield Fix(f"Insert `{line}` behind the step", Safety.UNSAFE, (edit,))
+
+
+def _each_cleared(
+    trace: Trace, source: Source, near: Site, backward: ast.stmt, stepping: ast.stmt | None, line: str
+) -> Iterator[Fix]:
+    """`for optim in optims:` and `optim.zero_grad()` before the backward, where a loop behind it steps each of them."""
+    around = ancestry(trace, stepping) if stepping is not None else ()
+    loop = around[-2] if len(around) > 1 else None
+    function = function_of(trace, backward)
+    if not isinstance(loop, ast.For) or function_of(trace, loop) is not function or loop.lineno < backward.lineno:
+        return
+    document = source.document(near)
+    header = f"for {edits.flat(document, loop.target)} in {edits.flat(document, loop.iter)}:"
+    edit = edits.insert_before(document, backward, header, f"{edits.indent_unit(document)}{line}")
+    if edit is not None:
+        yield Fix(f"Insert `{header} {line}` before the backward", Safety.UNSAFE, (edit,))
 
 
 def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:

@@ -51,7 +51,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
             name in CASTS and not node.args
         ):
-            edit = edits.drop_method(document, node)
+            edit = _not_reassigned(trace, document, node) or edits.drop_method(document, node)
             if edit is not None:
                 kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
                 title = f"Drop `.{name}()` on line {site.line}"
@@ -74,6 +74,16 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from required_earlier(trace, source, site)
         case "frozen", _:
             yield from _thawed(trace, source, near)
+
+
+def _not_reassigned(trace: Trace, document: Document, call: ast.Call) -> Edit | None:
+    """`x = x.detach()` goes as a whole."""
+    match statement_of(trace, call), call.func:
+        case ast.Assign(targets=[target], value=value) as statement, ast.Attribute(value=owner) if value is call:
+            same = edits.flat(document, target) == edits.flat(document, owner)
+            return removed(trace, document, statement) if same else None
+        case _:
+            return None
 
 
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TypeGuard
 
 from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientSet, Site, Stepped, Trace
-from gradpath.rules import edits
-from gradpath.rules.cut_fixes import makes_optimizer
+from gradpath.rules import edits, optimizer_fixes
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.moving import behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import same_activation, target_of
-from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
+from gradpath.rules.syntax import call_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -133,7 +131,7 @@ def _has_others(trace: Trace) -> bool:
 
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
     yield from _called(trace, source, step)
-    yield from _made_later(trace, source, step)
+    yield from optimizer_fixes.reached(trace, source, step, other)
     if other is None or not same_activation(step.site, other):
         return
     yield from _added(trace, source, step, other)
@@ -154,29 +152,6 @@ def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
                 end = document.range_of(named).end
                 title = f"Call it: `{source.short(step.site, named)}()`"
                 yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
-
-
-def _made_later(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
-    """The optimizer is made behind the statement that gives its model a new part: `model.fc = nn.Linear(8, 3)`."""
-    makers = [each for each in trace.visits if isinstance(each, ast.Assign) and makes_optimizer(each.value)]
-    document = source.document(step.site)
-    for made in makers if len(makers) == 1 else ():
-        block = block_of(trace, made) or []
-        replaced = [each for each in block if each.lineno > made.lineno and _gives_a_part(each, names_in(made.value))]
-        moved = behind(trace, document, made, replaced[-1]) if replaced else None
-        if moved is not None:
-            text = edits.flat(document, replaced[-1].targets[0])
-            title = f"Make the optimizer behind line {replaced[-1].lineno}, where `{text}` is replaced"
-            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
-
-
-def _gives_a_part(statement: ast.stmt, names: set[str]) -> TypeGuard[ast.Assign]:
-    """Whether a statement gives a new attribute, a module as a rule, to one of the variables."""
-    match statement:
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=ast.Call()):
-            return bool(names_in(target) & names)
-        case _:
-            return False
 
 
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:

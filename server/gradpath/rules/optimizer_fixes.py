@@ -1,0 +1,155 @@
+"""An optimizer that no backward reaches: made later, made of other parameters, or what cuts it off is undone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
+from gradpath.rules import edits
+from gradpath.rules.cut_fixes import makes_optimizer, undo
+from gradpath.rules.cuts import cause_of_tensor
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.moving import behind, removed
+from gradpath.rules.report import Source
+from gradpath.rules.stories import lowered
+from gradpath.rules.syntax import ancestry, block_of, function_of, names_in
+
+MOST_CUTS = 4
+"""Cuts that one fix undoes."""
+
+
+def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
+    """Fixes after which the parameters of the optimizer that steps get gradients; `near` is the backward."""
+    makers = [each for each in trace.visits if isinstance(each, ast.Assign) and makes_optimizer(each.value)]
+    if len(makers) == 1:
+        yield from _made_later(trace, source, step, makers[0])
+        yield from _made_in_loop(trace, source, step, makers[0])
+        yield from _of_others(trace, source, near, makers[0])
+    yield from _joined(trace, source, step, near)
+
+
+def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
+    """The optimizer is made behind the statement that gives its model a new part: `model.fc = nn.Linear(8, 3)`."""
+    document = source.document(step.site)
+    block = block_of(trace, made) or []
+    replaced = [each for each in block if each.lineno > made.lineno and _gives_a_part(each, names_in(made.value))]
+    moved = behind(trace, document, made, replaced[-1]) if replaced else None
+    if moved is not None:
+        text = edits.flat(document, replaced[-1].targets[0])
+        title = f"Make the optimizer behind line {replaced[-1].lineno}, where `{text}` is replaced"
+        yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+
+
+def _gives_a_part(statement: ast.stmt, names: set[str]) -> TypeGuard[ast.Assign]:
+    """Whether a statement gives a new attribute, a module as a rule, to one of the variables."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=ast.Call()):
+            return bool(names_in(target) & names)
+        case _:
+            return False
+
+
+def _made_in_loop(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
+    """The optimizer is made in the loop that makes a new model each time: behind `model = Net()`."""
+    module = _given(made)
+    if not isinstance(module, ast.Name):
+        return
+    document = source.document(step.site)
+    function = function_of(trace, made)
+    anew = [
+        each
+        for each in trace.visits
+        if isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Call)
+        and each.lineno > made.lineno
+        and function_of(trace, each) is function
+        and any(isinstance(target, ast.Name) and target.id == module.id for target in each.targets)
+    ]
+    gone, lines = removed(trace, document, made), edits.lines_to_move(document, made)
+    new = edits.insert_after(document, anew[0], *lines) if len(anew) == 1 and lines is not None else None
+    if gone is not None and new is not None:
+        title = f"Make the optimizer behind line {anew[0].lineno}, where `{module.id}` is made anew"
+        yield Fix(title, Safety.UNSAFE, (gone, new), rewrite=True)
+
+
+def _given(made: ast.Assign) -> ast.expr | None:
+    """`model` in `optimizer = Adam(model.parameters(), lr=0.1)`."""
+    match made.value:
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]):
+            return module
+        case _:
+            return None
+
+
+def _of_others(trace: Trace, source: Source, near: Site | None, made: ast.Assign) -> Iterator[Fix]:
+    """`Adam(student.parameters())` instead of `Adam(teacher.parameters())`, where the backward reaches the student."""
+    module = _given(made)
+    if near is None or module is None:
+        return
+    called = {text for leaf in _missed(trace) for text in _modules(trace, source, near, leaf)}
+    if len(called) != 1:
+        return
+    (name,) = called
+    user = function_of(trace, near.node)
+    attribute = name.startswith("self.") and _owner(trace, made) is not None
+    here = function_of(trace, made) is user or (attribute and _owner(trace, made) is _owner(trace, near.node))
+    document = source.document(near)
+    if here and name != edits.flat(document, module):
+        title = f"Give the optimizer the parameters of `{name}`"
+        yield Fix(title, Safety.UNSAFE, (edits.replace(document, module, name),))
+
+
+def _missed(trace: Trace) -> list[Tensor]:
+    """The parameters that a backward gives gradients to and that no optimizer steps."""
+    owned = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
+    found = {id(leaf): leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if leaf.is_parameter}
+    return [leaf for leaf in found.values() if id(leaf) not in owned]
+
+
+def _modules(trace: Trace, source: Source, near: Site, leaf: Tensor) -> Iterator[str]:
+    """What the function of the backward calls the module that computes with a parameter: `net` where it is `net(x)`."""
+    for event in trace.of(Built):
+        if not any(leaf is each for tensors in event.inputs.values() for each in tensors):
+            continue
+        for frame in event.site.frames():
+            match frame.node:
+                case ast.Call(func=ast.Name() | ast.Attribute() as called) if frame.caller is near.caller:
+                    yield source.text(frame, called)
+
+
+def _owner(trace: Trace, node: ast.AST) -> ast.ClassDef | None:
+    return next((each for each in reversed(ancestry(trace, node)[:-1]) if isinstance(each, ast.ClassDef)), None)
+
+
+def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
+    """What the backward uses of these parameters is no longer cut off: `.detach()` and `.data` go."""
+    if near is None:
+        return
+    own = {id(each) for each in step.parameters}
+    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
+    used = [
+        each
+        for event in trace.of(Built)
+        if event.node in executed
+        for tensors in event.inputs.values()
+        for each in tensors
+    ]
+    behind_it = {id(one) for each in used for one in (each, *each.ancestors())}
+    fixes: dict[int, Fix] = {}
+    for event in trace.of(CutOff):
+        cause = cause_of_tensor(event.tensor)
+        below = any(id(each) in own for each in event.tensor.ancestors())
+        if cause.how not in ("detach", "detach_", "data") or not below or id(event.tensor) not in behind_it:
+            continue
+        found = next(undo(trace, source, cause, near), None)
+        if found is not None and cause.site is not None:
+            fixes.setdefault(id(cause.site.node), found)
+    if 0 < len(fixes) <= MOST_CUTS:
+        titles = list(dict.fromkeys(fix.title for fix in fixes.values()))
+        title = " and ".join([titles[0], *map(lowered, titles[1:])])
+        changes = {edit: None for fix in fixes.values() for edit in fix.edits}
+        yield Fix(title, Safety.UNSAFE, tuple(changes))

@@ -148,6 +148,14 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "try:\n    total.exp().backward()\nexcept RuntimeError:\n    pass\n"
             "out.mul_(0.5)\ntotal -= out.sum().clone()\nloss = 2.0 - 0.0 / total\nloss.backward()\n",
         ),
+        *(  # What is a number then, is not taken for a tensor.
+            (
+                "Keep the number",
+                "total = 0.0\nfor _ in range(4):\n    loss = w.exp().sum()\n    loss.backward()\n"
+                f"    total += loss\n{use}\n",
+            )
+            for use in ("torch.where(total > 3, w, -w)", "torch.log(total)", "torch.stack([total, total])")
+        ),
         (  # It ran whatever the condition was.
             "Use",
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"

@@ -25,7 +25,7 @@ from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
-from gradpath.overlays.tensor_value import DType, TensorValue, wrap
+from gradpath.overlays.tensor_value import DType, TensorNumber, TensorValue, wrap
 from gradpath.records import replace
 
 
@@ -42,7 +42,43 @@ def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
         return machine.unknown(f"{op.name} of arguments that are not seen", None, tuple(arguments.all()))
     if missing and missing[0] == op.parameters[0].name:
         raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{missing[0]}'")
+    first = op.parameters[0].name if op.parameters else ""
+    if first in bound and _refuses_numbers(op) and _is_number(bound[first]):
+        raise machine.error("TypeError", f"{op.name}(): argument '{first}' must be Tensor, not a number", bound[first])
     return run_operation(machine, op.name, op, bound)
+
+
+_TAKE_NUMBERS = """
+add addmm addmv addr div divide float_power floor_divide mul multiply normal polygamma pow remainder rsub sub subtract
+true_divide xlogy
+"""
+"""Functions of `torch` whose first operand may be a number."""
+
+_IN_PYTHON = """
+atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid norm
+pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_index
+"""
+"""Functions of `torch` that are written in Python: a number fails in them as well, but each in its own way."""
+
+_UNSURE_OF_NUMBERS = frozenset(f"{_TAKE_NUMBERS} {_IN_PYTHON}".split())
+
+
+def _refuses_numbers(op: Op) -> bool:
+    """Whether a function of `torch` raises a `TypeError` where its first operand is a number, or a list with one."""
+    module, _, name = op.name.rpartition(".")
+    wants_tensors = op.parameters[0].name in {"condition", *_tensor_parameters(op)}
+    return module == "torch" and wants_tensors and name.removesuffix("_") not in _UNSURE_OF_NUMBERS
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is surely a number that was read out of a tensor, comes of comparing one, or holds one."""
+    match value:
+        case Unknown():
+            return value.cause == "comparison of a number"
+        case tuple() | List():
+            return any(isinstance(each, TensorNumber) for each in (value if isinstance(value, tuple) else value.items))
+        case _:
+            return isinstance(value, TensorNumber)
 
 
 def missing_from(bound: Mapping[str, Value], parameters: Sequence[Parameter]) -> list[str]:

@@ -85,7 +85,10 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent.
     """
     statements = _statements(found)
+    denied = found.rule.denied
     for trace in traces:
+        if denied is not None and trace.failures() and denied(trace, found.report):
+            return False
         whole = not trace.truncated and not trace.failures()
         if whole and id(trace) not in paths and all(trace.visits.get(each, 0) for each in statements):
             return False

@@ -18,14 +18,24 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls that retain, and of whose nodes none is ever executed again, whenever the call runs."""
     if not is_whole(trace) or not isinstance(trace.entry, ast.Module):
         return
-    runs = trace.of(BackwardRan)
-    for node in dict.fromkeys(run.site.node for run in runs):
-        call = call_of(trace, node)
+    for run in {run.site.node: run for run in reversed(trace.of(BackwardRan))}.values():
+        call = call_of(trace, run.site.node)
         keyword = None if call is None else _retaining(call)
-        same = [(index, run) for index, run in enumerate(runs) if run.site.node is node]
-        if call is None or keyword is None or not all(_is_last(run, runs[index + 1 :]) for index, run in same):
-            continue
-        yield _report(source, same[0][1], call, keyword)
+        if call is not None and keyword is not None and not _is_needed(trace, run.site.node):
+            yield _report(source, run, call, keyword)
+
+
+def _is_needed(trace: Trace, node: ast.AST) -> bool:
+    """Whether the graph that a call goes back through may be gone back through again."""
+    runs = trace.of(BackwardRan)
+    return any(run.site.node is node and not _is_last(run, runs[index + 1 :]) for index, run in enumerate(runs))
+
+
+def _denied(trace: Trace, report: Report) -> bool:
+    """Whether a later call of a path has used what was kept."""
+    nodes = {run.site.node for run in trace.of(BackwardRan)}
+    calls = {node: call_of(trace, node) for node in nodes}
+    return any(call and _retaining(call) is report.at.node and _is_needed(trace, node) for node, call in calls.items())
 
 
 def _retaining(call: ast.Call) -> ast.keyword | None:
@@ -66,4 +76,5 @@ RULE = Rule(
     "`retain_graph=True` on a graph that no later call reaches: memory is held for nothing",
     None,
     find,
+    _denied,
 )

@@ -42,7 +42,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the catalogue; `find` reads a trace, never the tree."""
+    """A rule of the catalogue; `find` reads a trace, never the tree.
+
+    `denied` tells of a silent rule whether a path shows that a report of another path is wrong, though it fails later.
+    """
 
     id: str
     family: str
@@ -50,6 +53,7 @@ class Rule:
     summary: str
     pytorch: str | None
     find: Callable[[Trace, Source], Iterator[Report]]
+    denied: Callable[[Trace, Report], bool] | None = None
 
     @property
     def page(self) -> str:

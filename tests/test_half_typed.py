@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradpath.check import check
+from gradpath.check import Analysis, check
 from gradpath.diagnostic import Level
 from gradpath.source.document import Document
 
@@ -52,22 +52,100 @@ for step in range(10):
     total += loss.item()
 """
 
+BY_HAND = """\
+import torch
+from torch import nn
+
+
+class Curve(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.decay = nn.Parameter(torch.tensor(0.3))
+        self.state = torch.zeros(3)
+
+    def forward(self, t):
+        self.state = self.state.detach() + self.decay
+        return torch.exp(-self.decay * t) + self.state
+
+
+def samples(w, count):
+    x = torch.randn(count, 3)
+    return x, x @ w
+
+
+def squared(prediction, y):
+    return (prediction - y.reshape(prediction.shape)) ** 2 / 2
+
+
+def train(x, y, rate, rounds):
+    w = torch.zeros(3, requires_grad=True)
+    for _ in range(rounds):
+        errors = []
+        for part in range(4):
+            errors.append(squared(x[part] @ w, y[part]).mean())
+        torch.stack(errors).mean().backward()
+        with torch.no_grad():
+            w -= rate * w.grad
+            w.grad.zero_()
+    return w
+
+
+x, y = samples(torch.randn(3), 4)
+train(x, y, 0.1, 10)
+curve = Curve()
+optimizer = torch.optim.LBFGS(curve.parameters())
+hidden = torch.zeros(3, requires_grad=True)
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = (curve(torch.ones(3)) - hidden).pow(2).sum()
+    loss.backward(retain_graph=False)
+    return loss
+
+
+for _ in range(5):
+    optimizer.step(closure)
+    hidden = hidden.exp()
+    hidden.detach_()
+"""
+
 TYPED = [
-    "return self.bias(x)",
-    "return self.body(x) + self.offset(x)",
-    "return torch.matmul(x, w)",
-    "if self.training:",
-    "if self.cache is None:",
-    "model = Net()",
-    "criterion = nn.CrossEntropyLoss()",
-    "logits = project(model(torch.randn(5, 3)), w)",
-    "loss = criterion(logits, torch.randint(0, 2, (5,)))",
+    (PROGRAM, "return self.bias(x)"),
+    (PROGRAM, "return self.body(x) + self.offset(x)"),
+    (PROGRAM, "return torch.matmul(x, w)"),
+    (PROGRAM, "if self.training:"),
+    (PROGRAM, "if self.cache is None:"),
+    (PROGRAM, "def project(x, w):"),
+    (PROGRAM, "model = Net()"),
+    (PROGRAM, "criterion = nn.CrossEntropyLoss()"),
+    (PROGRAM, "for step in range(10):"),
+    (PROGRAM, "logits = project(model(torch.randn(5, 3)), w)"),
+    (PROGRAM, "loss = criterion(logits, torch.randint(0, 2, (5,)))"),
+    (PROGRAM, "optimizer.zero_grad()"),
+    (PROGRAM, "loss.backward()"),
+    (PROGRAM, "total += loss.item()"),
+    (BY_HAND, "self.decay = nn.Parameter(torch.tensor(0.3))"),
+    (BY_HAND, "self.state = self.state.detach() + self.decay"),
+    (BY_HAND, "def samples(w, count):"),
+    (BY_HAND, "x = torch.randn(count, 3)"),
+    (BY_HAND, "return (prediction - y.reshape(prediction.shape)) ** 2 / 2"),
+    (BY_HAND, "def train(x, y, rate, rounds):"),
+    (BY_HAND, "w = torch.zeros(3, requires_grad=True)"),
+    (BY_HAND, "errors = []"),
+    (BY_HAND, "errors.append(squared(x[part] @ w, y[part]).mean())"),
+    (BY_HAND, "with torch.no_grad():"),
+    (BY_HAND, "w -= rate * w.grad"),
+    (BY_HAND, "w.grad.zero_()"),
+    (BY_HAND, "loss.backward(retain_graph=False)"),
+    (BY_HAND, "optimizer.step(closure)"),
+    (BY_HAND, "hidden.detach_()"),
 ]
 
 
-def states(statement: str) -> Iterator[str]:
+def states(program: str, statement: str) -> Iterator[str]:
     """The program while a statement is typed, as long as it does not parse."""
-    before, after = PROGRAM.split(statement + "\n")
+    before, after = program.split(statement + "\n")
     for count in range(1, len(statement)):
         text = f"{before}{statement[:count]}\n{after}"
         try:
@@ -76,11 +154,31 @@ def states(statement: str) -> Iterator[str]:
             yield text
 
 
-@pytest.mark.parametrize("statement", TYPED)
-def test_what_cannot_be_read_yet_is_no_reason_for_a_report(statement: str) -> None:
-    assert check(Document("train.py", PROGRAM)).diagnostics == ()
-    analysis = check(Document("train.py", PROGRAM))
-    for text in states(statement):
+@pytest.mark.parametrize(("program", "statement"), TYPED)
+def test_what_cannot_be_read_yet_is_no_reason_for_a_report(program: str, statement: str) -> None:
+    first = analysis = check(Document("train.py", program))
+    assert graver(first) == []
+    for text in states(program, statement):
         analysis = check(Document("train.py", text), last=analysis.parsed, memory=analysis.memory)
-        told = [each.message for each in analysis.diagnostics if each.level is not Level.HINT]
-        assert told == [], text
+        assert graver(analysis) == [], text
+        assert graver(check(Document("train.py", text))) == [], text
+
+
+def test_a_method_half_named_is_no_reason_for_a_report() -> None:
+    for typed in ("l", "lo", "loss.", "loss.b", "loss.backwar"):
+        text = PROGRAM.replace("loss.backward()", typed)
+        assert graver(check(Document("train.py", text))) == [], typed
+    [report] = graver(check(Document("train.py", PROGRAM.replace("loss.backward()", "loss.backward"))))
+    assert "no backward" in report
+
+
+def test_a_fault_elsewhere_stays_while_a_line_is_half_typed() -> None:
+    text = PROGRAM + "w.exp_()\n"
+    for typed in ("print(loss", "value = ", "x = foo(1, ", "import", "with ", "for", "if total"):
+        found = check(Document("train.py", f"{text}{typed}\n"), last=check(Document("train.py", text)).parsed)
+        assert len(graver(found)) == 1, typed
+
+
+def graver(analysis: Analysis) -> list[str]:
+    """What an editor underlines, hints left out."""
+    return [each.message for each in analysis.diagnostics if each.level is not Level.HINT]

@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[1]
 SECONDS = 12.0
 FILES = [*sorted((ROOT / "samples").rglob("*.py")), *sorted((ROOT / "tests" / "cases" / "corpus").rglob("*.py"))]
 
+BROKEN = ("<<<<<<< HEAD\nx = 1\n=======\n", "print 'step', loss\n  if x\n", "))))" * 20, '"""never closed', "🙂" * 50)
+
 TWO = """\
 import torch
 from torch import nn
@@ -124,18 +126,20 @@ def test_what_the_effort_did_not_suffice_for_is_run_again(ran: list[int], monkey
 
 
 def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words, lines and blocks are removed, doubled, moved and typed in; after each edit both checks agree."""
+    """Code is typed, removed, doubled, moved, pasted and taken back; after each edit both checks agree."""
     wanted = int(os.environ.get("GRADPATH_EDITS", "0"))
     generator = random.Random(int(os.environ.get("GRADPATH_SEED", "1")))
     end = time.monotonic() + SECONDS
     count = 0
     while count < wanted or (not wanted and time.monotonic() < end):
         path = generator.choice(FILES)
-        original = text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        texts = [text]
         monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", generator.choice((18_000, 100, 10)))
         analysis = check(Document(str(path), text))
         for edit in edits(generator, 20):
-            text = edit(text) if generator.random() < 0.9 else original
+            text = edit(text) if generator.random() < 0.8 else generator.choice([texts[0], *texts[-4:]])  # Or undo.
+            texts.append(text)
             document = Document(str(path), text)
             last = None if analysis.parsed.problems else analysis.parsed
             analysis = check(document, last=last, memory=analysis.memory)
@@ -172,14 +176,28 @@ def edits(generator: random.Random, count: int) -> Iterator[Callable[[str], str]
 
     def word(text: str) -> str:
         words = [".detach()", ".item()", "loss", "x", "1", " ", "retain_graph=True", "#", "\n    ", "é", ".backward()"]
+        words += ["🙂", "'🙂'\r\n", "\r", "\f", "\u2028"]
         at = generator.randrange(len(text) + 1)
         return text[:at] + generator.choice(words) + text[at:]
 
     def number(text: str) -> str:
         return text.replace("0.1", "0.01", 1) if "0.1" in text else text.replace("1", "2", 1)
 
+    def rough(text: str) -> str:
+        """Everything goes, the lines end in another way, or something is pasted that nobody can read."""
+        at = generator.randrange(len(text) + 1)
+        match generator.randrange(4):
+            case 0:
+                return ""
+            case 1:
+                return text.replace("\n", "\r\n")
+            case 2:
+                return text[:at] + text[at:].replace("\n", "\r\n", 5)
+            case _:
+                return text[:at] + generator.choice(BROKEN) + text[at:]
+
     for _ in range(count):
-        yield generator.choice([line, line, word, number])
+        yield generator.choice([line, line, line, word, word, number, number, rough])
 
 
 def test_more_settings_than_a_path_may_execute_are_a_budget_and_no_failure(

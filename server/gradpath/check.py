@@ -32,6 +32,7 @@ from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
+from gradpath.source.unread import unread_lines
 from gradpath.verdict import Found, judge
 
 STEPS = 20_000
@@ -277,11 +278,7 @@ def _entries(
     backwards, runs_module, thorough = runs
     statements = _statements(files.checked.tree) if thorough else set()
     source = Source(files.documents)
-    torn = frozenset(
-        (document.path, line)
-        for each in files.checked.problems
-        for line in range(each.range.start.line, each.range.end.line + 1)
-    )
+    unread = frozenset((document.path, line) for line in unread_lines(files.checked))
     called: set[ast.AST] = set()
     left = TOTAL_EFFORT
 
@@ -291,7 +288,7 @@ def _entries(
             called.update(reuse.functions_of(known.called))
             return known
         runs = _Runs(files, config, cancelled, entry, forgives=not stack)
-        explored = _explore(runs.run, source, document.path, (paths, effort), torn, thorough=thorough)
+        explored = _explore(runs.run, source, document.path, (paths, effort), unread, thorough=thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
@@ -384,11 +381,11 @@ class _Explored:
 
 
 def _explore(
-    run: Run, source: Source, home: str, most: tuple[int, int], torn: Collection[tuple[str, int]], *, thorough: bool
+    run: Run, source: Source, home: str, most: tuple[int, int], unread: Collection[tuple[str, int]], *, thorough: bool
 ) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 
-    At `most` so many paths are run, with so many statements; `torn` is as in `judge`, `thorough` as in `check`.
+    At `most` so many paths are run, with so many statements; `unread` is as in `judge`, `thorough` as in `check`.
     A failure inside the analysis costs this entry point alone.
     """
     paths = Paths(run)
@@ -400,7 +397,7 @@ def _explore(
             for rule in RULES.values():
                 reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
                 found.extend(Found(rule, report, trace) for report in reports)
-        return _Explored(judge(found, traces, paths, source, torn), traces, True)
+        return _Explored(judge(found, traces, paths, source, unread), traces, True)
     except Cancelled:
         raise
     except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.

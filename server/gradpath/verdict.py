@@ -36,11 +36,12 @@ def judge(
     traces: Sequence[Trace],
     paths: Paths,
     source: Source,
-    torn: Collection[tuple[str, int]] = (),
+    unread: Collection[tuple[str, int]] = (),
 ) -> list[Diagnostic]:
     """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
 
-    What hangs on a condition in one of the lines `torn` (path and number), which are half typed, is left out.
+    What happens in one of the lines `unread` (path and number), which are half typed, or hangs on a condition there is
+    left out.
     """
     first: dict[tuple[str, str, ast.AST], Found] = {}
     faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
@@ -53,16 +54,22 @@ def judge(
             each, condition if condition is None or isinstance(condition, str) else words(condition, source), source
         )
         for key, each in first.items()
+        if not any((site.path, site.line) in unread for site in _sites(each))
         if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
         for condition in (_condition(each, traces, paths),)
-        if condition is None or not _hangs_on_what_is_open(each, condition, torn)
+        if condition is None or not _hangs_on_what_is_open(each, condition, unread)
     ]
 
 
-def _hangs_on_what_is_open(found: Found, condition: Decision | str, torn: Collection[tuple[str, int]]) -> bool:
+def _sites(found: Found) -> list[Site]:
+    """Where the story of a fault happens."""
+    return [found.report.at, *(step.site for step in found.report.steps)]
+
+
+def _hangs_on_what_is_open(found: Found, condition: Decision | str, unread: Collection[tuple[str, int]]) -> bool:
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     return any(
-        _is_mode_elsewhere(each, found) or (each.site.path, getattr(each.node, "lineno", 0)) in torn
+        _is_mode_elsewhere(each, found) or (each.site.path, getattr(each.node, "lineno", 0)) in unread
         for each in decisions
     )
 
@@ -97,8 +104,7 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
 
 def _statements(found: Found) -> list[ast.stmt]:
     """The statements at which the story of a fault happens."""
-    sites = [found.report.at, *(step.site for step in found.report.steps)]
-    return [each for each in (statement_of(found.trace, site) for site in sites) if each is not None]
+    return [each for each in (statement_of(found.trace, site) for site in _sites(found)) if each is not None]
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:

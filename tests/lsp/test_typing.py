@@ -71,7 +71,7 @@ async def test_a_report_comes_with_the_mistake_and_goes_with_it(editor: Editor, 
     for count, key in enumerate(AGAIN.rstrip()):
         editor.edit(uri, [(at + count, at + count, key)])
         told = graver(await editor.diagnostics_of(uri))
-        assert told == ["double-backward"] * (count >= AGAIN.index("(")), AGAIN[: count + 1]
+        assert told == ["double-backward"] * (count >= AGAIN.index(")")), AGAIN[: count + 1]
 
     found = await editor.diagnostics_of(uri)
     assert editor.covered(uri, found[0].range) == "loss.backward()"

@@ -124,7 +124,10 @@ def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
         result = before.inplace(machine, name, value)
         if result is not NotImplemented:
             return result
-    return binary(machine, type(node.op), before, value)
+    result = binary(machine, type(node.op), before, value)
+    if isinstance(before, Unknown) and isinstance(result, Unknown) and not result.is_data:
+        result.presumption = before.presumption  # A tensor is written in place, and keeps its flag under `no_grad`.
+    return result
 
 
 def delete(machine: Machine, node: ast.Delete) -> None:

@@ -16,7 +16,7 @@ from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.idle import likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.machine import BREAK, CONTINUE, Exhausted, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
-from gradpath.interpreter.trace import Discarded
+from gradpath.interpreter.trace import Discarded, Lent
 from gradpath.interpreter.values import (
     Arguments,
     Class,
@@ -27,6 +27,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+from gradpath.source.grammar import UNPARSED
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
@@ -101,7 +102,14 @@ def _expression(machine: Machine, node: ast.Expr) -> Signal:
     if isinstance(node.value, ast.Call) and isinstance(value, Object):
         machine.node = node.value
         machine.emit(Discarded(value, machine.site()))
+    elif isinstance(node.value, (ast.Name, ast.Attribute)) and _is_half_a_name(value):
+        machine.emit(Lent(UNPARSED, machine.site()))
     return None
+
+
+def _is_half_a_name(value: Value) -> bool:
+    """Whether nothing has a name that stands alone, such as `loss.back`: a call that is half typed."""
+    return isinstance(value, Unknown) and value.owner is None and not value.label
 
 
 def _assign(machine: Machine, node: ast.Assign) -> Signal:

@@ -193,14 +193,20 @@ class Recovery:
         if not is_header(head, code):
             if high == low + 1:
                 return self.simple(low)
-            try:
-                statements = self.fragment(code, head)
-            except Unparsable:
-                pass
-            else:
+            statements = self.readable(head, code)
+            if statements:
                 self.report(low + 1, low + 1, "unexpected indent")
                 return statements + self.block(low + 1, high, depth + 1, suspect_line)
         return self.compound(self.parts(low, high), depth, suspect_line)
+
+    def readable(self, head: LogicalLine, code: str) -> list[ast.stmt]:
+        """What stands above a block that is indented for no reason; nothing where that is a header, half typed."""
+        if code.strip().isidentifier():
+            return []
+        try:
+            return self.fragment(code, head)
+        except Unparsable:
+            return []
 
     def simple(self, index: int) -> list[ast.stmt]:
         """A statement without block, or what stands for it."""

@@ -17,9 +17,10 @@ _TYPE_PARAMETERS = regex(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*(?:\[
 _TYPE_ALIAS = regex(r"(\s*)(type)(\s+\w+)(\[[^\[\]]*\])?(\s*=)")
 _EXCEPT_STAR = regex(r"(\s*except)(\*)")
 
-# Brackets that are not a call's, with nothing in them yet: closed, they would be a value that nobody meant.
-_EMPTY_BRACKETS = regex(r"(?:[^\w\s)\]}]|\b(?:return|in|and|or|not|if|else|yield|await|is))\s*[\[({]+\s*\Z")
 _LONGEST_TARGET = 200  # A bound for expressions whose time grows with the square of the length.
+_METHOD = regex(r"(\s*[^\W\d][\w.]*)\.\w*\s*(?:\(.*)?\Z", re.DOTALL)
+_NO_EFFECT = frozenset({"import", "from", "global", "nonlocal", "assert", "print"})
+"""First words of statements that change no value; `print` is one of Python 2."""
 _FOR_TARGET = regex(r"\s*(?:async\s+)?for\s+([\w\s,()*]+?)\s+in\b")
 _NAME = regex(r"\s*(?:async\s+)?(?:def|class)\s+(\w+)")
 
@@ -55,21 +56,23 @@ def is_header(line: LogicalLine, code: str) -> bool:
 def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
     """What to try instead of a simple statement, if anything.
 
-    What a call gives depends on the arguments that are still to come; one that stands alone is made for what it does.
+    What a call gives depends on the arguments that are still to come. A method that is called, or will be, may do
+    anything to what it belongs to; other code may do anything but change a variable.
     """
     indent = code[: len(code) - len(code.lstrip())]
     older = _older(code)
     if older is not None:
         yield older
-    if line.closers and not _EMPTY_BRACKETS.search(code[-_LONGEST_TARGET:]):
-        if line.word in ("return", "raise") or _target(code) is not None or len(line.closers) > 1:
-            yield f"{code}{'' if code.rstrip().endswith(('(', ',')) else ','} **{UNPARSED}{line.closers}"
-        yield code + line.closers
     if line.word in ("return", "raise"):
         yield f"{indent}{line.word} {UNPARSED}"
     target = _target(code)
     if target is not None:
         yield f"{target} = {UNPARSED}"
+    method = _METHOD.match(code)
+    if method is not None and method[1].strip() != "self":  # Which nearly every statement of a method begins with.
+        yield f"{method[1]} = {UNPARSED}"
+    if line.word not in _NO_EFFECT:
+        yield f"{indent}{UNPARSED}"
 
 
 def _target(code: str) -> str | None:
@@ -87,13 +90,18 @@ def headers_instead(line: LogicalLine, code: str) -> Iterator[str]:
     older = _older(code)
     if older is not None:
         yield older
-    if not code.endswith(":"):
-        if line.word != "@":
-            yield code + line.closers + ":"
-        elif line.closers:
-            yield code + line.closers
-    elif line.closers:
-        yield code[:-1] + line.closers + ":"
+    colon = code.endswith(":")
+    if line.closers:
+        unfinished = code[:-1] if colon else code
+        if line.word == "@":
+            yield unfinished + line.closers
+        elif line.word == "class":
+            yield f"{unfinished}{line.closers}:"
+        elif line.word == "def":
+            comma = "" if unfinished.rstrip().endswith(("(", ",")) else ","
+            yield f"{unfinished}{comma} *{UNPARSED}, **{UNPARSED}_{line.closers}:"
+    elif not colon and line.word != "@":
+        yield f"{code}:"
     yield _plainest(line, code)
 
 
@@ -104,7 +112,7 @@ def _plainest(line: LogicalLine, code: str) -> str:
     prefix = "async " if code.lstrip().startswith("async") else ""
     match line.word:
         case "def":
-            return f"{indent}{prefix}def {called}(*args, **kwargs):"
+            return f"{indent}{prefix}def {called}(*{UNPARSED}, **{UNPARSED}_):"
         case "class":
             return f"{indent}class {called}:"
         case "@":

@@ -11,7 +11,6 @@ from gradpath.interpreter import comprehensions
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
-from gradpath.interpreter.trace import Lent
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -54,14 +53,10 @@ def _name(machine: Machine, node: ast.Name) -> Value:
     if value is UNDEFINED:
         value = machine.builtins.get(name, UNDEFINED)
         if value is UNDEFINED:
-            return _unread(machine) if name == UNPARSED else machine.unknown("undefined name", ("name", name))
+            if name == UNPARSED:
+                machine.half_typed()
+            return machine.unknown("undefined name", None if name == UNPARSED else ("name", name))
     return value
-
-
-def _unread(machine: Machine) -> Value:
-    """What cannot be read yet: something else each time, which may do anything to gradients."""
-    machine.emit(Lent(UNPARSED, machine.site()))
-    return machine.unknown("undefined name")
 
 
 def _tuple(machine: Machine, node: ast.Tuple) -> Value:

@@ -20,6 +20,7 @@ from gradpath.interpreter.trace import (
     Failed,
     Flagged,
     Kept,
+    Lent,
     Mutated,
     Site,
     Stored,
@@ -39,6 +40,7 @@ from gradpath.interpreter.values import (
     is_data,
 )
 from gradpath.records import dataclass
+from gradpath.source.grammar import UNPARSED
 
 
 class Exhausted(Exception):
@@ -271,6 +273,10 @@ class Machine:
         self.emit(Bound(name, noted, self.site()))
 
     # Unknowns
+
+    def half_typed(self) -> None:
+        """Tell the trace that something stands here that cannot be read yet, and may do anything to gradients."""
+        self.emit(Lent(UNPARSED, self.site()))
 
     def unknown(
         self,

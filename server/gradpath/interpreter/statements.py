@@ -16,7 +16,7 @@ from gradpath.interpreter.expressions import evaluate, make_function
 from gradpath.interpreter.idle import likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.machine import BREAK, CONTINUE, Exhausted, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
-from gradpath.interpreter.trace import Discarded, Lent
+from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
     Arguments,
     Class,
@@ -27,7 +27,6 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.source.grammar import UNPARSED
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
@@ -103,7 +102,7 @@ def _expression(machine: Machine, node: ast.Expr) -> Signal:
         machine.node = node.value
         machine.emit(Discarded(value, machine.site()))
     elif isinstance(node.value, (ast.Name, ast.Attribute)) and _is_half_a_name(value):
-        machine.emit(Lent(UNPARSED, machine.site()))
+        machine.half_typed()
     return None
 
 

@@ -210,7 +210,10 @@ class Clipped:
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A module, an optimizer or another object with a state was passed to something unknown, called `name`."""
+    """A module, an optimizer or another object with a state was passed to something unknown, called `name`.
+
+    What cannot be read yet has the name `UNPARSED`, whatever it was passed.
+    """
 
     name: str
     site: Site

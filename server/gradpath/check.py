@@ -20,7 +20,6 @@ from gradpath.names.files import TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.patterns import regex
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
@@ -41,13 +40,13 @@ STEPS = 20_000
 PATHS = 24
 """Paths of one entry point."""
 
-EFFORT = 4_800
+EFFORT = 3_600
 """Statements that the paths of one entry point may execute together: none is begun that would go beyond."""
 
 RELEVANT = ("torch", "lightning", "accelerate", ".backward(")
 """A text without any of these is not analysed."""
 
-TOTAL_EFFORT = 14_400
+TOTAL_EFFORT = 12_000
 """Statements that all entry points of a document may execute together before each is left with its likeliest path.
 
 After three times as many no more are entered.
@@ -59,10 +58,8 @@ ENTERING = 10
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
-LITTLE_EFFORT = 2_400
+LITTLE_EFFORT = 1_800
 """Statements that the paths of such a function may execute together."""
-
-GRADIENTS = regex(r"\bgrad\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +126,6 @@ def first_fault(document: Document) -> Fault | None:
     return None
 
 
-def _runs_backward(text: str) -> bool:
-    """Whether a document has what it takes to run a backward; plain searches go first, being many times as fast."""
-    return "backward(" in text or ("grad(" in text and GRADIENTS.search(text) is not None)
-
-
 def check(
     document: Document,
     config: Config | None = None,
@@ -165,7 +157,7 @@ def check(
     marks: list[Mark] = []
     traces: list[Trace] | None = [] if traced else None
     endings: dict[str, tuple[Ending, ...]] = {}
-    backwards = _runs_backward(document.text)
+    backwards = entries.runs_backward(document.text)
     runs_module = not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)

@@ -6,12 +6,11 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from weakref import WeakKeyDictionary
 
 from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 from gradpath.source.parse import Parsed
 from gradpath.writes import may_be_refused
 
@@ -124,6 +123,11 @@ def _may_write(function: Definition, document: Document) -> bool:
 _WRITING = regex(r"[-+*/@%&|^<>]=|\][^=\n]*=|\w_\(|\binplace\b")
 
 
+def runs_backward(text: str) -> bool:
+    """Whether a document has what it takes to run a backward; plain searches are many times as fast as expressions."""
+    return "backward(" in text or any(not _is_part(text[at - 1 : at]) for at in _places(text, "grad("))
+
+
 def _places(text: str, part: str) -> Iterator[int]:
     """The offsets at which a part of a text begins."""
     at = text.find(part)
@@ -150,7 +154,7 @@ class _Mentions:
     tells: bool
 
 
-_known: WeakKeyDictionary[ast.AST, _Mentions] = WeakKeyDictionary()
+_known: Noted[_Mentions] = Noted("_entries_known")
 
 
 def _mentions(node: ast.AST) -> _Mentions:

@@ -12,13 +12,12 @@ import ast
 import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.records import dataclass
-from gradpath.source.nodes import nodes, parts
+from gradpath.source.nodes import Noted, nodes, parts
 
 _MOST = 200
 """Definitions that are looked at for one document; with more, it counts as one that does something."""
@@ -326,8 +325,8 @@ def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
-_defined: WeakKeyDictionary[ast.Module, Mapping[str, Sequence[ast.stmt]]] = WeakKeyDictionary()
-_mentioned: WeakKeyDictionary[ast.stmt, _Mentioned] = WeakKeyDictionary()
+_defined: Noted[Mapping[str, Sequence[ast.stmt]]] = Noted("_quiet_defined")
+_mentioned: Noted[_Mentioned] = Noted("_quiet_mentioned")
 
 
 def definitions(tree: ast.Module) -> Mapping[str, Sequence[ast.stmt]]:

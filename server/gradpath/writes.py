@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator
-from weakref import WeakKeyDictionary
 
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 
 _COUNTING = frozenset(
     """bool dict enumerate float frozenset int isinstance len list print range repr round set sorted str sum
@@ -51,7 +50,7 @@ _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_known: WeakKeyDictionary[ast.AST, tuple[frozenset[str], bool]] = WeakKeyDictionary()
+_known: Noted[tuple[frozenset[str], bool]] = Noted("_writes_known")
 """The last answer for each function, and the `defined` that it was given with."""
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from weakref import WeakKeyDictionary
 
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Value
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 
 
 def eval_text(machine: Machine, arguments: Arguments) -> Value:
@@ -24,12 +23,14 @@ def eval_text(machine: Machine, arguments: Arguments) -> Value:
     return evaluate(machine, body)
 
 
-_known: WeakKeyDictionary[ast.AST, dict[str, ast.expr]] = WeakKeyDictionary()
+_known: Noted[dict[str, ast.expr]] = Noted("_eval_known")
 
 
 def _read(text: str, place: ast.AST) -> ast.expr:
     """The expression that a text stands for, as if it stood at a place; each is read there once."""
-    known = _known.setdefault(place, {})
+    known = _known.get(place)
+    if known is None:
+        known = _known[place] = {}
     if text not in known:
         body = ast.parse(text, mode="eval").body
         for part in nodes(body):

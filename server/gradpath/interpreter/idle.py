@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 from gradpath.patterns import regex
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -82,9 +81,9 @@ def _is_about_gradients(node: ast.AST, making: bool) -> bool:
 
 _READING_OUT = frozenset({"data", "item", "numpy", "tolist"})
 _GRADIENTS = regex(r"backward|clip|clone|detach|freez|grad|loss|optim|step|train|update")
-_speaking: WeakKeyDictionary[ast.If, bool] = WeakKeyDictionary()
-_known: WeakKeyDictionary[ast.If, tuple[bool, bool]] = WeakKeyDictionary()
-_reads: WeakKeyDictionary[ast.AST, Counter[str]] = WeakKeyDictionary()
+_speaking: Noted[bool] = Noted("_idle_speaking")
+_known: Noted[tuple[bool, bool]] = Noted("_idle_known")
+_reads: Noted[Counter[str]] = Noted("_idle_reads")
 
 
 def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import List
@@ -25,7 +24,7 @@ from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
 from gradpath.patterns import regex
 from gradpath.records import dataclass
-from gradpath.source.nodes import nodes, parts
+from gradpath.source.nodes import Noted, nodes, parts
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""
@@ -235,7 +234,7 @@ class Outline:
     late: Mapping[str, tuple[ast.stmt, ...]]
 
 
-_outlines: WeakKeyDictionary[ast.Module, Outline] = WeakKeyDictionary()
+_outlines: Noted[Outline] = Noted("_modules_outlines")
 
 
 def outline_of(tree: ast.Module) -> Outline:

@@ -6,7 +6,6 @@ import ast
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
@@ -29,7 +28,7 @@ from gradpath.interpreter.values import (
     Value,
 )
 from gradpath.records import dataclass
-from gradpath.source.nodes import is_generator, nodes
+from gradpath.source.nodes import Noted, is_generator, nodes
 
 
 def make_machine(
@@ -115,7 +114,7 @@ class _Definitions:
     late: Mapping[str, ast.stmt]
 
 
-_definitions: WeakKeyDictionary[ast.Module, _Definitions] = WeakKeyDictionary()
+_definitions: Noted[_Definitions] = Noted("_run_definitions")
 
 
 def _definitions_of(tree: ast.Module) -> _Definitions:
@@ -260,7 +259,7 @@ def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
     return found
 
 
-_known: WeakKeyDictionary[ast.AST, set[str]] = WeakKeyDictionary()
+_known: Noted[set[str]] = Noted("_run_known")
 
 
 def _assigned(method: ast.AST) -> set[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
@@ -27,6 +26,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+from gradpath.source.nodes import Noted
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
@@ -70,7 +70,7 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
     return None
 
 
-_known: WeakKeyDictionary[ast.stmt, list[ast.Yield | ast.YieldFrom]] = WeakKeyDictionary()
+_known: Noted[list[ast.Yield | ast.YieldFrom]] = Noted("_statements_known")
 
 
 def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
@@ -217,7 +217,7 @@ def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) ->
     return value
 
 
-WRAPPING = 400
+WRAPPING = 100
 """Statements that a decorator may execute. One that needs more writes documentation, as a rule: it is not followed."""
 
 

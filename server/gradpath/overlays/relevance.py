@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import ast
 from enum import Enum
-from weakref import WeakKeyDictionary
 
 from gradpath.patterns import regex
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 
 _TENSORS = regex(r"torch|lightning|accelerate|\.backward\(")
 _TELLING = frozenset(
@@ -34,7 +33,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictC
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
 _LIBRARIES = frozenset({"F", "accelerate", "lightning", "nn", "np", "numpy", "optim", "pl", "torch"})
 
-_known: WeakKeyDictionary[ast.stmt, _Kind] = WeakKeyDictionary()
+_known: Noted[_Kind] = Noted("_relevance_known")
 
 
 def speaks_of_tensors(text: str) -> bool:

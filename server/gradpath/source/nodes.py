@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from weakref import WeakKeyDictionary
+from typing import Generic, TypeVar
 
 _LEAVES = frozenset(
     {
@@ -65,7 +65,27 @@ def parts(node: ast.AST, without: Collection[str] = ()) -> list[ast.AST]:
     return found
 
 
-_generators: WeakKeyDictionary[ast.AST, bool] = WeakKeyDictionary()
+T = TypeVar("T")
+
+
+class Noted(Generic[T]):
+    """What somebody has found out about nodes, kept on the nodes themselves and gone with them.
+
+    A dictionary with weak keys would do as well, and takes several times as long. `name` is an attribute of its own.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def get(self, node: ast.AST) -> T | None:
+        """What is known of a node; None where nothing is."""
+        return getattr(node, self._name, None)
+
+    def __setitem__(self, node: ast.AST, value: T) -> None:
+        setattr(node, self._name, value)
+
+
+_generators: Noted[bool] = Noted("_nodes_generators")
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 

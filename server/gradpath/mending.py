@@ -139,7 +139,7 @@ class _Workshop:
             if not state.parses:
                 return None
             new = _new(self._before, state, key, touched)
-            if any(each.rule in IDLE for each in new):
+            if any(each.rule in IDLE and _best(each, fix) is None for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
             if diagnostic.level is not Level.ERROR and not ran:
@@ -150,7 +150,8 @@ class _Workshop:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, diagnostic)
                 return made if holds else None
             next_fix = _best(left[0], fix)
-            if next_fix is None or (made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE):
+            weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
+            if next_fix is None or (weaker and left[0].rule not in IDLE):
                 return None if self._loses(state, diagnostic) else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
             made = made if texts is None else self._joined(made, next_fix, texts)
@@ -158,7 +159,7 @@ class _Workshop:
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
-        if any(each.rule == diagnostic.rule for each in left):
+        if any(each.rule == diagnostic.rule or each.rule in IDLE for each in left):
             return None
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
@@ -416,7 +417,7 @@ def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     """Whether a report that comes up after a fix is a matter of that fix, too."""
-    if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR:
+    if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR or new.rule in IDLE:
         return True
     return new.rule == "live-accumulator" and diagnostic.family == "detach"
 

@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
 from gradpath.records import dataclass
-from gradpath.rules import cut_fixes, cuts, edits
+from gradpath.rules import cut_fixes, cuts, edits, outside_fixes
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -260,9 +260,13 @@ def _fixes(trace: Trace, source: Source, term: Term) -> Iterator[Fix]:
     if site is None:
         return
     undone = list(cut_fixes.undo(trace, source, term.cause, term.ran.site))
+    if term.cause.how == "numpy":
+        undone += outside_fixes.on_tensors_read(trace, source, site, term.added)
     for fix in undone:
         yield Fix(fix.title, Safety.UNSAFE, fix.edits)
     node = site.node
+    if term.cause.how == "numpy" and isinstance(node, ast.expr) and outside_fixes.is_used_by_numpy(trace, [node]):
+        return  # NumPy takes no tensor that requires a gradient.
     if not undone and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         edit = edits.drop_method(source.document(site), node)
         if edit is not None:

@@ -60,6 +60,11 @@ METHODS = frozenset(
 )
 """Methods whose names read as if they changed their tensor, and which leave it as it is."""
 
+_NOT_IN_PLACE = frozenset(
+    {"contiguous", "cpu", "cuda", "flatten", "flip", "float", "half", "long", "permute", "reshape", "to", "view"}
+)
+"""Those of them that PyTorch does not have with an underscore."""
+
 _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill", "unsqueeze"})
 """Those of them that nothing else has, so that what they are called on is a tensor."""
 
@@ -140,10 +145,33 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
     if event.tensor is not None and any(each.is_parameter for each in event.tensor.maker):
         return  # A module takes no tensor in the place of a parameter.
     document = source.document(event.site)
+    if subject is method.value and _is_of_loop(trace, subject):
+        if method.attr in _NOT_IN_PLACE or (method.attr == "detach" and _may_be_view(event)):
+            return
+        end = document.range_of(method).end
+        title = f"Do it in place: `{edits.flat(document, method)}_`"
+        yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), "_"),))
+        return
     variable = edits.flat(document, subject)
     start = document.range_of(statement).start
     edit = Edit(document.path, Range(start, start), f"{variable} = ")
     yield Fix(f"Assign the result to `{variable}`", Safety.UNSAFE, (edit,))
+
+
+def _may_be_view(event: Discarded) -> bool:
+    """Whether a tensor is a view, which no `detach_()` takes, or may be one, as what a layer makes of one row is."""
+    tensor = event.tensor.maker[0] if event.tensor is not None else None
+    return tensor is None or tensor.base is not None or tensor.shape is None or len(tensor.shape) < 2
+
+
+def _is_of_loop(trace: Trace, subject: ast.expr) -> bool:
+    """Whether a variable is that of the loop around it, so that nobody would see it bound to something else."""
+    loop = next((each for each in reversed(ancestry(trace, subject)) if isinstance(each, (ast.For, ast.While))), None)
+    if not isinstance(loop, ast.For) or not isinstance(subject, ast.Name):
+        return False
+    reads = [each for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id == subject.id]
+    bound = any(isinstance(each, ast.Name) and each.id == subject.id for each in ast.walk(loop.target))
+    return bound and len(reads) == 2
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
+from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.cuts import Cause
 from gradpath.rules.moving import stored_names
 from gradpath.rules.origins import expressions_behind, is_read_out
@@ -35,9 +36,25 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
         return
     behind = expressions_behind(trace, document, call.args[0])
     if cause.how in ("numpy", "plain"):
-        yield from _translated(trace, document, call, behind)
+        yield from _translated(trace, document, call, behind, edits.flat(document, call.func.value))
     elif cause.how in ("item", "float", "torch.tensor"):
         yield from _not_read_out(trace, document, call, behind)
+
+
+def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Iterator[Fix]:
+    """`float(np.sum(x.numpy()))` becomes `torch.sum(x)`: a number that is `added` to a loss; `cut` is `x.numpy()`."""
+    document = source.document(added)
+    torch = torch_in(document)
+    if torch is None or not isinstance(added.node, ast.expr):
+        return
+    for expression in expressions_behind(trace, document, added.node):
+        for call in ast.walk(expression):
+            match call:
+                case ast.Call(func=ast.Name(id="float"), args=[value]):
+                    behind = expressions_behind(trace, document, value)
+                    if any(part is cut.node for each in behind for part in ast.walk(each)):
+                        yield from _translated(trace, document, call, behind, torch)
+                        return
 
 
 def _from_numpy(root: Tensor) -> Site | None:
@@ -151,11 +168,12 @@ _FILLED = frozenset({"zeros", "ones"})
 _CONVERSIONS = frozenset({"detach", "cpu", "data"})
 
 
-def _translated(trace: Trace, document: Document, call: ast.Call, behind: Sequence[ast.expr]) -> Iterator[Fix]:
+def _translated(
+    trace: Trace, document: Document, call: ast.Call, behind: Sequence[ast.expr], torch: str
+) -> Iterator[Fix]:
     """`np.mean(x)` becomes `torch.mean(x)`, and the tensors are taken as they are: without `.detach().numpy()`."""
-    torch = edits.flat(document, call.func.value) if isinstance(call.func, ast.Attribute) else "torch"
     translation = _Translation(trace, document, torch)
-    if _is_used_by_numpy(trace, behind):
+    if is_used_by_numpy(trace, behind):
         return
     if all(translation.takes(each) for each in behind) and translation.arrays:
         changes = [*translation.changes, *_unwrapped(trace, document, call)]
@@ -165,7 +183,7 @@ def _translated(trace: Trace, document: Document, call: ast.Call, behind: Sequen
         yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, rewrite=True, if_certain=True)
 
 
-def _is_used_by_numpy(trace: Trace, behind: Sequence[ast.expr]) -> bool:
+def is_used_by_numpy(trace: Trace, behind: Sequence[ast.expr]) -> bool:
     """Whether other statements hand what becomes a tensor to NumPy."""
     inside = {id(node) for each in behind for node in ast.walk(each)}
     changed: set[str] = set()

@@ -174,7 +174,21 @@ def _emptying(case: Case, kept: Kept) -> str | None:
                     case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=attribute)]):
                         if attribute == name:
                             return f"del {kept.text}"
+                    case ast.Call(func=ast.Name(id="hasattr"), args=asked_for) if _is_set(case, asked_for):
+                        return f"del {kept.text}"
     return None
+
+
+def _is_set(case: Case, asked_for: list[ast.expr]) -> bool:
+    """Whether the program sets the attribute that `hasattr(self.module, self.name)` asks for."""
+    wanted = [ast.dump(each) for each in asked_for]
+    return any(
+        isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") == "setattr"
+        and [ast.dump(each) for each in call.args[:2]] == wanted
+        for statement in case.trace.visits
+        for call in ast.walk(statement)
+    )
 
 
 def _carriers(case: Case, frame: Site) -> list[list[Kept]]:

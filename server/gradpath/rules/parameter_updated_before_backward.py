@@ -19,7 +19,7 @@ from gradpath.rules.keeping_fixes import detached_where_kept
 from gradpath.rules.moving import all_behind, behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.rebuilding import builders, written_again
-from gradpath.rules.recomputing_fixes import recomputed_behind
+from gradpath.rules.recomputing_fixes import one_by_one, recomputed_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import call_of, statement_of
@@ -120,6 +120,8 @@ def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     case = _case(trace, source, found) if _is_from_before(found) else None
+    if _is_from_before(found):
+        yield from one_by_one(trace, source, found.failure.site)
     if case is not None and case.carried and not case.from_outside:
         dropped = _dropped(trace, source, found)
         for fix in detaching_fixes(case) if case.carried[0].reads else detached_where_kept(case):

@@ -13,6 +13,7 @@ from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import is_drawn, leaves, reach
 from gradpath.rules.moving import stored_names
 from gradpath.rules.rebuilding import builders
+from gradpath.rules.report import Source
 from gradpath.rules.stories import since
 from gradpath.rules.syntax import Compound, ancestry, block_of, function_of, names_in, statement_of
 from gradpath.source.document import Document
@@ -141,6 +142,47 @@ def recomputed_behind(case: Case, update: ast.stmt, site: Site, is_old: Callable
         what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
         title = f"Compute {what} again behind line {update.end_lineno}"
         yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
+
+
+def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
+    """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
+    document = source.document(again)
+    loop = next(
+        (each for each in reversed(ancestry(trace, again.node)) if isinstance(each, (ast.For, ast.While))), None
+    )
+    match loop:
+        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every), orelse=[]) if loop.body[0].lineno > loop.lineno:
+            block = block_of(trace, loop) or []
+        case _:
+            return
+    place = next((i for i, each in enumerate(block) if each is loop), 0)
+    made = next((each for each in reversed(block[:place]) if every in stored_names(each)), None)
+    match made:
+        case ast.Assign(
+            targets=[ast.Name()], value=ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part])
+        ):
+            pass
+        case _:
+            return
+    between = block[block.index(made) + 1 : place]
+    function = function_of(trace, loop)
+    scopes: list[ast.stmt] = block if function is None else [function]
+    reads = [each for scope in scopes for each in ast.walk(scope) if isinstance(each, ast.Name)]
+    own = {id(each) for each in ast.walk(made)}
+    taken = {each.id for each in reads if id(each) not in own}
+    if stored_names(part.target) & taken or any(names_in(made) & (stored_names(each) | {every}) for each in between):
+        return
+    kept = sum(each.id == every for each in reads if id(each) not in own) > 1
+    lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
+    begun = edits.replace(document, made.value, "[]") if kept else edits.delete_statement(document, made)
+    new = edits.insert_before(document, loop.body[0], *lines)
+    if begun is not None and new is not None:
+        header = (
+            edits.replace(document, loop.target, edits.flat(document, part.target)),
+            edits.replace(document, loop.iter, edits.flat(document, part.iter)),
+        )
+        title = f"Compute each `{name}` in the loop on line {loop.lineno}"
+        yield Fix(title, Safety.SAFE, (begun, *header, new), preferred=True, rewrite=True)
 
 
 def _behind(trace: Trace, site: Site) -> list[Event]:

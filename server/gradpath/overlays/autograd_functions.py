@@ -75,9 +75,9 @@ class CustomFunction(Class):
 
 
 class ContextObject(Instance):
-    """The `ctx` of a custom Function."""
+    """The `ctx` of a custom Function; `run` is the call that has its `backward` run."""
 
-    __slots__ = ("dirty", "node", "non_differentiable", "saved")
+    __slots__ = ("dirty", "node", "non_differentiable", "run", "saved")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -85,6 +85,7 @@ class ContextObject(Instance):
         self.non_differentiable: list[Tensor] = []
         self.dirty: list[Tensor] = []
         self.node: Node | None = None
+        self.run: BackwardCall | None = None
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         match name:
@@ -113,7 +114,8 @@ class ContextObject(Instance):
         node = self.node
         if node is not None:
             if node.freed_by is not None:
-                raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, tensor=node.outputs[0])
+                outputs = node.outputs
+                raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=self.run, tensor=outputs[0])
             call = BackwardCall(0, machine.site(), (), retain=False, create_graph=False)
             engine.check_saved(node, call)
         return self.saved
@@ -201,6 +203,7 @@ class _Backward:
 
     def __call__(self, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
         machine = self.machine
+        self.context.run = call
         outputs = [] if self.context.node is None else self.context.node.outputs
         gradients = [machine.autograd.tensor(shape=output.shape, dtype=output.dtype) for output in outputs]
         if call.create_graph and incoming:

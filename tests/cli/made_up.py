@@ -40,6 +40,7 @@ def check(
     stack: object = (),
     memory: object = None,
     traced: bool = True,
+    thorough: bool = False,
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath."""
     if "crash()" in document.text:

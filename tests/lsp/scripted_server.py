@@ -35,6 +35,7 @@ def made_up_check(
     project: object = None,
     memory: object = None,
     traced: bool = True,
+    thorough: bool = False,
 ) -> Analysis:
     parsed = parse(document, last)
     if "RAISE" in document.text:

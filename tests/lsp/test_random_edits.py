@@ -10,8 +10,9 @@ import ast
 import asyncio
 import os
 import random
+import shutil
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from tests.lsp.harness import NOTHING, REAL, Editor, server
 
 EDITS = int(os.environ.get("GRADPATH_EDITS", "160"))
 FOLDER = Path(os.environ.get("GRADPATH_EDIT_FOLDER", Path(__file__).parents[2] / "samples"))
+PACKAGES = Path(__file__).parents[1] / "cases" / "corpus"
 FILES = 50
 BURST = 20 if EDITS < 1_000 else 50
 """Edits that are sent without waiting for an answer."""
@@ -144,8 +146,8 @@ class Typist:
             except (SyntaxError, ValueError):
                 self.splice(0, len(self.text), before)
 
-    async def compare(self) -> None:
-        """What is shown is what a check that knows nothing of the past finds."""
+    async def shown(self) -> list[tuple[str, int, str]]:
+        """The diagnostics of the newest text: rule, line and what is underlined."""
         hover = types.HoverParams(types.TextDocumentIdentifier(self.uri), types.Position(0, 0))
         try:
             # The answer comes once the newest text has been checked.
@@ -157,18 +159,23 @@ class Typist:
             pytest.fail(
                 f"{self.path} is not checked after {self.editor.versions[self.uri]} edits:\n{self.text}\n{busy}"
             )
-        shown = await self.editor.diagnostics_of(self.uri)
-        document = Document(str(self.path), self.text)
-        cold = check(document, project=project_of(self.path)).diagnostics
-        wanted = sorted(
-            (each.rule, each.range.start.line, document.slice(each.range))
-            for each in cold
-            if each.path == str(self.path)
+        return sorted(
+            (str(each.code), each.range.start.line + 1, self.editor.covered(self.uri, each.range))
+            for each in await self.editor.diagnostics_of(self.uri)
         )
-        seen = sorted(
-            (str(each.code), each.range.start.line + 1, self.editor.covered(self.uri, each.range)) for each in shown
-        )
-        assert seen == wanted, f"{self.path} after {self.editor.versions[self.uri]} edits"
+
+    async def compare(self) -> None:
+        """What is shown is what a check that knows nothing of the past finds."""
+        wanted = [place for path, place in cold(self.path, self.text) if path == str(self.path)]
+        assert await self.shown() == sorted(wanted), f"{self.path} after {self.editor.versions[self.uri]} edits"
+
+
+def cold(path: Path, text: str) -> Iterator[tuple[str, tuple[str, int, str]]]:
+    """What a check finds that knows nothing of the past: files, with rule, line and what is underlined."""
+    document = Document(str(path), text)
+    for each in check(document, project=project_of(path)).diagnostics:
+        there = document if each.path == document.path else read_document(Path(each.path))
+        yield each.path, (each.rule, each.range.start.line, there.slice(each.range))
 
 
 def programs(at: random.Random) -> list[tuple[Path, str]]:
@@ -210,3 +217,33 @@ async def test_a_long_session_leaves_nothing_behind(editor: Editor) -> None:
             typists.append(Typist(editor, path, text, at))
     for typist in typists:
         editor.close(typist.uri)
+
+
+async def test_the_files_of_a_package_stay_in_step(editor: Editor, tmp_path: Path) -> None:
+    """All files of a package are edited, and some of them saved; each shows what its newest neighbours make of it."""
+    at = random.Random(EDITS)
+    for folder in at.sample(sorted(path.parent for path in PACKAGES.glob("*/train.py")), max(1, EDITS // 250)):
+        live, apart = tmp_path / "live" / folder.name, tmp_path / "apart" / folder.name
+        shutil.copytree(folder, live)
+        names = sorted(path.relative_to(live) for path in live.rglob("*.py") if path.stat().st_size)
+        typists = [Typist(editor, live / name, (live / name).read_text(encoding="utf-8"), at) for name in names]
+        for _ in range(10):
+            for _ in range(25 - 2 * len(typists)):
+                at.choice(typists).anything()
+            for typist in typists:
+                typist.settle()
+            saved = at.choice(typists)
+            saved.path.write_text(saved.text, encoding="utf-8", newline="")
+            event = types.FileEvent(saved.uri, types.FileChangeType.Changed)
+            editor.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([event]))
+            shutil.copytree(live, apart, dirs_exist_ok=True)
+            for name, typist in zip(names, typists, strict=True):
+                (apart / name).write_text(typist.text, encoding="utf-8", newline="")
+            found = {
+                each for name, typist in zip(names, typists, strict=True) for each in cold(apart / name, typist.text)
+            }
+            for name, typist in zip(names, typists, strict=True):
+                wanted = sorted(place for path, place in found if path == str(apart / name))
+                assert await typist.shown() == wanted, f"{typist.path} after {editor.versions[typist.uri]} edits"
+        for typist in typists:
+            editor.close(typist.uri)

@@ -242,6 +242,8 @@ async def test_the_files_of_a_package_stay_in_step(editor: Editor, tmp_path: Pat
             found = {
                 each for name, typist in zip(names, typists, strict=True) for each in cold(apart / name, typist.text)
             }
+            for typist in typists:
+                await typist.shown()  # What is wrong in a file may be found by the check of another one.
             for name, typist in zip(names, typists, strict=True):
                 wanted = sorted(place for path, place in found if path == str(apart / name))
                 assert await typist.shown() == wanted, f"{typist.path} after {editor.versions[typist.uri]} edits"

@@ -76,6 +76,12 @@ def mended(
     return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
 
 
+def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
+    """Whether a path of a document fails that ran, or ends earlier, after several fixes that each hold alone."""
+    ways = [check(each, config, traced=False, thorough=True).endings for each in (before, after)]
+    return loses(ways[0], ways[1], kept_lines(before, edits), lambda _old, _new: False)
+
+
 @dataclass(frozen=True, slots=True)
 class _State:
     """What a check says of some texts: the reports and failures by key, and how far the program gets.
@@ -147,12 +153,13 @@ class _Workshop:
             place = _raising_after(diagnostic, made.edits)
             left = [each for each in new if _is_open(each, diagnostic) or (each.pytorch and _line(each) == place)]
             if not left:
-                holds = self._runs(state, made, diagnostic) and not self._loses(state, diagnostic)
+                holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
                 return made if holds else None
             next_fix = _best(left[0], fix)
             weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
             if next_fix is None or (weaker and left[0].rule not in IDLE):
-                return None if self._loses(state, diagnostic) else self._unfinished(made, state, left, diagnostic)
+                loses = self._loses(state, made, diagnostic)
+                return None if loses else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
             made = made if texts is None else self._joined(made, next_fix, texts)
         return None
@@ -207,9 +214,9 @@ class _Workshop:
         of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
         return state.progress > self._before.progress and not between and not of_autograd
 
-    def _loses(self, state: _State, diagnostic: Diagnostic) -> bool:
+    def _loses(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
         """Whether a path fails that ran before, or gets no further than to where it failed, for a reason of its own."""
-        kept = kept_lines(self._document.text, _text(state.texts, self._path, self._source))
+        kept = kept_lines(self._document, fix.edits)
         back = {new: old for old, new in kept.items()}
         fault = _raising_after(diagnostic, ())
         others = {

@@ -29,7 +29,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Fix, Level, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
-from gradpath.source.edits import kept_lines
+from gradpath.source.edits import difference, kept_lines
 from tests.documents.fixes import UnfitFix, apply_edits
 
 ALL = (Safety.SAFE, Safety.UNSAFE)
@@ -135,7 +135,8 @@ def _progress(text: str, after: str) -> tuple[int, int]:
     fix may do without it.
     """
     mine, theirs = _leaving(text), _leaving(after)
-    pairs = kept_lines(text, after).items()
+    before = Document(FILENAME, text)
+    pairs = kept_lines(before, difference(before, after)).items()
     kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
     return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
 

@@ -226,3 +226,22 @@ def test_fixes_that_undo_each_other_leave_the_text_as_it_was() -> None:
         patch.setattr("gradpath.cli.fix.check_document", lambda after, config: checked(after.text))
         fixed = fix_document(document, Config(), (Safety.SAFE,), checked("a\n"))
     assert (fixed.after.text, fixed.count) == ("a\n", 0)
+
+
+def test_fixes_that_hold_alone_are_not_applied_together_where_that_fails() -> None:
+    text = "import torch\none = torch.ones(3)\ntwo = torch.ones(3)\n(two if one is None else one).sum()\n"
+
+    def checked(after: str) -> Checked:
+        # Each of the two may go, it is said, as long as nothing has gone.
+        places = [Range(Position(line, 7), Position(line, 20)) for line in (2, 3) if after == text]
+        fixes = [Fix("Drop it", Safety.SAFE, (Edit("x.py", place, "None"),), preferred=True) for place in places]
+        found = [
+            Diagnostic("x.py", place, "live-accumulator", "graph", Level.WARNING, "no", fixes=(fix,))
+            for place, fix in zip(places, fixes, strict=True)
+        ]
+        return Checked("x.py", Document("x.py", after), tuple(found))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gradpath.cli.fix.check_document", lambda after, config: checked(after.text))
+        fixed = fix_document(Document("x.py", text), Config(), (Safety.SAFE,), checked(text))
+    assert (fixed.after.text, fixed.count) == (text.replace("one = torch.ones(3)", "one = None"), 1)

@@ -122,7 +122,7 @@ def fix_document(
         if after.text in passed:
             return passed[after.text]
         rechecked = check_document(after, config)
-        if len(parts) > 1 and _uncovers_more(checked, rechecked):
+        if len(parts) > 1 and (_uncovers_more(checked, rechecked) or _gets_less_far(after, current, applied, config)):
             # Each of the fixes holds, but not all of them together: the first one alone, and then what is left.
             after, number = edited(current, parts[0]) or after, 1
             rechecked = check_document(after, config)
@@ -137,6 +137,12 @@ def fix_document(
 def _uncovers_more(before: Checked, after: Checked) -> bool:
     """Whether there are errors of a rule of which there were fewer before."""
     return bool(_errors(after) - _errors(before))
+
+
+def _gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
+    from gradpath.mending import gets_less_far  # Imported here, like all that runs analyses.
+
+    return gets_less_far(after, before, edits, config)
 
 
 def _errors(checked: Checked) -> Counter[str]:

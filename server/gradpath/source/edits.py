@@ -37,16 +37,22 @@ def difference(document: Document, text: str) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
-def kept_lines(before: str, after: str) -> dict[int, int]:
-    """Where the lines of a text are after a change, from 1; a line that was rewritten in its place is there as well."""
-    from difflib import SequenceMatcher
-
+def kept_lines(document: Document, edits: Iterable[Edit]) -> dict[int, int]:
+    """Where the lines of a document are after edits, from 1; a line that is rewritten in its place is kept, too."""
     kept: dict[int, int] = {}
-    for tag, i1, i2, j1, j2 in SequenceMatcher(
-        None, before.splitlines(), after.splitlines(), autojunk=False
-    ).get_opcodes():
-        if tag == "equal" or (tag == "replace" and i2 - i1 == j2 - j1):
-            kept.update(zip(range(i1 + 1, i2 + 1), range(j1 + 1, j2 + 1), strict=True))
+    first, shift = 1, 0
+    own = (edit for edit in edits if edit.path == document.path)
+    for edit in sorted(own, key=lambda each: each.range.start):
+        start, end, added = edit.range.start, edit.range.end, edit.new_text.count("\n")
+        kept.update((line, line + shift) for line in range(first, start.line))
+        first, removed = end.line, end.line - start.line
+        if added == removed:
+            kept.update((line, line + shift) for line in range(start.line, end.line))
+        elif document.line(start.line)[: start.column - 1].strip():
+            kept[start.line] = start.line + shift
+            first += 1  # What is left of the last line has another beginning.
+        shift += added - removed
+    kept.update((line, line + shift) for line in range(first, document.line_count + 1))
     return kept
 
 

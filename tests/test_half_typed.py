@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -170,6 +171,16 @@ def test_a_method_half_named_is_no_reason_for_a_report() -> None:
         assert graver(check(Document("train.py", text))) == [], typed
     [report] = graver(check(Document("train.py", PROGRAM.replace("loss.backward()", "loss.backward"))))
     assert "no backward" in report
+
+
+def test_a_block_half_typed_in_another_file_is_no_reason_for_a_report(tmp_path: Path) -> None:
+    (tmp_path / "gradpath.toml").touch()
+    text = "import torch\n\n\ndef descend(w):\n    {}\n        w -= 0.1 * w.grad\n"
+    user = "import torch\nfrom lib import descend\n\nw = torch.ones(3, requires_grad=True)\n"
+    document = Document(str(tmp_path / "train.py"), user + "w.exp().sum().backward()\ndescend(w)\n")
+    for header, reports in (("with torch.no_grad():", 0), ("with torch.no_gr", 0), ("wit", 0), ("if w.grad:", 1)):
+        (tmp_path / "lib.py").write_text(text.format(header))
+        assert len(graver(check(document))) == reports, header
 
 
 def test_a_fault_elsewhere_stays_while_a_line_is_half_typed() -> None:

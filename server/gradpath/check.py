@@ -31,8 +31,7 @@ from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
-from gradpath.source.unread import unread_lines
-from gradpath.verdict import Found, judge
+from gradpath.verdict import Found, Unread, judge
 
 STEPS = 20_000
 """Statements that one path may execute."""
@@ -270,7 +269,6 @@ def _entries(
     backwards, runs_module, thorough = runs
     statements = _statements(files.checked.tree) if thorough else set()
     source = Source(files.documents)
-    unread = frozenset((document.path, line) for line in unread_lines(files.checked))
     called: set[ast.AST] = set()
     left = TOTAL_EFFORT
 
@@ -280,7 +278,7 @@ def _entries(
             called.update(reuse.functions_of(known.called))
             return known
         runs = _Runs(files, config, cancelled, entry, forgives=not stack)
-        explored = _explore(runs.run, source, document.path, (paths, effort), unread, thorough=thorough)
+        explored = _explore(runs.run, source, document.path, (paths, effort), files.unread, thorough=thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
         called.update(seen)
@@ -373,7 +371,7 @@ class _Explored:
 
 
 def _explore(
-    run: Run, source: Source, home: str, most: tuple[int, int], unread: Collection[tuple[str, int]], *, thorough: bool
+    run: Run, source: Source, home: str, most: tuple[int, int], unread: Unread, *, thorough: bool
 ) -> _Explored:
     """The diagnostics of one entry point and its traces, of which there is at least one.
 

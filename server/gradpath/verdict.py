@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import Paths, turned
@@ -22,6 +22,10 @@ EFFORT = 30_000
 """Statements that the paths of an entry point may execute together before no silent fault is looked into any more."""
 
 
+Unread = Callable[[str], Collection[int]]
+"""The lines of a file, given its path, that are half typed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A report together with the path that it was found on."""
@@ -36,12 +40,11 @@ def judge(
     traces: Sequence[Trace],
     paths: Paths,
     source: Source,
-    unread: Collection[tuple[str, int]] = (),
+    unread: Unread,
 ) -> list[Diagnostic]:
     """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
 
-    What happens in one of the lines `unread` (path and number), which are half typed, or hangs on a condition there is
-    left out.
+    What happens in an `unread` line, or hangs on a condition there, is left out.
     """
     first: dict[tuple[str, str, ast.AST], Found] = {}
     faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
@@ -54,7 +57,7 @@ def judge(
             each, condition if condition is None or isinstance(condition, str) else words(condition, source), source
         )
         for key, each in first.items()
-        if not any((site.path, site.line) in unread for site in _sites(each))
+        if not any(site.line in unread(site.path) for site in _sites(each))
         if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
         for condition in (_condition(each, traces, paths),)
         if condition is None or not _hangs_on_what_is_open(each, condition, unread)
@@ -66,10 +69,10 @@ def _sites(found: Found) -> list[Site]:
     return [found.report.at, *(step.site for step in found.report.steps)]
 
 
-def _hangs_on_what_is_open(found: Found, condition: Decision | str, unread: Collection[tuple[str, int]]) -> bool:
+def _hangs_on_what_is_open(found: Found, condition: Decision | str, unread: Unread) -> bool:
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     return any(
-        _is_mode_elsewhere(each, found) or (each.site.path, getattr(each.node, "lineno", 0)) in unread
+        _is_mode_elsewhere(each, found) or getattr(each.node, "lineno", 0) in unread(each.site.path)
         for each in decisions
     )
 

@@ -14,6 +14,7 @@ from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
+from gradpath.source.unread import unread_lines
 
 _LARGEST = 1_000_000
 """Bytes of a file that is still read; larger ones are data that happens to be Python."""
@@ -131,6 +132,7 @@ class Files:
         self._members: dict[tuple[Path, str], Path | None] = {}
         self._added: dict[Path, tuple[Path, ...]] = {}
         self._parsed: dict[Path, Parsed | None] = {}
+        self._unread: dict[str, frozenset[int]] = {}
         self.project = project
         if _SCHEME.match(shown) is None:
             path = self.path_of(shown)
@@ -204,6 +206,13 @@ class Files:
             if found is not None:
                 self.documents[found.document.path] = found.document
         return self._parsed[path]
+
+    def unread(self, shown: str) -> frozenset[int]:
+        """The lines of a file, by the path under which it is shown, that are half typed (see `unread_lines`)."""
+        if shown not in self._unread:
+            parsed = self.checked if shown == self.checked.document.path else self.parsed(self.path_of(shown))
+            self._unread[shown] = frozenset() if parsed is None else unread_lines(parsed)
+        return self._unread[shown]
 
     def _parse(self, path: Path) -> Parsed | None:
         if path.suffix != ".py" or self.project is None:

@@ -145,10 +145,15 @@ class _Workshop:
             if not state.parses:
                 return None
             new = _new(self._before, state, key, touched)
-            if any(each.rule in IDLE and _best(each, fix) is None for each in new):
+            if any(each.rule in IDLE and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
-            if diagnostic.level is not Level.ERROR and not ran:
+            fewer = diagnostic.rule == NEEDLESS  # A loop that keeps no graph is run less often.
+            if (
+                diagnostic.level is not Level.ERROR
+                and not ran
+                and (not fewer or state.failures - self._before.failures)
+            ):
                 return None  # What ran before now fails.
             place = _raising_after(diagnostic, made.edits)
             left = [each for each in new if _is_open(each, diagnostic) or (each.pytorch and _line(each) == place)]
@@ -427,6 +432,11 @@ def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR or new.rule in IDLE:
         return True
     return new.rule == "live-accumulator" and diagnostic.family == "detach"
+
+
+def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
+    """Whether a fix that drops one of several cuts has brought up the next one of them."""
+    return fix.title.startswith("Drop ") and _best(idle, fix) is not None
 
 
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,10 +16,10 @@ from gradpath.names.project import Project, project_of
 from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
 from gradpath.reuse import Ending, Memory
+from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference, kept_lines
-from gradpath.source.nodes import nodes
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; those that are left then are offered as they are."""
@@ -263,7 +262,7 @@ class _Workshop:
             if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
                 return None
             after[path] = apply_edits(document, ordered)
-            if after[path] == text or _unbinds(text, after[path]):
+            if after[path] == text or unbinds(text, after[path]):
                 return None
         return after
 
@@ -308,39 +307,6 @@ class _Workshop:
         project = self._project or project_of(Path(os.path.abspath(self._path)), self._config.python)
         read = project.read
         return replace(project, read=lambda path: others[path] if path in others else read(path))
-
-
-def _unbinds(before: str, after: str) -> bool:
-    """Whether a function reads a name of the code around it, and after a fix binds it itself, but not first."""
-    old = _functions(before)
-    for key, function in _functions(after).items():
-        first: dict[tuple[str, bool], int] = {}
-        for each in function:
-            place = each.id, isinstance(each.ctx, ast.Load)
-            first[place] = min(each.lineno, first.get(place, each.lineno))
-        known = {each.id for each in old.get(key, ()) if not isinstance(each.ctx, ast.Load)}
-        read = {each.id for each in old.get(key, ()) if isinstance(each.ctx, ast.Load)}
-        bound = {name for name, loaded in first if not loaded} & read - known
-        if any(first.get((name, True), first[name, False] + 1) <= first[name, False] for name in bound):
-            return True
-    return False
-
-
-def _functions(text: str) -> dict[tuple[str, int], list[ast.Name]]:
-    """The variables in the body of each function, by its name and how many of that name there were."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return {}
-    found: dict[tuple[str, int], list[ast.Name]] = {}
-    for function in ast.walk(tree):
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            inside = nodes(function, outside=(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
-            shared = {name for each in inside if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
-            given = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
-            names = [each for each in inside if isinstance(each, ast.Name) and each.id not in shared | given]
-            found[function.name, sum(name == function.name for name, _ in found)] = names
-    return found
 
 
 def _text(texts: Texts, path: str, source: Callable[[str], str]) -> str:

@@ -156,6 +156,12 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             )
             for use in ("torch.where(total > 3, w, -w)", "torch.log(total)", "torch.stack([total, total])")
         ),
+        (  # The module is made further down.
+            "Give the optimizer",
+            "fc = torch.nn.Linear(3, 1)\noptimizer = torch.optim.SGD(fc.parameters(), lr=0.1)\nfor _ in range(2):\n"
+            "    optimizer.zero_grad()\n    head = torch.nn.Linear(3, 1)\n    head(w).sum().backward()\n"
+            "    optimizer.step()\n",
+        ),
         (  # It ran whatever the condition was.
             "Use",
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"

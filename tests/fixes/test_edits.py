@@ -162,6 +162,15 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "    optimizer.zero_grad()\n    head = torch.nn.Linear(3, 1)\n    head(w).sum().backward()\n"
             "    optimizer.step()\n",
         ),
+        *(  # No module is called.
+            (
+                "Give the optimizer",
+                "fc = torch.nn.Linear(3, 1)\noptimizer = torch.optim.SGD(fc.parameters(), lr=0.1)\n"
+                "scale = torch.nn.Parameter(torch.rand(3))\n\n\ndef scaled(x):\n    return scale * x\n\n\n"
+                f"for _ in range(2):\n    optimizer.zero_grad()\n    {use}.sum().backward()\n    optimizer.step()\n",
+            )
+            for use in ("scale.abs()", "torch.exp(scale)", "scaled(2)")
+        ),
         (  # It ran whatever the condition was.
             "Use",
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"

@@ -17,6 +17,7 @@ from gradpath.rules.moving import behind, removed
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lowered
 from gradpath.rules.syntax import ancestry, block_of, function_of, names_in
+from gradpath.source.nodes import nodes
 
 MOST_CUTS = 4
 """Cuts that one fix undoes."""
@@ -112,13 +113,28 @@ def _missed(trace: Trace) -> list[Tensor]:
 
 def _modules(trace: Trace, source: Source, near: Site, leaf: Tensor) -> Iterator[str]:
     """What the function of the backward calls the module that computes with a parameter: `net` where it is `net(x)`."""
+    user = function_of(trace, near.node)
+    given = () if user is None else (*user.args.args, *user.args.kwonlyargs)
+    homes = _homes(trace, leaf) | {each.arg for each in given}
     for event in trace.of(Built):
         if not any(leaf is each for tensors in event.inputs.values() for each in tensors):
             continue
         for frame in event.site.frames():
             match frame.node:
                 case ast.Call(func=ast.Name() | ast.Attribute() as called) if frame.caller is near.caller:
-                    yield source.text(frame, called)
+                    if ast.unparse(called) in homes:
+                        yield source.text(frame, called)
+
+
+def _homes(trace: Trace, leaf: Tensor) -> set[str]:
+    """The variables and attributes that were bound to what was made together with a parameter: its module, perhaps."""
+    made = {id(frame.node) for frame in leaf.origin.frames()} if isinstance(leaf.origin, Site) else set()
+    return {
+        ast.unparse(target)
+        for each in trace.visits
+        if isinstance(each, ast.Assign) and any(id(node) in made for node in nodes(each.value))
+        for target in each.targets
+    }
 
 
 def _owner(trace: Trace, node: ast.AST) -> ast.ClassDef | None:

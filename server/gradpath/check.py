@@ -33,7 +33,7 @@ from gradpath.source.parse import Parsed, parse
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, Unread, judge
 
-STEPS = 20_000
+STEPS = 12_000
 """Statements that one path may execute."""
 
 PATHS = 24

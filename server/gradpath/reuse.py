@@ -356,9 +356,9 @@ def _are_same(one: object, other: object) -> bool:
                 return False
             todo.extend(zip(one, other, strict=True))
         elif isinstance(one, ast.AST):
-            if vars(one).keys() != vars(other).keys():
-                return False
-            todo.extend(zip(vars(one).values(), map(vars(other).get, vars(one)), strict=True))
+            # Not all of `vars`, which hold what is noted of a node besides.
+            names = (*one._fields, *one._attributes)
+            todo.extend((getattr(one, name, None), getattr(other, name, None)) for name in names)
         elif one != other:
             return False
     return True

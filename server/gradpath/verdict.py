@@ -18,8 +18,8 @@ LONGEST = 120
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are turned around to learn on which the fault hangs."""
 
-EFFORT = 30_000
-"""Statements that the paths of an entry point may execute together before no silent fault is looked into any more."""
+EFFORT = 18_000
+"""Statements that the paths of an entry point may execute together where a silent fault is looked into."""
 
 
 Unread = Callable[[str], Collection[int]]
@@ -119,7 +119,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
     statements = _statements(found)
     nodes = dict.fromkeys(decision.node for decision in found.trace.decisions)
     for node in list(nodes)[:TURNS]:
-        if paths.executed > EFFORT:
+        if paths.executed + found.trace.steps > EFFORT:
             return False
         other = _turned_throughout(found.trace, node, paths)
         if other is None or other.truncated or other.failures():

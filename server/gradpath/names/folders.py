@@ -13,16 +13,20 @@ _MOST = 2_000
 """Folders whose lists are kept."""
 
 asked: dict[str, dict[str, bool]] | None = None
-"""What was asked for by folder, and the answers, while somebody watches (see `watch`)."""
+"""What was asked for by folder, and the answers, while somebody watches (see `watch`); they stand as long."""
 
 _known: dict[str, tuple[int, frozenset[str]]] = {}
 
 
 def has(folder: Path, name: str) -> bool:
     """Whether there is anything called `name` in a folder."""
-    found = _has(str(folder), name)
-    if asked is not None:
-        asked.setdefault(str(folder), {})[name] = found
+    key = str(folder)
+    if asked is None:
+        return _has(key, name)
+    answers = asked.setdefault(key, {})
+    found = answers.get(name)
+    if found is None:
+        found = answers[name] = _has(key, name)
     return found
 
 

@@ -22,11 +22,15 @@ class ProjectModules:
         self._files = files
         self._allowance = Allowance()
         self._known: dict[Path, Module] = {}
+        self._found: dict[tuple[str, str], Module | None] = {}
 
     def find(self, machine: Machine, name: str) -> Module | None:
         """The module that the code being run calls `name`; None where it is not the project's."""
-        path = self._files.locate(name, machine.frame.path)
-        return None if path is None else self._module(machine, path, name.lstrip("."))
+        key = name, machine.frame.path
+        if key not in self._found:
+            path = self._files.locate(*key)
+            self._found[key] = None if path is None else self._module(machine, path, name.lstrip("."))
+        return self._found[key]
 
     def _module(self, machine: Machine, path: Path, name: str) -> Module:
         if path not in self._known:

@@ -23,6 +23,7 @@ BY_HAND: Mapping[str, Sequence[str]] = {
     "torch.Tensor.polygamma": ["self", "n"],
     "torch.Tensor.polygamma_": ["self", "n"],
     "torch.polygamma": ["n", "input", "*", "out=null"],
+    "torch.linalg.matrix_norm": ["input", 'ord="fro"', "dim=[-2, -1]", "keepdim=false", "*", "dtype=null", "out=null"],
     "torch.nonzero": ["input", "*", "out=null", "as_tuple=false"],
     "torch.Tensor.nonzero": ["self", "*", "as_tuple=false"],
     "torch.unique": ["input", "sorted=true", "return_inverse=false", "return_counts=false", "dim=null"],

@@ -26,7 +26,7 @@ from gradpath.check import check
 from gradpath.cli.fix import fix_document
 from gradpath.cli.run import check_document
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Fix, Level, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
 from gradpath.source.edits import difference, kept_lines
@@ -64,7 +64,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
             seen["fixes"] += 1
             seen[f"fixes {fix.safety.value}{' preferred' if fix.preferred else ''}"] += 1
             after, reason = _applied(document, fix)
-            reason = reason or _judged(text, after, before, diagnostic, diagnostics)
+            reason = reason or _judged(text, after, fix.edits, before, diagnostic, diagnostics)
             if reason:
                 seen["complaints"] += 1
                 yield Complaint(seed, f"{diagnostic.rule}: {fix.title}", reason, text, after)
@@ -76,7 +76,8 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
         if again.count:
             name = "--fix" if len(allowed) == 1 else "--unsafe-fixes"
             yield Complaint(seed, name, "a second application changes more", once.after.text, again.after.text)
-        reason = _judged(text, once.after.text, before) if once.count else ""
+        edits = difference(document, once.after.text)
+        reason = _judged(text, once.after.text, edits, before) if once.count else ""
         if reason:
             yield Complaint(seed, "all fixes", reason, text, once.after.text)
 
@@ -93,6 +94,7 @@ def _applied(document: Document, fix: Fix) -> tuple[str, str]:
 def _judged(
     text: str,
     after: str,
+    edits: Sequence[Edit],
     before: Observation,
     diagnostic: Diagnostic | None = None,
     diagnostics: Sequence[Diagnostic] = (),
@@ -103,7 +105,7 @@ def _judged(
         return ""
     if before.clean:
         return f"raises {outcome.fault or outcome.foreign}, and ran before"
-    mine, theirs = _progress(text, after)
+    mine, theirs = _progress(text, after, edits)
     if theirs < mine:
         return f"raises {outcome.fault or outcome.foreign} earlier than {before.fault}"
     if diagnostic is None or before.fault is None or not _tells(diagnostic, before.fault):
@@ -128,15 +130,14 @@ def _is_anothers(
     return any((each.rule, _line_before(text, after, each.range.start.line)) in others for each in left)
 
 
-def _progress(text: str, after: str) -> tuple[int, int]:
+def _progress(text: str, after: str, edits: Sequence[Edit]) -> tuple[int, int]:
     """How many lines two versions of a program execute, counting only those that both have, be it in another form.
 
     What is done about an exception does not count, nor what is run more than once where a `with` or a decorator is: a
     fix may do without it.
     """
     mine, theirs = _leaving(text), _leaving(after)
-    before = Document(FILENAME, text)
-    pairs = kept_lines(before, difference(before, after)).items()
+    pairs = kept_lines(Document(FILENAME, text), edits).items()
     kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
     return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
 

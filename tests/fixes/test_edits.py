@@ -171,6 +171,14 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             )
             for use in ("scale.abs()", "torch.exp(scale)", "scaled(2)")
         ),
+        (  # Another branch reads the attribute, and has not called the method before.
+            "Compute `self.scale`",
+            "class Scaled(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.weight = torch.nn.Parameter(torch.rand(3))\n        self.scale = self.weight.exp()\n\n"
+            "    def forward(self, x):\n        return (x * self.scale).sum()\n\n\nmodel = Scaled()\n"
+            "if w.sum() > 2:\n    for _ in range(2):\n        model(w).backward()\n"
+            "else:\n    print(model.scale.detach())\n",
+        ),
         (  # It ran whatever the condition was.
             "Use",
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"

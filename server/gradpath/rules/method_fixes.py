@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node
@@ -13,6 +14,7 @@ from gradpath.rules import edits
 from gradpath.rules.moving import first_line, removed, stored_names
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import Definition, ancestry, function_of, names_in, statement_of
+from gradpath.source.document import Document
 
 
 def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fix]:
@@ -46,10 +48,12 @@ def _moved(
         for method in owner.body
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and _reads(method, name)
     ]
-    if len(readers) != 1 or readers[0] is function or not readers[0].args.args or _is_read_outside(trace, owner, name):
+    if len(readers) != 1 or readers[0] is function or not readers[0].args.args:
         return
     reader = readers[0]
     document = source.document(frame)
+    if _is_used_outside(document, owner, name):
+        return
     begin, reading = first_line(reader.body), _reading_in_loop(reader, name)
     gone, lines = removed(trace, document, statement), edits.lines_to_move(document, statement)
     if gone is None or lines is None or reader.args.args[0].arg != own or begin.lineno == reader.lineno:
@@ -65,10 +69,11 @@ def _moved(
             yield Fix(title, safety, (gone, new), preferred=True, rewrite=True)
 
 
-def _is_read_outside(trace: Trace, owner: ast.ClassDef, name: str) -> bool:
-    """Whether code outside of a class reads an attribute of that name."""
-    inside = {id(part) for part in ast.walk(owner)}
-    return any(_reads(each, name) for each in trace.visits if id(each) not in inside and not hasattr(each, "body"))
+def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:
+    """Whether code outside of a class uses an attribute of that name, be it in a branch that the path did not take."""
+    start, end = document.offset_of_line(owner.lineno), document.offset_of_line((owner.end_lineno or owner.lineno) + 1)
+    used = re.compile(rf"\.\s*{re.escape(name)}\b")
+    return used.search(document.text[:start]) is not None or used.search(document.text, end) is not None
 
 
 def _reading_in_loop(method: Definition, name: str) -> ast.stmt | None:

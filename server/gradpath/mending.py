@@ -11,8 +11,9 @@ from pathlib import Path
 from gradpath.autograd.errors import FaultKind
 from gradpath.check import Analysis, check, never
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Range, Safety
 from gradpath.names.project import Project, project_of
+from gradpath.patterns import regex
 from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
 from gradpath.reuse import Ending, Memory
@@ -20,6 +21,9 @@ from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference, kept_lines
+
+_LINES = regex(r"(?<=\bline )\d+|(?<=\blines )\d+|(?<=\d and )\d+")
+"""The numbers of lines in a title."""
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; those that are left then are offered as they are."""
@@ -160,12 +164,20 @@ class _Workshop:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
                 return made if holds else None
             next_fix = _best(left[0], fix)
+            lines = kept_lines(self._document, made.edits)
+            back = {new: old for old, new in lines.items()}
+            if next_fix is not None and _same_subject(next_fix, fix) and _same_story(left[0], diagnostic, lines):
+                alone = _in_the_text_before(next_fix, back)
+                if alone is None:
+                    return None  # It was without effect.
+                made, texts = alone, self._edited({}, alone.edits)
+                continue
             weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
             if next_fix is None or (weaker and left[0].rule not in IDLE):
                 loses = self._loses(state, made, diagnostic)
                 return None if loses else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
-            made = made if texts is None else self._joined(made, next_fix, texts)
+            made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
@@ -242,13 +254,14 @@ class _Workshop:
 
         return loses(self._before.endings, state.endings, kept, stays)
 
-    def _joined(self, one: Fix, other: Fix, texts: Texts) -> Fix:
+    def _joined(self, one: Fix, other: Fix, texts: Texts, back: Mapping[int, int]) -> Fix:
+        """Both fixes as one, which leads to `texts`; `back` says where lines were before the first."""
         safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
         edits = tuple(
             edit for path, text in texts.items() for edit in difference(Document(path, self._source(path)), text)
         )
         line = f" on line {other.edits[0].range.start.line}" if other.title == "Drop `retain_graph=True`" else ""
-        more = f"{other.title[:1].lower()}{other.title[1:]}{line}"
+        more = _in_lines(f"{other.title[:1].lower()}{other.title[1:]}{line}", back)
         title = one.title if one.title == other.title else f"{one.title}, and {more}"
         safety = Safety.SAFE if safe else Safety.UNSAFE
         return Fix(title, safety, edits, rewrite=one.rewrite or other.rewrite, eligible=one.eligible and safe)
@@ -398,6 +411,48 @@ def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR or new.rule in IDLE:
         return True
     return new.rule == "live-accumulator" and diagnostic.family == "detach"
+
+
+def _same_subject(one: Fix, other: Fix) -> bool:
+    """Whether two fixes are about the same thing, by the first code in their titles."""
+    subjects = [fix.title.split("`")[1:2] for fix in (one, other)]
+    return subjects[0] == subjects[1] != []
+
+
+def _same_story(new: Diagnostic, old: Diagnostic, lines: Mapping[int, int]) -> bool:
+    """Whether a report tells of the same lines as one before a fix, step by step; `lines` says where those are now."""
+    told = [
+        [(label.path, lines.get(line) if moved and label.path == old.path else line) for label, line in _steps(each)]
+        for each, moved in ((new, False), (old, True))
+    ]
+    return new.rule == old.rule and told[0] == told[1]
+
+
+def _in_the_text_before(fix: Fix, back: Mapping[int, int]) -> Fix | None:
+    """A fix for a text that another one has edited, as it is without that; `back` says where lines were before."""
+    places = [place.line for edit in fix.edits for place in (edit.range.start, edit.range.end)]
+    if not all(line in back for line in places):
+        return None
+    moved = tuple(
+        replace(
+            edit,
+            range=Range(
+                replace(edit.range.start, line=back[edit.range.start.line]),
+                replace(edit.range.end, line=back[edit.range.end.line]),
+            ),
+        )
+        for edit in fix.edits
+    )
+    return replace(fix, title=_in_lines(fix.title, back), edits=moved)
+
+
+def _in_lines(title: str, back: Mapping[int, int]) -> str:
+    """A title with the numbers that lines had before other edits."""
+    return _LINES.sub(lambda match: str(back.get(int(match[0]), match[0])), title)
+
+
+def _steps(diagnostic: Diagnostic) -> list[tuple[Label, int]]:
+    return [(label, label.range.start.line) for label in diagnostic.labels]
 
 
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:

@@ -171,6 +171,17 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             )
             for use in ("scale.abs()", "torch.exp(scale)", "scaled(2)")
         ),
+        (  # The attribute is another tensor by then.
+            "Compute line",
+            "class Holder:\n    pass\n\n\nself = Holder()\nself.w = w\ncost = (self.w * w).sum()\ncost.backward()\n"
+            "for self.w in [torch.rand(3)]:\n    print(self.w)\ncost.backward()\n",
+        ),
+        (  # The gradient of a power has saved the parameter, which the step changes.
+            KEEP,
+            "optimizer = torch.optim.SGD([w], lr=0.1)\n"
+            "x = w - 0.1 * torch.autograd.grad((w**2).sum(), w, create_graph=True)[0]\n"
+            "(x**2).sum().backward()\noptimizer.step()\nx.sum().backward()\n",
+        ),
         (  # Another branch reads the attribute, and has not called the method before.
             "Compute `self.scale`",
             "class Scaled(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"

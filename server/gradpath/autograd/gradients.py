@@ -82,6 +82,11 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
     return (graph,)
 
 
+def is_of_gradient(node: Node) -> bool:
+    """Whether a node is in the graph that a gradient has with `create_graph`: what it saves is not known."""
+    return node.behaviour is None and node.name.startswith("gradient")
+
+
 def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
     """The graph of a gradient that comes out of a call of which nothing was seen: there may be one or none."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))

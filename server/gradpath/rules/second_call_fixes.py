@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
+from gradpath.autograd.gradients import is_of_gradient
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
@@ -208,11 +209,12 @@ def _into_function(case: Case) -> Iterator[Fix]:
 
 
 def _is_stale(case: Case) -> bool:
-    """Whether a step in between wrote something that the graph of the second call has saved."""
+    """Whether a step in between wrote something that the graph of the second call has saved, or may have saved."""
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
     unknown = any(not step.updated for step in stepped_since(case.trace, case.earlier))
     later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
-    return unknown or any(saved.storage in updated for node in later for saved in node.saved)
+    unsure = bool(updated) and any(map(is_of_gradient, later))
+    return unknown or unsure or any(saved.storage in updated for node in later for saved in node.saved)
 
 
 def _summed(case: Case) -> Fix | None:

@@ -154,7 +154,12 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
                 "total = 0.0\nfor _ in range(4):\n    loss = w.exp().sum()\n    loss.backward()\n"
                 f"    total += loss\n{use}\n",
             )
-            for use in ("torch.where(total > 3, w, -w)", "torch.log(total)", "torch.stack([total, total])")
+            for use in (
+                "torch.where(total > 3, w, -w)",
+                "torch.log(total)",
+                "torch.stack([total, total])",
+                "total.data = w",
+            )
         ),
         (  # The module is made further down.
             "Give the optimizer",

@@ -66,8 +66,8 @@ def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> No
         noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value)
         if noted is not None:
             machine.note_binding(name, noted)
-    elif owner is None:
-        raise machine.error("AttributeError", f"'NoneType' object has no attribute '{name}'", owner)
+    else:
+        raise machine.error("AttributeError", f"'{type(owner).__name__}' object has no attribute '{name}'", owner)
 
 
 def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:

@@ -201,6 +201,9 @@ class TensorNumber(Object):
             raise machine.error("AttributeError", f"'{self.kind}' object has no attribute '{name}'", self)
         return super().attribute(machine, name)
 
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        raise machine.error("AttributeError", f"'{self.kind}' object has no attribute '{name}'", self)
+
     def unary(self, machine: Machine, operator: str) -> Value:
         return TensorNumber(self.read, self.kind)
 

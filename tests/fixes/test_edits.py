@@ -187,6 +187,11 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "x = w - 0.1 * torch.autograd.grad((w**2).sum(), w, create_graph=True)[0]\n"
             "(x**2).sum().backward()\noptimizer.step()\nx.sum().backward()\n",
         ),
+        (  # So does a write that is no step.
+            KEEP,
+            "x = w - 0.1 * torch.autograd.grad((w**2).sum(), w, create_graph=True)[0]\n"
+            "(x**2).sum().backward()\ntorch.nn.init.zeros_(w)\nx.sum().backward()\n",
+        ),
         (  # Another branch reads the attribute, and has not called the method before.
             "Compute `self.scale`",
             "class Scaled(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -222,6 +227,12 @@ def test_what_is_known_to_be_one_tensor_is_not_stacked() -> None:
     text = "for _ in range(2):\n    (w + {}).sum().backward()\n    w.grad = None\n"
     after = applied(text.format("torch.tensor(w.sort().values)"), "Use the tensor itself", "\n")
     assert after == text.format("w.sort().values")
+
+
+def test_an_item_is_cloned_not_its_list() -> None:
+    text = "cache = [w * 2, w]\nout = cache[0] * w\ncache[0] += 1\n{}.sum().backward()\n"
+    after = applied(text.format("out"), "Save a copy", "\n")
+    assert after == text.format("out").replace("cache[0] * w", "cache[0].clone() * w")
 
 
 def test_what_may_give_several_values_is_not_cloned() -> None:

@@ -126,7 +126,7 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
         if site is None or len(reads) != 1:
             return None
         document = source.document(site)
-        node = reads[0]
+        node = _item(trace, reads[0])
     statement = statement_of(trace, node)
     if isinstance(statement, ast.Assign) and statement.value is node and isinstance(statement.targets[0], ast.Tuple):
         return None  # It gives several values.
@@ -138,6 +138,14 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
+
+
+def _item(trace: Trace, read: ast.expr) -> ast.expr:
+    """`cache[0]` where `cache` is read: the variable may be a list of tensors."""
+    around = ancestry(trace, read)
+    outer = around[-2] if len(around) > 1 else None
+    named = isinstance(read, (ast.Name, ast.Attribute))
+    return outer if named and isinstance(outer, ast.Subscript) and outer.value is read else read
 
 
 def _handed_over(found: Overwriting, site: Site) -> list[ast.expr]:

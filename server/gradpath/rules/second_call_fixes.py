@@ -209,11 +209,12 @@ def _into_function(case: Case) -> Iterator[Fix]:
 
 
 def _is_stale(case: Case) -> bool:
-    """Whether a step in between wrote something that the graph of the second call has saved, or may have saved."""
+    """Whether what was written in between is something that the graph of the second call has saved, or may have."""
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
     unknown = any(not step.updated for step in stepped_since(case.trace, case.earlier))
     later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
-    unsure = bool(updated) and any(map(is_of_gradient, later))
+    written = bool(updated) or any(isinstance(event, Mutated) for event in since(case.trace, case.earlier))
+    unsure = written and any(map(is_of_gradient, later))
     return unknown or unsure or any(saved.storage in updated for node in later for saved in node.saved)
 
 

@@ -72,7 +72,7 @@ class Autograd:
         self.recorder = recorder
         self.grad_enabled = True
         self.inference = False
-        self.saving_unchecked = False
+        self.saved_instead: tuple[Saved, ...] | None = None
         self.calls = 0
 
     @contextmanager
@@ -268,7 +268,10 @@ class Autograd:
 
     def _save(self, node: Node, role: str, behaviour: Behaviour, edges: Edges, tensors: Sequence[Tensor]) -> None:
         triggers = behaviour.saves.get(role)
-        if not triggers or self.saving_unchecked or not edges.trigger(triggers):
+        if not triggers or not edges.trigger(triggers):
+            return
+        if self.saved_instead is not None:
+            node.saved = list(self.saved_instead)
             return
         for tensor in tensors:
             if tensor.inference and not role.startswith("out"):

@@ -64,8 +64,8 @@ class Storage:
 class Saved:
     """A tensor that a node keeps for its backward, with the version that it had then.
 
-    `role` is the operation's parameter name, or `out0` for a result. `certain` is false where the source does not
-    settle whether it was saved.
+    `role` is the operation's parameter name, `out0` for a result, or `CHECKPOINT`. `site` is where it was saved, if not
+    where the node was built.
     """
 
     storage: Storage
@@ -73,6 +73,11 @@ class Saved:
     tensor: Tensor
     role: str
     had_grad_fn: bool = False
+    site: object = None
+
+
+CHECKPOINT = "checkpoint"
+"""The role of what a checkpoint saves: its arguments, from which it computes what its nodes did not save."""
 
 
 @dataclass(slots=True)

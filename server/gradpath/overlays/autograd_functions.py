@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
-from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
+from gradpath.autograd.tensor import CHECKPOINT, BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine, Raised
@@ -145,10 +145,10 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
     node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())
     context.node = node
-    for value in context.saved:
-        if isinstance(value, TensorValue):
-            saved = value.tensor
-            node.saved.append(Saved(saved.storage, saved.storage.version, saved, "saved"))
+    kept = [value.tensor for value in context.saved if isinstance(value, TensorValue)]
+    node.saved = [Saved(saved.storage, saved.storage.version, saved, "saved") for saved in kept]
+    if kept and machine.autograd.saved_instead is not None:
+        node.saved = list(machine.autograd.saved_instead)
     places = {value.tensor: place for place, value in enumerate(values) if isinstance(value, TensorValue)}
     node.custom = _Backward(machine, cls, context, [places.get(tensor) for tensor, _ in reached])
     machine.autograd.recorder.built(node, {"input": inputs})
@@ -253,25 +253,32 @@ class _OnceDifferentiable(Object):
 
 
 class UncheckedSaving(Context):
-    """`save_on_cpu`, `saved_tensors_hooks`: what is saved is packed, so that later writes go unnoticed."""
+    """`save_on_cpu`, `saved_tensors_hooks`: what is saved is packed, so that later writes go unnoticed.
 
-    __slots__ = ("before",)
+    But for those to what is saved `instead`.
+    """
 
-    def __init__(self) -> None:
-        self.before = False
+    __slots__ = ("before", "instead")
+
+    def __init__(self, instead: tuple[Saved, ...] = ()) -> None:
+        self.before: tuple[Saved, ...] | None = None
+        self.instead = instead
 
     def enter(self, machine: Machine) -> Value:
-        self.before = machine.autograd.saving_unchecked
-        machine.autograd.saving_unchecked = True
+        self.before = machine.autograd.saved_instead
+        machine.autograd.saved_instead = self.instead
         return self
 
     def leave(self, machine: Machine, raised: Raised | None) -> bool:
-        machine.autograd.saving_unchecked = self.before
+        machine.autograd.saved_instead = self.before
         return False
 
 
 def checkpoint(machine: Machine, arguments: Arguments) -> Value:
-    """`checkpoint(function, *args, use_reentrant=...)`: nothing is saved, so later writes go unnoticed."""
+    """`checkpoint(function, *args, use_reentrant=...)`: its arguments are saved, and nothing that is made of them.
+
+    Of a checkpoint within another, or within hooks that pack what is saved, the outer one saves.
+    """
     function, *values = arguments.positional or [None]
     reentrant = arguments.keywords.get("use_reentrant", False)
     rest = {
@@ -281,7 +288,8 @@ def checkpoint(machine: Machine, arguments: Arguments) -> Value:
     }
     if reentrant is True:
         return _reentrant(machine, function, values)
-    saving = UncheckedSaving()
+    outer = machine.autograd.saved_instead
+    saving = UncheckedSaving(_saved_arguments(machine, values) if outer is None else outer)
     saving.enter(machine)
     try:
         return machine.call(function, Arguments(list(values), rest))
@@ -289,9 +297,19 @@ def checkpoint(machine: Machine, arguments: Arguments) -> Value:
         saving.leave(machine, None)
 
 
+def _saved_arguments(machine: Machine, values: list[Value]) -> tuple[Saved, ...]:
+    """What a checkpoint keeps of its arguments; of those in lists, or by name, it checks nothing."""
+    site = machine.site()
+    tensors = [value.tensor for value in values if isinstance(value, TensorValue) and not value.tensor.aliasing_unsure]
+    return tuple(
+        Saved(each.storage, each.storage.version, each, CHECKPOINT, each.node is not None, site) for each in tensors
+    )
+
+
 def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
     """The reentrant kind runs the forward without a graph; only inputs that require grad connect it."""
     inputs = tensors_in(machine, tuple(values))
+    saved = _saved_arguments(machine, values)
     with machine.autograd.mode(grad=False):
         result = machine.call(function, Arguments(list(values)))
     requiring = [tensor for tensor in inputs if tensor.requires_grad]
@@ -299,6 +317,8 @@ def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
         return result
     edges = tuple(edge for edge in map(machine.autograd.edge, requiring) if edge is not None)
     node = Node("checkpoint", edges, machine.site(), holds=True)
+    if machine.autograd.saved_instead is None:
+        node.saved = list(saved)
     for tensor in tensors_in(machine, result):
         tensor.node = node
         tensor.cut = None

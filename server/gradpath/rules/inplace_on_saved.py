@@ -54,7 +54,7 @@ def _headline(trace: Trace, source: Source, found: Overwriting) -> str:
 
 def _same_call(found: Overwriting) -> bool:
     """Whether the write is the very operation that saved."""
-    site = found.node.site
+    site = found.saved_at
     return isinstance(site, Site) and site.node is found.site.node and site.loops == found.site.loops
 
 
@@ -66,7 +66,7 @@ def _saved_name(trace: Trace, source: Source, found: Overwriting) -> str:
 
 
 def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
-    site = found.node.site
+    site = found.saved_at
     made = module_of(trace, found.site)
     if made is not None and made.made is not None:
         yield Step(made.made, "works in place")
@@ -85,7 +85,7 @@ def _help(fixes: tuple[Fix, ...]) -> str:
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    place = found.node.site
+    place = found.saved_at
     saved_at = lifted(place, found.site) if isinstance(place, Site) else None
     made = list(counterparts(trace, source, found.site, found.written, saved_at))
     copy = _copy(trace, source, found)
@@ -98,7 +98,7 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
 
 def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     """`.clone()` where the operation saves: of its result, or of the one argument that is the saved value."""
-    site = found.node.site
+    site = found.saved_at
     if not isinstance(site, Site) or site.node is found.site.node or isinstance(site.node, ast.stmt):
         return None
     document = source.document(site)
@@ -163,12 +163,12 @@ def _is_alias(found: Overwriting, origin: Site) -> bool:
         return False
     if found.written.base is found.saved.tensor:
         return False  # It is the written one that is a view.
-    return found.written is not found.saved.tensor and origin.node is not getattr(found.node.site, "node", None)
+    return found.written is not found.saved.tensor and origin.node is not getattr(found.saved_at, "node", None)
 
 
 def _gives_alone(trace: Trace, found: Overwriting) -> bool:
     """Whether the expression that saves gives the saved tensor itself, as a call of an operation does."""
-    node = found.node.site.node if isinstance(found.node.site, Site) else None
+    node = found.saved_at.node if isinstance(found.saved_at, Site) else None
     statement = None if node is None else statement_of(trace, node)
     if node is None or found.node.name.endswith("_") or (statement is not None and is_alone(statement, node)):
         return False

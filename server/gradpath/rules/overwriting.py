@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import FaultKind
-from gradpath.autograd.tensor import Node, Saved, Tensor, Write
+from gradpath.autograd.tensor import CHECKPOINT, Node, Saved, Tensor, Write
 from gradpath.interpreter.trace import Failed, Site, Stepped, Trace
 from gradpath.records import dataclass
 from gradpath.rules.report import Source
@@ -28,6 +28,11 @@ class Overwriting:
     def written(self) -> Tensor:
         """The tensor that was written, which may be a view of the saved one, or the reverse."""
         return self.write.owner if self.write.owner is not None else self.saved.tensor
+
+    @property
+    def saved_at(self) -> object:
+        """Where the program was when the value was saved."""
+        return self.saved.site if self.saved.site is not None else self.node.site
 
     @property
     def is_result(self) -> bool:
@@ -59,14 +64,14 @@ def overwritings(trace: Trace) -> Iterator[Overwriting]:
 
 def who_needs(source: Source, found: Overwriting) -> str:
     """The operation whose gradient needs the old value, in backticks."""
-    return operation(source, found.node)
+    return "`checkpoint`" if found.saved.role == CHECKPOINT else operation(source, found.node)
 
 
 def what(trace: Trace, source: Source, found: Overwriting) -> str:
     """The saved value in words: `the result of `sigmoid``, or a variable."""
     if found.is_result:
         return f"the result of {operation(source, found.node)}"
-    return said(trace, source, found.saved.tensor, found.node.site if isinstance(found.node.site, Site) else None)
+    return said(trace, source, found.saved.tensor, found.saved_at if isinstance(found.saved_at, Site) else None)
 
 
 def step_of(trace: Trace, found: Overwriting) -> Stepped | None:

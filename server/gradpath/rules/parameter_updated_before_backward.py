@@ -63,7 +63,7 @@ def _case(trace: Trace, source: Source, found: Overwriting) -> Case | None:
 
 def _is_from_before(found: Overwriting) -> bool:
     """Whether the graph was built in an earlier iteration than the one that needs it."""
-    site = found.node.site
+    site = found.saved_at
     return isinstance(site, Site) and following_iteration(site, found.failure.site)
 
 
@@ -74,7 +74,7 @@ def following_iteration(earlier: Site, later: Site) -> bool:
 
 
 def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
-    site = found.node.site
+    site = found.saved_at
     if isinstance(site, Site):
         made = lifted(site, found.failure.site)
         yield Step(made, with_time(occasion(trace, made, found.failure.site), "saves parameters for its backward"))
@@ -91,7 +91,7 @@ def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
         if case is not None and case.carried and case.carried[0].reads:
             return f"start each iteration from the value alone: {detaching(case)}"
         return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
-    site = found.node.site
+    site = found.saved_at
     if isinstance(site, Site):
         made = lifted(site, found.failure.site)
         return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
@@ -135,7 +135,7 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     if update is None or last is None or source.document(found.site) is not source.document(found.failure.site):
         return
     document = source.document(found.site)
-    site = found.node.site
+    site = found.saved_at
     built = statement_of(trace, lifted(site, found.site).node) if isinstance(site, Site) else None
     if isinstance(built, ast.Assign) and _is_read_only_by(built, last):
         moved = behind(trace, document, built, update)

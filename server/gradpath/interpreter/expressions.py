@@ -198,6 +198,7 @@ def _boolean(machine: Machine, node: ast.BoolOp) -> Value:
         if index == len(node.values) - 1:
             return value
         if machine.decide(value, each) == stops:
+            machine.taken(each)
             return value
     return value
 
@@ -409,7 +410,7 @@ def _slice(machine: Machine, node: ast.Slice) -> Value:
 
 def _conditional(machine: Machine, node: ast.IfExp) -> Value:
     test = evaluate(machine, node.test)
-    return evaluate(machine, node.body if machine.decide(test, node.test) else node.orelse)
+    return evaluate(machine, machine.taken(node.body if machine.decide(test, node.test) else node.orelse))
 
 
 def _lambda(machine: Machine, node: ast.Lambda) -> Value:

@@ -10,7 +10,7 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Container, Iteration, iterate
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.late import Late, advance, counters_of
-from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Signal, Steps
+from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.values import Value
 from gradpath.source.nodes import nodes
@@ -21,7 +21,7 @@ FEW = 3
 STEADY = 2
 """Iterations of such a loop where a third would be as the second, and of one that a loop around comes back to.
 
-The second then stands for all that follow.
+The second then stands for all that follow. Where a loop that is come back to does what it did before, one is enough.
 """
 
 COUNTED = 6
@@ -43,17 +43,18 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     place = _place(machine, node)
-    limit = _limit(iterable, endless, STEADY if place in machine.exhausted_loops else FEW)
+    last = machine.rounds.get(place)
+    limit = _limit(iterable, endless, FEW if last is None else STEADY)
     length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
-    may_be_steady = has_late and limit == FEW
+    may_be_steady = has_late and limit <= FEW
     before = _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
     signal: Signal = None
-    watch = _Watch(machine)
+    watch = _Watch(machine, last)
     try:
         while True:
             if may_be_steady and done in (1, STEADY):
@@ -81,31 +82,46 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     if endless or cut_short:
         _forget_numbers(machine, before)
         if cut_short:
-            machine.exhausted_loops.add(place)
+            machine.rounds[place] = watch.round()
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 
 class _Watch:
-    """Watches whether a third iteration of a loop would be as the second.
+    """Watches whether the next iteration of a loop would be as those before.
 
     It may be another where the program compared whole numbers, such as counters, or kept a graph beyond its backward,
-    or where the second iteration did not come to the same statements as the first.
+    or where an iteration did not come to the same statements, and arms of expressions, as the one before. `last` is how
+    the same loop ran in the iteration before of a loop around.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, last: Round | None) -> None:
         self._machine = machine
+        self._last = last
         self._unsteady = machine.unsteady
-        self._visits = {0: dict(machine.trace.visits)}
+        self._visits = [{**machine.trace.visits, **machine.arms}]
 
     def limit(self, done: int) -> int:
-        """How many iterations to run, as it seems when so many are done; to be asked after the first and the second."""
+        """How many iterations to run, as it seems when so many are done; to be asked after each of the first two."""
+        most = FEW if self._last is None else STEADY
         if self._machine.unsteady != self._unsteady or done > STEADY:
-            return FEW
-        self._visits[done] = dict(self._machine.trace.visits)
-        return STEADY if done < STEADY or self._came_to(1) == self._came_to(2) else FEW
+            return most
+        if done == len(self._visits):
+            self._visits.append({**self._machine.trace.visits, **self._machine.arms})
+        if self._last is None:
+            return most if done == STEADY and not self._is_steady() else STEADY
+        return 1 if done == 1 and self._last == self.round() else STEADY
+
+    def round(self) -> Round:
+        """How the loop ran so far."""
+        return Round(self._unsteady, frozenset(self._came_to(1))) if self._is_steady() else Round(-1, frozenset())
+
+    def _is_steady(self) -> bool:
+        return all(self._came_to(later) == self._came_to(1) for later in range(2, len(self._visits)))
 
     def _came_to(self, iteration: int) -> set[ast.AST]:
-        before, after = self._visits.get(iteration - 1, {}), self._visits.get(iteration, {})
+        if iteration >= len(self._visits):
+            return set()
+        before, after = self._visits[iteration - 1], self._visits[iteration]
         return {statement for statement, count in after.items() if count != before.get(statement)}
 
 
@@ -139,7 +155,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     place = _place(machine, node)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
-    watch = _Watch(machine)
+    last = machine.rounds.get(place)
+    watch = _Watch(machine, last)
     limit = LISTED // 4
     if machine.frame.is_generator and never_ends(node):
         limit = DRAWN
@@ -149,7 +166,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
             machine.step(node)
             settled = machine.truth(evaluate(machine, node.test)) if late is None else True
             if settled is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
-                limit = STEADY if place in machine.exhausted_loops else watch.limit(loop.iteration)
+                limit = watch.limit(loop.iteration)
             if settled and loop.iteration == limit:
                 length = _length(machine, node.test, start, limit) if late is None else None
                 late = Late(machine, counters, length) if length is not None else late
@@ -172,7 +189,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     if (loop.iteration >= limit and signal is not BREAK) or settled is None:
         _forget_numbers(machine, before)
     if loop.iteration >= limit and signal in (None, CONTINUE):
-        machine.exhausted_loops.add(place)
+        machine.rounds[place] = watch.round()
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 

@@ -162,6 +162,17 @@ class Returned:
     value: Value
 
 
+@dataclass(frozen=True, slots=True)
+class Round:
+    """How a loop ran: how often something unsteady had happened before, and the statements of each iteration.
+
+    Where its iterations were not alike, it is equal to no round that one may want to compare it with: -1, and none.
+    """
+
+    unsteady: int
+    statements: frozenset[ast.AST]
+
+
 Steps = Generator[Value, Value, Signal]
 """A running body: it yields where the interpreted program yields, and ends with a signal."""
 
@@ -188,7 +199,8 @@ class Machine:
         self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
-        self.exhausted_loops: set[Hashable] = set()
+        self.arms: dict[ast.AST, int] = {}  # How often each arm of a conditional expression was taken.
+        self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
         self.forgives = True
@@ -455,6 +467,11 @@ class Machine:
             raise Exhausted
         if self.steps % 256 == 0 and self.stopped():
             raise Cancelled
+
+    def taken(self, arm: ast.expr) -> ast.expr:
+        """Note that a conditional expression comes to this part, and give it back."""
+        self.arms[arm] = self.arms.get(arm, 0) + 1
+        return arm
 
     def enter_loop(self, node: ast.AST) -> Loop:
         self.loop_count += 1

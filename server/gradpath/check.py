@@ -385,8 +385,9 @@ def _explore(
         for trace in explore(paths, *most, combined=thorough):
             traces.append(trace)
             for rule in RULES.values():
-                reports = [report for report in _apply(rule, trace, source) if _begins(report, home)]
-                found.extend(Found(rule, report, trace) for report in reports)
+                for report in _apply(rule, trace, source):
+                    if _begins(report, home):
+                        found.append(Found(rule, report, trace))
         return _Explored(judge(found, traces, paths, source, unread), traces, True)
     except Cancelled:
         raise

@@ -98,31 +98,27 @@ class _Watch:
         self._machine = machine
         self._last = last
         self._unsteady = machine.unsteady
-        self._visits = [{**machine.trace.visits, **machine.arms}]
+        self._begun = machine.trace.steps
+        self._came_to: list[frozenset[ast.AST]] = []
 
     def limit(self, done: int) -> int:
         """How many iterations to run, as it seems when so many are done; to be asked after each of the first two."""
         most = FEW if self._last is None else STEADY
         if self._machine.unsteady != self._unsteady or done > STEADY:
             return most
-        if done == len(self._visits):
-            self._visits.append({**self._machine.trace.visits, **self._machine.arms})
+        if done > len(self._came_to):
+            self._came_to.append(frozenset(self._machine.come_to(self._begun)))
+            self._begun = self._machine.trace.steps
         if self._last is None:
             return most if done == STEADY and not self._is_steady() else STEADY
         return 1 if done == 1 and self._last == self.round() else STEADY
 
     def round(self) -> Round:
         """How the loop ran so far."""
-        return Round(self._unsteady, frozenset(self._came_to(1))) if self._is_steady() else Round(-1, frozenset())
+        return Round(self._unsteady, self._came_to[0]) if self._is_steady() else Round(-1, frozenset())
 
     def _is_steady(self) -> bool:
-        return all(self._came_to(later) == self._came_to(1) for later in range(2, len(self._visits)))
-
-    def _came_to(self, iteration: int) -> set[ast.AST]:
-        if iteration >= len(self._visits):
-            return set()
-        before, after = self._visits[iteration - 1], self._visits[iteration]
-        return {statement for statement, count in after.items() if count != before.get(statement)}
+        return bool(self._came_to) and self._came_to[0] == self._came_to[-1]
 
 
 def _place(machine: Machine, node: ast.AST) -> Hashable:
@@ -142,7 +138,7 @@ def _gives_late_items(machine: Machine, iterable: Value) -> bool:
 
 def _drop(written: ast.expr, iterable: Value) -> None:
     """A generator that nobody else holds ends with its loop; what it raises then goes unnoticed, as in Python."""
-    if isinstance(written, ast.Call) and isinstance(iterable, Iteration):
+    if isinstance(iterable, Iteration) and isinstance(written, ast.Call):
         with suppress(Raised, AutogradError):
             iterable.close()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.causes import COUNTER_TESTS, DATA
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Frame, Loop, Scope
 from gradpath.interpreter.trace import (
@@ -94,59 +95,7 @@ class Library(Protocol):
     def native_exception(self, error: AutogradError) -> str: ...
 
 
-COUNTER_TESTS = frozenset({"arithmetic of a counter", "comparison of a counter"})
-"""Causes that tell that the program has asked for more of a late counter than is known."""
-
-DATA = COUNTER_TESTS | frozenset(
-    {
-        "all",
-        "any",
-        "arithmetic that fails",
-        "attribute of a constant",
-        "callable",
-        "comparison of a number",
-        "comparison of dicts",
-        "comparison of lists",
-        "comparison of tuples",
-        "dim",
-        "dtype",
-        "file",
-        "float",
-        "hasattr",
-        "id",
-        "identity",
-        "index of an item",
-        "int",
-        "is_contiguous",
-        "is_cuda",
-        "is_floating_point",
-        "is_leaf",
-        "is_tensor",
-        "isinstance",
-        "issubclass",
-        "item of a text",
-        "large number",
-        "length",
-        "membership",
-        "membership in a tensor",
-        "method of a constant",
-        "negation",
-        "number",
-        "number of a range",
-        "number that a loop changed",
-        "numel",
-        "numpy array",
-        "requires_grad",
-        "shape",
-        "size",
-        "sum of numbers",
-        "text",
-        "training",
-        "type",
-        "type expression",
-    }
-)
-"""Causes that tell what an unknown value is all the same: a number, a truth value, a text, an array."""
+Part = TypeVar("Part", bound=ast.AST)
 
 Signal = object
 """How a statement ended: None, `BREAK`, `CONTINUE`, or a `Returned`."""
@@ -189,6 +138,7 @@ class Machine:
         self.globals = Scope()
         self.frame = Frame(file, self.globals)
         self.node: ast.AST = trace.entry
+        self._site = Site(file, self.node, None, ())
         self.steps = budget
         self.remembered: dict[object, Value] = {}
         self.unknowns: dict[object, Unknown] = {}
@@ -199,7 +149,7 @@ class Machine:
         self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
-        self.arms: dict[ast.AST, int] = {}  # How often each arm of a conditional expression was taken.
+        self._latest: dict[ast.AST, int] = {}  # The latest last, with the number of the statement.
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
@@ -223,9 +173,12 @@ class Machine:
 
     def site(self) -> Site:
         """Where the program is."""
-        frame = self.frame
+        frame, last = self.frame, self._site
         loops = frame.loops[-1].around if frame.loops else frame.outer_loops
-        return Site(frame.path, self.node, frame.caller, loops)
+        # Much is noted of one place, one after the other.
+        if last.node is not self.node or last.loops is not loops or last.caller is not frame.caller:
+            last = self._site = Site(frame.path, self.node, frame.caller, loops)
+        return last
 
     def loops(self) -> tuple[tuple[int, int], ...]:
         """The loops around, as a `Site` has them."""
@@ -463,15 +416,24 @@ class Machine:
         self.trace.steps += 1
         visits = self.trace.visits
         visits[statement] = visits.get(statement, 0) + 1
+        self.taken(statement)
         if self.steps <= 0:
             raise Exhausted
         if self.steps % 256 == 0 and self.stopped():
             raise Cancelled
 
-    def taken(self, arm: ast.expr) -> ast.expr:
-        """Note that a conditional expression comes to this part, and give it back."""
-        self.arms[arm] = self.arms.get(arm, 0) + 1
-        return arm
+    def taken(self, part: Part) -> Part:
+        """Note that the program comes to a statement, or to an arm of a conditional expression, and give it back."""
+        self._latest.pop(part, None)
+        self._latest[part] = self.trace.steps
+        return part
+
+    def come_to(self, since: int) -> Iterator[ast.AST]:
+        """The statements, and arms of expressions, that the program came to when it had executed so many statements."""
+        for part in reversed(self._latest):
+            if self._latest[part] <= since:
+                break
+            yield part
 
     def enter_loop(self, node: ast.AST) -> Loop:
         self.loop_count += 1

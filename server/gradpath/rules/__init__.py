@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, ValuesView
 from functools import cache
 
 from gradpath.packages import modules_of
@@ -26,6 +26,9 @@ class _Catalogue(Mapping[str, Rule]):
 
     def __len__(self) -> int:
         return len(_rules())
+
+    def values(self) -> ValuesView[Rule]:
+        return _rules().values()
 
 
 RULES: Mapping[str, Rule] = _Catalogue()

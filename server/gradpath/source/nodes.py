@@ -95,7 +95,7 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> b
         return False
     known = _generators.get(node)
     if known is None:
-        bodies = (nodes(each, outside=_INNER) for each in node.body if not isinstance(each, _INNER))
-        known = any(isinstance(each, (ast.Yield, ast.YieldFrom)) for body in bodies for each in body)
+        kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=_INNER)}
+        known = ast.Yield in kinds or ast.YieldFrom in kinds
         _generators[node] = known
     return known

@@ -17,14 +17,13 @@ import torch
 from torch import Tensor
 
 from .call import Call, Run, Unobservable, can_have_edge, run, structure
-from .second import dependencies
+from .second import MODIFIED, dependencies, saved_again
 from .words import dtypes
 
 Relation: TypeAlias = frozenset[tuple[str, str]]
 """Pairs (what is saved, for whose edge), or (for whom a gradient is, on whose edge it hangs)."""
 
 TWICE = "backward through the graph a second time"
-MODIFIED = ("modified by an inplace operation", "has been modified inplace")
 NO_DERIVATIVE = ("not implemented", "is not differentiable", "does not support automatic differentiation")
 
 
@@ -60,6 +59,7 @@ class Seen:
     pairwise: frozenset[str] = frozenset()
     second: Relation = frozenset()
     unsure_second: Relation = frozenset()
+    second_saves: Relation = frozenset()
     tells_views: bool = True
     tells_second: bool = False
 
@@ -100,6 +100,7 @@ def observe(call: Call) -> Seen:
         call, [edge for edge in edges if edge in alone], saves, holds, inplace, aliases
     )
     second, unsure_second = dependencies(call, [edge for edge in edges if edge in alone])
+    second_saves = saved_again(call, [edge for edge in edges if edge in alone], inplace, aliases) if alone else ()
     slots = {"*" if slot.startswith("*") else slot for slot in (*call.slots, *call.module, *call.buffers)}
     return Seen(
         kinds=call.kinds,
@@ -120,6 +121,7 @@ def observe(call: Call) -> Seen:
         pairwise=frozenset(name for name in call.lists if (name, name) in saves and _only_for_others(call, name)),
         second=second,
         unsure_second=unsure_second,
+        second_saves=frozenset(second_saves),
     )
 
 

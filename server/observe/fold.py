@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from torch import Tensor
 
 from .behaviour import Seen
+from .second import GRADIENT
 from .words import DTYPES
 
 When: TypeAlias = dict[str, list[Any]]
@@ -62,9 +63,9 @@ DERIVED: Mapping[str, frozenset[str]] = {
 For these alone a condition may be made only to tell fresh tensors from views of tensors that nobody else has."""
 
 
-POWERS = frozenset(
-    {"torch.pow", "torch.Tensor.pow", "torch.Tensor.pow_", "torch.norm", "torch.Tensor.norm", "torch.linalg.norm"}
-    | {"torch.linalg.vector_norm"}
+SECOND = frozenset(
+    {f"{space}.{short}" for space in ("torch", "torch.Tensor") for short in ("div", "divide", "pow", "norm")}
+    | {"torch.Tensor.pow_", "torch.linalg.norm", "torch.linalg.vector_norm"}
 )
 """The operations for which a condition may be made only to tell which gradients hang on what."""
 
@@ -150,7 +151,7 @@ def entry_of(
             sample,
             returns=MANY if many and _is_list(sample) else sample.returns,
             tells_views=name in DERIVED,
-            tells_second=name in POWERS,
+            tells_second=name in SECOND,
         )
         for sample in seen
     ]
@@ -172,6 +173,7 @@ def entry_of(
 _EMPTY: Mapping[str, Any] = {
     "saves": {},
     "second": {},
+    "second_saves": {},
     "holds": [],
     "maybe": {},
     "inplace": None,
@@ -354,6 +356,8 @@ def _leaf(lineage: Lineage, never: frozenset[str]) -> dict[str, Any]:
     second, maybe_second = _second(lineage, never)
     if second:
         leaf["second"] = second
+    if second_saves := _second_saves(lineage, never):
+        leaf["second_saves"] = second_saves
     unsure = {"saves": maybe, "holds": maybe_holds, "second": maybe_second}
     if any(unsure.values()):
         leaf["maybe"] = {key: value for key, value in unsure.items() if value}
@@ -417,6 +421,17 @@ def _second(lineage: Lineage, never: frozenset[str]) -> tuple[dict[str, Any], di
         elif values == {True}:
             sure.setdefault(edge, []).append(other)
     return sure, maybe
+
+
+def _second_saves(lineage: Lineage, never: frozenset[str]) -> dict[str, list[str]]:
+    """What the graphs of gradients surely save."""
+    sure: dict[str, list[str]] = {}
+    for pair in sorted(set().union(*(sample.second_saves for sample in lineage[-1]))):
+        names = {*pair[0].split(":"), pair[1]} - {GRADIENT}
+        able = _first_able(lineage, lambda sample: names <= sample.edges | sample.keys)  # noqa: B023
+        if names.isdisjoint(never) and all(pair in sample.second_saves for sample in able):
+            sure.setdefault(pair[0], []).append(pair[1])
+    return sure
 
 
 def _holds(lineage: Lineage, never: frozenset[str]) -> tuple[list[str], list[str]]:

@@ -279,7 +279,7 @@ def comparable(entry: Mapping[str, Any], operator: bool = False) -> Any:
     def plain(value: Any) -> Any:
         match value:
             case str():
-                return re.sub(rf"(^|:){first}(?=\.|$)", r"\1input", value) if first else value
+                return re.sub(rf"(^|:){first}(?=[.:]|$)", r"\1input", value) if first else value
             case dict():
                 return {plain(key): plain(part) for key, part in value.items()}
             case list():

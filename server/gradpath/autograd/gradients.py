@@ -1,19 +1,24 @@
 """What a gradient itself is: the graph that it has with `create_graph`, and the memory that it comes in.
 
-On which inputs the gradient for an input hangs stands in `ops.json` (`second`). Follows `derivatives.yaml` for what
+On which inputs the gradient for an input hangs, and what its graph saves, stands in `ops.json` (`second`,
+`second_saves`). Follows `derivatives.yaml` for what
 hands a gradient on as a view, as observed in PyTorch 2.13.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
+from gradpath.records import replace
 
 if TYPE_CHECKING:
     from gradpath.autograd.graph import Autograd
+    from gradpath.autograd.ops import Behaviour
+
+_GRADIENT = "gradient"
 
 Graph = tuple[Node, ...]
 """The nodes on which a gradient hangs."""
@@ -59,8 +64,30 @@ def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs
         if parameter not in made:
             sure = _hung_on(node, behaviour.second.get(parameter, frozenset()))
             unsure = _hung_on(node, behaviour.maybe_second.get(parameter, frozenset()))
-            made[parameter] = _graph(autograd, node, (*incoming, *sure), unsure)
+            savers = tuple(_savers(autograd, node, behaviour, parameter, incoming))
+            made[parameter] = _graph(autograd, node, (*savers, *incoming, *sure), unsure)
     return tuple(made[parameter] for parameter in node.parameters)
+
+
+def _savers(autograd: Autograd, node: Node, behaviour: Behaviour, parameter: str, incoming: Graph) -> Iterator[Node]:
+    """What saves in the graph of the gradient for `parameter`: a node for each on which this gradient surely hangs.
+
+    It saves what `node` saved, as it was then.
+    """
+    if not behaviour.second_saves or autograd.saved_instead is not None:
+        return
+    for reason in (_GRADIENT, *sorted(behaviour.second.get(parameter, ()))):
+        roles = {
+            pair.partition(":")[2]
+            for pair, reasons in behaviour.second_saves.items()
+            if reason in reasons and pair.startswith(parameter + ":")
+        }
+        saved = [replace(each, site=each.site or node.site) for each in node.saved if each.role in roles]
+        edges = incoming if reason == _GRADIENT else _hung_on(node, frozenset({reason}))
+        if saved and any(edge.certain for edge in edges):
+            saver = Node(f"gradient of {node.name}", edges, autograd.recorder.site())
+            saver.saved = saved
+            yield saver
 
 
 def _hung_on(node: Node, parameters: frozenset[str]) -> tuple[Node, ...]:
@@ -83,7 +110,7 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
 
 
 def is_of_gradient(node: Node) -> bool:
-    """Whether a node is in the graph that a gradient has with `create_graph`: what it saves is not known."""
+    """Whether a node is in the graph that a gradient has with `create_graph`: not all that it saves is known."""
     return node.behaviour is None and node.name.startswith("gradient")
 
 

@@ -98,8 +98,9 @@ class Behaviour:
 
     `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one
     must have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time".
-    `second`: the arguments whose gradient hangs on arguments, and on which. In all "*" stands for all parameters of a
-    module. `pairwise`: the arguments that are lists and whose items are
+    `second`: the arguments whose gradient hangs on arguments, and on which. `second_saves`: what the graph of such a
+    gradient saves ("x:y" is `y` in that for `x`), and for whom: arguments, or "gradient" for the one that comes in. In
+    all "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are
     saved for one another only. `inplace`: the argument that is written; `maybe_inplace`: one that perhaps is.
     `differentiable` is False where backward raises "not implemented". `fields` names the parts of a named tuple.
     """
@@ -111,6 +112,7 @@ class Behaviour:
     maybe_holds: frozenset[str] = frozenset()
     second: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
     maybe_second: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
+    second_saves: Mapping[str, frozenset[str]] = field(default_factory=lambda: _EMPTY)
     inplace: str | None = None
     maybe_inplace: frozenset[str] = frozenset()
     differentiable: bool = True
@@ -402,6 +404,7 @@ def _decode(entry: Mapping[str, Any]) -> Behaviour:
         maybe_holds=frozenset(maybe.get("holds", ())),
         second=_relation(entry.get("second", {})),
         maybe_second=_relation(maybe.get("second", {})),
+        second_saves=_relation(entry.get("second_saves", {})),
         inplace=entry.get("inplace"),
         differentiable=entry.get("derivative", True),
         returns=_structure(entry["returns"]) if "returns" in entry else _flat(len(outputs)),
@@ -437,6 +440,7 @@ def _fold(possible: Sequence[Behaviour]) -> Behaviour:
     first = possible[0]
     saves, maybe_saves = _fold_relations([(behaviour.saves, behaviour.maybe_saves) for behaviour in possible])
     second, maybe_second = _fold_relations([(behaviour.second, behaviour.maybe_second) for behaviour in possible])
+    second_saves, _ = _fold_relations([(behaviour.second_saves, _EMPTY) for behaviour in possible])
     holds = frozenset.intersection(*(behaviour.holds for behaviour in possible))
     written = frozenset(behaviour.inplace for behaviour in possible)
     inplace = first.inplace if len(written) == 1 else None
@@ -450,6 +454,7 @@ def _fold(possible: Sequence[Behaviour]) -> Behaviour:
         maybe_saves=maybe_saves,
         second=second,
         maybe_second=maybe_second,
+        second_saves=second_saves,
         maybe_holds=frozenset().union(*(behaviour.holds | behaviour.maybe_holds for behaviour in possible)) - holds,
         inplace=inplace,
         maybe_inplace=frozenset(name for name in written if name is not None and name != inplace).union(

@@ -29,7 +29,7 @@ from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
-from gradpath.source.parse import Parsed, parse
+from gradpath.source.parse import Parsed, parse, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.verdict import Found, Unread, judge
 
@@ -43,7 +43,7 @@ EFFORT = 3_600
 """Statements that the paths of one entry point may execute together: none is begun that would go beyond."""
 
 RELEVANT = ("torch", "lightning", "accelerate", ".backward(")
-"""A text without any of these is not analysed."""
+"""A text without any of these is not analysed, nor parsed."""
 
 TOTAL_EFFORT = 12_000
 """Statements that all entry points of a document may execute together before each is left with its likeliest path.
@@ -147,8 +147,11 @@ def check(
     far as the budget goes, and tells of each path how it ended.
     """
     config = Config() if config is None else config
+    relevant = any(word in document.text for word in RELEVANT)
+    if not relevant and MARK not in document.text:
+        return Analysis(document, unparsed(document), ())
     parsed = TREES.of_document(document, last)
-    if not any(word in document.text for word in RELEVANT) or cancelled():
+    if not relevant or cancelled():
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
     files = Files(parsed, project, config.python)
     unknowns: Counter[str] = Counter()

@@ -70,7 +70,7 @@ def functions(
     """
     document = parsed.document
     told = _lines_that_tell(document)
-    defined = frozenset(_defined(parsed.tree)) if "def forward(" in document.text else frozenset()
+    defined = _defined(parsed.tree) if "def forward(" in document.text else {}
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
         may = _holds_any(function, told) or (owner is not None and function.name in _CALLED_BY_FRAMEWORKS)
@@ -259,11 +259,14 @@ def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
     return [name for name, used in uses.items() if (used & leading) - {name}]
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
-    """The names of the top-level functions and of the methods of top-level classes."""
+def _defined(tree: ast.Module) -> Mapping[str, Sequence[Definition]]:
+    """The top-level functions and the methods of top-level classes, by their names."""
+    found: dict[str, list[Definition]] = {}
     for statement in _open(tree.body):
-        inside = statement.body if isinstance(statement, ast.ClassDef) else (statement,)
-        yield from (each.name for each in inside if isinstance(each, _FUNCTIONS))
+        for each in statement.body if isinstance(statement, ast.ClassDef) else (statement,):
+            if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.setdefault(each.name, []).append(each)
+    return found
 
 
 def _is_on(function: Definition, lines: Collection[int]) -> bool:

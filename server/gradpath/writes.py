@@ -2,13 +2,14 @@
 
 Without a backward in sight only a refusal can be reported: a write into a leaf or a view of one, into one of several
 views, or into a view from under `no_grad`. What an operation has just computed is none of these, nor is a counter, a
-list, or what a `forward` is given. Where the text does not tell, the answer is that it may.
+list, or what a `forward` is given. A call of a function of the same file is followed to what that returns. Where the
+text does not tell, the answer is that it may.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.source.nodes import Noted, nodes
 
@@ -48,21 +49,26 @@ _WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
 _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
 """Names whose attributes are functions of a library; what those compute is new."""
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FOLLOWED = 3
+"""How many calls one within the other are followed."""
 
-_known: Noted[tuple[frozenset[str], bool]] = Noted("_writes_known")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Defined = Mapping[str, Sequence[Function]]
+"""The functions and methods of a file by their names."""
+
+_known: Noted[tuple[Defined, bool]] = Noted("_writes_known")
 """The last answer for each function, and the `defined` that it was given with."""
 
 
-def may_be_refused(function: Function, defined: frozenset[str]) -> bool:
-    """Whether a write of a function may be refused; `defined` are the names of the functions in its file."""
+def may_be_refused(function: Function, defined: Defined) -> bool:
+    """Whether a write of a function may be refused; `defined` are the functions in its file."""
     known = _known.get(function)
     if known is None or known[0] != defined:
         known = _known[function] = defined, _may_be_refused(function, defined)
     return known[1]
 
 
-def _may_be_refused(function: Function, defined: frozenset[str]) -> bool:
+def _may_be_refused(function: Function, defined: Defined) -> bool:
     if any(_mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list):
         return False
     body = nodes(function)
@@ -136,18 +142,32 @@ def _asks_in_place(keyword: ast.keyword) -> bool:
 
 def _is_no_number(value: ast.expr) -> bool:
     """Whether no tensor with a gradient takes a value: only masks take True and False."""
-    return isinstance(value, (ast.Dict, ast.JoinedStr)) or (
+    return isinstance(value, (ast.Compare, ast.Dict, ast.JoinedStr)) or (
         isinstance(value, ast.Constant) and isinstance(value.value, (bool, str, type(None)))
     )
 
 
 class _Origins:
-    """Where the local names of a function get their values from."""
+    """Where the local names of a function get their values from.
 
-    def __init__(self, function: Function, body: Collection[ast.AST], defined: Collection[str]) -> None:
+    `refusing` are the parameters that are given what may be refused, `within` the functions that wait for what this
+    one returns.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        body: Collection[ast.AST],
+        defined: Defined,
+        refusing: Collection[str] = (),
+        within: Sequence[Function] = (),
+    ) -> None:
         arguments = function.args
+        given = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
         self._defined = defined
-        self._given = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
+        self._within = (*within, function)
+        self._given = given.difference(refusing)
+        self._rest = {each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None}
         self._views_differ = _mentions(body, _SWITCHING)
         self._values: dict[str, list[ast.expr | None]] = {}
         """The values of each name; None for one of which nothing is known."""
@@ -159,7 +179,7 @@ class _Origins:
             found = {
                 name
                 for name, values in self._values.items()
-                if (not values and name not in self._given) or any(map(self.may_refuse, values))
+                if (not values and name not in self._given) or name in refusing or any(map(self.may_refuse, values))
             }
             more = found != self._refusing
             self._refusing = found
@@ -215,7 +235,11 @@ class _Origins:
                 return [value] * count
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
                 is_module = _is_own(receiver) or _is_library(receiver)
-                return [value if is_module and name not in self._defined else None] * count
+                if is_module and name in self._defined and not _is_library(receiver):
+                    return [value if self._returns_tuples(name, count) else None] * count
+                return [value if is_module else None] * count
+            case ast.Call(func=ast.Name(id=name)) if name in self._defined:
+                return [value if self._returns_tuples(name, count) else None] * count
             case ast.Call(func=ast.Name(id=name)) if name in self._values:
                 return [value] * count  # A module: `for layer in self.layers`.
             case _:
@@ -240,8 +264,9 @@ class _Origins:
             case ast.NamedExpr(value=value):
                 return self.may_refuse(value)
             case ast.Call(func=ast.Name(id=name)):
-                is_new = name in _COUNTING or name[:1].isupper()
-                return not is_new and (name in self._defined or self._hands_on(expression))
+                if name in _COUNTING or name[:1].isupper():
+                    return False
+                return self._may_return(expression, name) if name in self._defined else self._hands_on(expression)
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
                 return self._method_gives(expression, receiver, name)
             case ast.Call():
@@ -253,33 +278,126 @@ class _Origins:
         """Whether a value may be a container, which holds what others have made."""
         if not isinstance(value, ast.Name):
             return not isinstance(value, (ast.Attribute, ast.Call, ast.Subscript))
-        return any(isinstance(each, _HOLDING) or _is_copied(each) for each in self._values.get(value.id, ()))
+        return any(isinstance(each, _HOLDING) or self._is_copied(each) for each in self._values.get(value.id, ()))
 
     def _method_gives(self, call: ast.Call, receiver: ast.expr, name: str) -> bool:
         """Whether the result of a method, or of a function of a library, may be refused to be written into."""
         in_library = _is_library(receiver)
-        if name in _GIVING or (name in self._defined and not in_library):
+        if name in _GIVING:
             return True
+        if name in self._defined and not in_library:
+            return self._may_return(call, name) or (not isinstance(receiver, ast.Name) and self._hands_on(call))
         if name in _VIEWING or _is_in_place(name):
             return self._views_differ or self.may_refuse(call.args[0] if in_library and call.args else receiver)
         if any(map(_asks_in_place, call.keywords)):
             return True
         return not in_library and (name.startswith("get") or (_is_own(receiver) and self._hands_on(call)))
 
+    def _is_copied(self, value: ast.expr | None) -> bool:
+        """Whether a value is another container in a new one: `list(parts)`."""
+        match value:
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return name in _COUNTING and not (arguments and self._is_shape(arguments[0]))
+            case _:
+                return False
+
+    def _is_shape(self, value: ast.expr | None) -> bool:
+        """Whether a value is the shape of a tensor, whose items are numbers."""
+        match value:
+            case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
+                return True
+            case ast.Subscript(value=inner):
+                return self._is_shape(inner)
+            case ast.Name(id=name):
+                values = self._values.get(name, [])
+                return bool(values) and all(each is not value and self._is_shape(each) for each in values)
+            case _:
+                return False
+
+    def _may_return(self, call: ast.Call, name: str) -> bool:
+        """Whether a function of the file, or one of several that have this name, may return what may be refused."""
+        return any(self._may_return_from(each, call) for each in self._defined[name])
+
+    def _may_return_from(self, function: Function, call: ast.Call) -> bool:
+        if len(self._within) > _FOLLOWED or function in self._within:
+            return True
+        body = nodes(function)
+        around = [node for each in function.decorator_list for node in nodes(each)]
+        if _mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)) or _mentions(around, _SWITCHING):
+            return True
+        origins = _Origins(function, body, self._defined, self._refusing_parameters(function, call), self._within)
+        return any(origins.may_hold_refused(each) for each in map(_handed_out, body) if each is not None)
+
+    def _refusing_parameters(self, function: Function, call: ast.Call) -> set[str]:
+        """The parameters that a call gives what may be refused; all of them where it does not tell which."""
+        arguments = function.args
+        names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+        names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+        every = {*names, *(each.arg for each in arguments.kwonlyargs)}
+        found: set[str] = set()
+        for index, given in enumerate(call.args):
+            if isinstance(given, ast.Starred):
+                if not self._hands_rest_on(given.value):
+                    return every
+            elif index < len(names) and self.may_refuse(given):
+                found.add(names[index])
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                if not self._hands_rest_on(keyword.value):
+                    return every
+            elif self.may_refuse(keyword.value):
+                found.add(keyword.arg)
+        return found
+
+    def _hands_rest_on(self, given: ast.expr) -> bool:
+        """Whether `*args` or `**kwargs` in a call are those that the function itself is given."""
+        return isinstance(given, ast.Name) and given.id in self._rest and given.id not in self._values
+
+    def may_hold_refused(self, returned: ast.expr) -> bool:
+        """Whether what a function returns may be refused, or be a container with something that may."""
+        match returned:
+            case (
+                ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Call(func=ast.Name(id="tuple" | "list"), args=parts)
+            ):
+                return any(map(self.may_hold_refused, parts))
+            case ast.Dict(values=parts):
+                return any(map(self.may_hold_refused, parts))
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=keywords) if name[:1].isupper():
+                return any(self.may_hold_refused(each.value) for each in keywords)
+            case ast.ListComp() | ast.DictComp() | ast.GeneratorExp() | ast.Starred():
+                return True
+            case ast.Name():
+                return self.may_refuse(returned) or self._may_hold(returned)
+            case _:
+                return self.may_refuse(returned)
+
+    def _returns_tuples(self, name: str, count: int) -> bool:
+        """Whether the functions with a name return so many values, each for itself."""
+        returned = [_handed_out(node) for each in self._defined[name] for node in nodes(each)]
+        return all(isinstance(each, ast.Tuple) and len(each.elts) == count for each in returned if each is not None)
+
     def _hands_on(self, call: ast.Call) -> bool:
         """Whether a call may give what it is given, as `nn.Identity` does, or, given nothing, what it has."""
         match call.args:
             case []:
                 return not call.keywords
+            case [ast.Name(id="self"), *_]:
+                return False  # A module is no tensor.
             case [ast.Name() | ast.Attribute() as first, *_]:
                 return self.may_refuse(first)
             case _:
                 return False
 
 
-def _is_copied(value: ast.expr | None) -> bool:
-    """Whether a value is another container in a new one: `list(parts)`."""
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _COUNTING
+def _handed_out(node: ast.AST) -> ast.expr | None:
+    """What a statement gives to the caller of the function around it."""
+    match node:
+        case ast.Return(value=ast.expr() as value):
+            return value
+        case ast.Yield() | ast.YieldFrom():
+            return node  # Of a generator nothing is known.
+        case _:
+            return None
 
 
 def _is_own(receiver: ast.expr) -> bool:

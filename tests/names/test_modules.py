@@ -243,6 +243,30 @@ def test_a_file_is_parsed_again_only_when_it_has_changed(tmp_path: Path) -> None
     assert tree() is not first
 
 
+def test_a_file_that_others_import_outlives_those_that_are_only_checked(tmp_path: Path) -> None:
+    write(tmp_path, {"net.py": NET})
+    trees = Trees(kept=2 * len(NET))
+
+    def tree(checked: str) -> object:
+        program = parse(Document(str(tmp_path / checked), "pass\n" * (len(NET) // 5)))
+        parsed = Files(program, trees=trees).parsed(tmp_path / "net.py")
+        assert parsed is not None
+        return parsed.tree
+
+    first = tree("one.py")
+    for name in ("two.py", "three.py"):
+        Files(parse(Document(str(tmp_path / name), "pass\n" * (len(NET) // 5))), trees=trees)
+    assert tree("four.py") is first
+
+
+def test_a_text_without_pytorch_is_not_parsed() -> None:
+    for text in ("x = [1]\nx[0] += 1\n", "def f(:\n"):
+        analysis = check(Document("plain.py", text))
+        assert (analysis.diagnostics, analysis.parsed.tree.body) == ((), [])
+    [hint] = check(Document("plain.py", "x = 1  # gradpath: ignore\n")).diagnostics
+    assert hint.rule == "unused-ignore"
+
+
 @pytest.mark.parametrize(
     "line",
     [

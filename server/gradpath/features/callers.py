@@ -9,6 +9,7 @@ from gradpath import entries
 from gradpath.check import Analysis, check
 from gradpath.config import Config
 from gradpath.names.callers import callers_of
+from gradpath.names.files import TREES
 from gradpath.names.project import Project
 from gradpath.source.document import UnreadableSource, read_document
 
@@ -24,7 +25,8 @@ def seen_from_callers(
     Only functions of which a rule could speak are looked for. Slow, compared with the check of the file itself.
     """
     file = Path(analysis.document.path)
-    names = {entry.owner or entry.function.name for entry in entries.functions(analysis.parsed)}
+    parsed = TREES.of_document(analysis.document, None)
+    names = {entry.owner or entry.function.name for entry in entries.functions(parsed)}
     found: list[Analysis] = []
     for path in callers_of(project, file, names, CALLERS, cancelled) if names else ():
         if cancelled():

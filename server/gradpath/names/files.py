@@ -30,27 +30,30 @@ Stamp = tuple[int, int]
 
 
 class Trees:
-    """The newest parse of each file, kept from one check to the next. For one thread only."""
+    """The newest parse of each file, kept from one check to the next. For one thread only.
+
+    Files that others import go last: where a folder is checked, each of the others is looked at once.
+    """
 
     def __init__(self, kept: int = _KEPT) -> None:
         self.kept = kept
-        self._known: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
+        self._checked: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
+        self._imported: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._size = 0
 
     def of_document(self, document: Document, last: Parsed | None) -> Parsed:
         """The parse of a document, made anew unless its file has been read with this text; `last` is as in `parse`."""
-        known, _ = self._known.get(document.path, (None, None))
+        known = self._parsed(document.path)
         if known is None or not known.complete or not type(document) is type(known.document) is Document:
             return parse(document, last)
         return known if known.document.text == document.text else parse(document, last)
 
     def of_text(self, shown: str, text: str) -> Parsed:
         """The parse of a text that an editor has."""
-        known = self._known.get(shown)
-        if known is not None and known[0].document.text == text:
-            self._known.move_to_end(shown)
-            return known[0]
-        return self.keep(parse(Document(shown, text), None if known is None else known[0]))
+        known = self._parsed(shown)
+        if known is not None and known.document.text == text:
+            return self._keep(shown, known, self._stamp(shown), self._imported)
+        return self._keep(shown, parse(Document(shown, text), known), None, self._imported)
 
     def of_file(self, shown: str, path: Path) -> Parsed | None:
         """The parse of a file on disk; None where it cannot be read or is too large."""
@@ -59,38 +62,51 @@ class Trees:
         except (OSError, ValueError):
             return None
         stamp = (status.st_mtime_ns, status.st_size)
-        known = self._known.get(shown)
-        if known is not None and known[1] == stamp:
-            self._known.move_to_end(shown)
-            return known[0]
+        known = self._parsed(shown)
+        if known is not None and self._stamp(shown) == stamp:
+            return self._keep(shown, known, stamp, self._imported)
         if status.st_size > _LARGEST:
             return None
         try:
             document = read_document(path, shown)
         except UnreadableSource:
             return None
-        same = known is not None and known[0].document.text == document.text
-        return self.keep(known[0] if known is not None and same else parse(document), stamp)
+        same = known is not None and known.document.text == document.text
+        return self._keep(shown, known if known is not None and same else parse(document), stamp, self._imported)
 
-    def keep(self, parsed: Parsed, stamp: Stamp | None = None) -> Parsed:
+    def keep(self, parsed: Parsed) -> Parsed:
         """Remember a parse that has been made anyway."""
         shown = parsed.document.path
-        before = self._known.get(shown)
-        if stamp is None and before is not None and before[0] is parsed:
-            stamp = before[1]
-        self.drop(shown)
-        self._known[shown] = parsed, stamp
-        self._size += len(parsed.document.text)
-        while self._size > self.kept and len(self._known) > 1:
-            _, (gone, _) = self._known.popitem(last=False)
-            self._size -= len(gone.document.text)
-        return parsed
+        stamp = self._stamp(shown) if self._parsed(shown) is parsed else None
+        return self._keep(shown, parsed, stamp, self._imported if shown in self._imported else self._checked)
 
     def drop(self, shown: str) -> None:
         """Forget the parse of a file."""
-        known = self._known.pop(shown, None)
-        if known is not None:
-            self._size -= len(known[0].document.text)
+        for known in (self._checked, self._imported):
+            parsed, _ = known.pop(shown, (None, None))
+            self._size -= 0 if parsed is None else len(parsed.document.text)
+
+    def _parsed(self, shown: str) -> Parsed | None:
+        return self._entry(shown)[0]
+
+    def _stamp(self, shown: str) -> Stamp | None:
+        return self._entry(shown)[1]
+
+    def _entry(self, shown: str) -> tuple[Parsed | None, Stamp | None]:
+        return self._checked.get(shown) or self._imported.get(shown) or (None, None)
+
+    def _keep(
+        self, shown: str, parsed: Parsed, stamp: Stamp | None, among: OrderedDict[str, tuple[Parsed, Stamp | None]]
+    ) -> Parsed:
+        self.drop(shown)
+        among[shown] = parsed, stamp
+        self._size += len(parsed.document.text)
+        while self._size > self.kept and len(self._checked) + len(self._imported) > 1:
+            # The text that is checked is on its way: it is the newest of those that nobody has imported.
+            least = self._checked if len(self._checked) > 1 or not self._imported else self._imported
+            _, (gone, _) = least.popitem(last=False)
+            self._size -= len(gone.document.text)
+        return parsed
 
 
 TREES = Trees()
@@ -129,6 +145,7 @@ class Files:
         self._paths: dict[str, Path] = {}
         self._located: dict[tuple[str, str], Path | None] = {}
         self._roots: dict[tuple[Path, bool, Path | None], tuple[Layout, ...]] = {}
+        self._roots_for: dict[tuple[str, bool], tuple[Layout, ...]] = {}
         self._members: dict[tuple[Path, str], Path | None] = {}
         self._added: dict[Path, tuple[Path, ...]] = {}
         self._parsed: dict[Path, Parsed | None] = {}
@@ -172,7 +189,13 @@ class Files:
 
     def _roots_of(self, importer: str, project: Project) -> tuple[Layout, ...]:
         document = self.documents.get(importer)
-        text = "" if document is None else document.text
+        asked = importer, document is not None
+        if asked not in self._roots_for:
+            self._roots_for[asked] = self._roots_around(importer, "" if document is None else document.text, project)
+        return self._roots_for[asked]
+
+    def _roots_around(self, importer: str, text: str, project: Project) -> tuple[Layout, ...]:
+        """Where the imports of a file with some text begin; many files share a folder, and then an answer."""
         path = self.path_of(importer)
         key = path.parent, "__main__" in text, path if "sys.path" in text else None
         if key not in self._roots:

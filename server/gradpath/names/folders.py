@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 _SETTLED = 2_000_000_000
@@ -20,30 +21,41 @@ _known: dict[str, tuple[int, frozenset[str]]] = {}
 
 def has(folder: Path, name: str) -> bool:
     """Whether there is anything called `name` in a folder."""
+    return holds_any(folder, (name,))
+
+
+def holds_any(folder: Path, names: Sequence[str]) -> bool:
+    """Whether there is anything in a folder that has one of some names; they are asked for together."""
     key = str(folder)
     if asked is None:
-        return _has(key, name)
+        return any(_are_in(key, names))
     answers = asked.setdefault(key, {})
-    found = answers.get(name)
-    if found is None:
-        found = answers[name] = _has(key, name)
-    return found
+    new = [name for name in names if name not in answers]
+    if new:
+        answers.update(zip(new, _are_in(key, new), strict=True))
+    return any(answers[name] for name in names)
 
 
-def _has(key: str, name: str) -> bool:
+def _are_in(key: str, names: Sequence[str]) -> list[bool]:
+    listed = _listed(key)
+    return [os.path.lexists(os.path.join(key, name)) if listed is None else name in listed for name in names]
+
+
+def _listed(key: str) -> frozenset[str] | None:
+    """What a folder holds; None where it has changed just now, or is none, or may not be read."""
     try:
         modified = os.stat(key).st_mtime_ns
     except (OSError, ValueError):
-        return False
+        return frozenset()
     known = _known.get(key)
     if known is None or known[0] != modified:
         if time.time_ns() - modified < _SETTLED:
-            return os.path.lexists(os.path.join(key, name))
+            return None
         try:
             known = modified, frozenset(os.listdir(key))
-        except OSError:  # Not a folder, or one that may not be read.
-            return os.path.lexists(os.path.join(key, name))
+        except OSError:
+            return None
         if len(_known) >= _MOST:
             _known.clear()
         _known[key] = known
-    return name in known[1]
+    return known[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gradpath import toml
-from gradpath.names.folders import has
+from gradpath.names.folders import has, holds_any
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field
 
@@ -45,7 +45,7 @@ def find_root(folder: Path) -> Path:
     above = [folder, *folder.parents][:LEVELS]
     for marks in (REPOSITORY, MARKERS):
         for each in above:
-            if any(has(each, mark) for mark in marks):
+            if holds_any(each, marks):
                 return each
     return outside_packages(folder)
 

@@ -18,7 +18,7 @@ from gradpath.source.recovery import Recovery
 from gradpath.source.reuse import first_line, last_line, unchanged
 from gradpath.source.splice import spliced
 
-__all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse"]
+__all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse", "unparsed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,11 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
         return Parsed(document, tree, _in_order(problems), complete=not problems, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
+
+
+def unparsed(document: Document) -> Parsed:
+    """What stands for the parse of a document at whose tree nobody looks: there is nothing in it."""
+    return Parsed(document, ast.Module([], []), (), complete=False)
 
 
 def _spliced(document: Document, text: str, base: Parsed) -> Parsed | None:

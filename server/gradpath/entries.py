@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
 from gradpath.writes import may_be_refused
 
@@ -183,13 +183,11 @@ def _mentioned(node: ast.AST) -> _Mentions:
         elif kind is ast.Attribute:
             tells = tells or _tells_itself(each)  # type: ignore[arg-type]
         elif kind is ast.Call:
-            match each.func:  # type: ignore[attr-defined]
-                case ast.Name(id=name):
-                    called.add(name)
-                case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                    own.add(name)
-                case _:
-                    pass
+            callee: ast.expr = each.func  # type: ignore[attr-defined]
+            if isinstance(callee, ast.Name):
+                called.add(callee.id)
+            elif isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self":
+                own.add(callee.attr)
     return _Mentions(frozenset(names), frozenset(called), frozenset(own), tells)
 
 
@@ -316,7 +314,7 @@ _STEPPING = regex(r"env|prof", re.IGNORECASE)
 
 def _loses(function: Definition) -> bool:
     """Whether a call stands alone that leaves its tensor as it is."""
-    return any(type(node) is ast.Expr and _is_lost(node) for node in nodes(function))
+    return any(type(each) is ast.Expr and _is_lost(each) for each in statements(function.body))
 
 
 def _is_lost(node: ast.Expr) -> bool:

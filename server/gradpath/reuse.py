@@ -21,7 +21,7 @@ from gradpath.entries import Definition, Entry, is_entry, take_over
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
-from gradpath.source.nodes import is_generator
+from gradpath.source.nodes import BLOCKS, is_generator
 from gradpath.source.reuse import first_line
 
 if TYPE_CHECKING:
@@ -309,12 +309,8 @@ def _inside(node: ast.stmt) -> Iterator[Definition]:
     for each in inside:
         if isinstance(each, Definition):
             yield each
-        for name in _BLOCKS:
+        for name in BLOCKS:
             inside += getattr(each, name, ())
-
-
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Where statements hold others."""
 
 
 def _change(old: Piece, new: Piece) -> Change:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from typing import Generic, TypeVar
 
 _LEAVES = frozenset(
@@ -63,6 +63,23 @@ def parts(node: ast.AST, without: Collection[str] = ()) -> list[ast.AST]:
         elif part is not None:
             found.append(part)
     return found
+
+
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""The fields in which statements hold others."""
+
+
+def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Some statements and those in their blocks, in no order."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for field in BLOCKS:
+            children = getattr(node, field, None)
+            if isinstance(children, list):
+                stack += children
 
 
 T = TypeVar("T")

@@ -7,7 +7,8 @@ neither the Language Server Protocol nor Python's tokenizer does.
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 
 from gradpath.patterns import regex
 
@@ -17,9 +18,8 @@ _LINE_END = regex(r"\r\n?|\n")
 def line_starts(text: str) -> list[int]:
     """The offset at which each line of `text` begins; there is always at least one line."""
     if "\r" not in text:
-        starts = list(accumulate(map(len, text.split("\n")), lambda start, length: start + length + 1, initial=0))
-        starts.pop()
-        return starts
+        lengths = map(len, text.split("\n")[:-1])
+        return list(map(add, accumulate(lengths, initial=0), count()))  # Each line has an end besides.
     return [0, *(match.end() for match in _LINE_END.finditer(text))]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gradpath.records import dataclass
 from gradpath.source.logical import Lines
+from gradpath.source.nodes import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int
     while 0 < high < len(body) and first_line(body[high]) <= last_line(body[high - 1]):
         high += 1
     starts = set()
-    for statement in _statements(body[low:high]):
+    for statement in statements(body[low:high]):
         line = first_line(statement)
         if not old.text[(start := old.start_of(line)) : start + statement.col_offset].strip():
             if line <= same_above:
@@ -74,18 +75,6 @@ def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int
         moved=moved,
         starts=sorted(starts),
     )
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.stmt):
-            yield node
-        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-            children = getattr(node, field, None)
-            if isinstance(children, list):
-                stack += children
 
 
 def common_prefix(one: str, other: str) -> int:

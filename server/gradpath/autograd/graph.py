@@ -399,7 +399,7 @@ class Autograd:
             self._refuse_view(tensor, tensor)
             if tensor.requires_grad and self.is_leaf(tensor.base):
                 raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
-        if tensor.requires_grad and self.is_leaf(tensor):
+        if tensor.requires_grad and tensor.node is None:
             raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
 
     def _refuse_view(self, tensor: Tensor, written: Tensor | None) -> None:
@@ -416,18 +416,21 @@ class Autograd:
     # Flags
 
     def set_requires_grad(self, tensor: Tensor, value: bool, *, by_attribute: bool = False) -> None:
-        """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf."""
+        """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf.
+
+        A view whose base was written since has no new grad_fn until somebody asks for it (`grad_fn`).
+        """
         if not tensor.certain:
             tensor.node = None  # A presumed graph gives way to what the program says: it makes a leaf of it.
             tensor.flag = value
             return
-        if not self.is_leaf(tensor) and (by_attribute or not value):
+        if tensor.node is not None and (by_attribute or not value):
             raise AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
         if value and tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=tensor)
         if value and shapes.is_differentiable(tensor.dtype) is False:
             raise AutogradError(FaultKind.DTYPE_FLAG, tensor=tensor)
-        if self.is_leaf(tensor):
+        if tensor.node is None:
             tensor.flag = value
             self.recorder.flagged(tensor, value)
 

@@ -60,7 +60,8 @@ def _detach_(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
 def _retain_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     if not value.tensor.requires_grad:
         raise AutogradError(FaultKind.RETAIN_NO_GRAD, tensor=value.tensor)
-    value.tensor.retains_grad = not machine.autograd.is_leaf(value.tensor)
+    seems_leaf = value.tensor.node is None  # As the flags, it does not ask whether a base was written.
+    value.tensor.retains_grad = not seems_leaf and not machine.autograd.is_leaf(value.tensor)
     return None
 
 

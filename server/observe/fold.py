@@ -66,6 +66,8 @@ For these alone a condition may be made only to tell fresh tensors from views of
 SECOND = frozenset(
     {f"{space}.{short}" for space in ("torch", "torch.Tensor") for short in ("div", "divide", "pow", "norm")}
     | {"torch.Tensor.pow_", "torch.linalg.norm", "torch.linalg.vector_norm"}
+    | {"torch.nn.functional.batch_norm", "torch.nn.functional.instance_norm"}
+    | {f"torch.nn.{name}{n}d" for name in ("BatchNorm", "LazyBatchNorm", "InstanceNorm") for n in "123"}
 )
 """The operations for which a condition may be made only to tell which gradients hang on what."""
 

@@ -49,7 +49,10 @@ def dependencies(call: Call, edges: Sequence[str]) -> tuple[frozenset[tuple[str,
         except (RuntimeError, NotImplementedError):
             unsure |= {(slot, other) for other, _ in sources}
             continue
-        found |= {(slot, other) for (other, _), each in zip(sources, deeper, strict=True) if each is not None}
+        reached = {(slot, other) for (other, _), each in zip(sources, deeper, strict=True) if each is not None}
+        found |= reached
+        if not reached:
+            unsure.add((slot, slot))  # A graph that leads nowhere is a graph, too.
     return frozenset(found), frozenset(unsure)
 
 

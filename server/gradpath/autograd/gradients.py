@@ -101,11 +101,14 @@ def _hung_on(node: Node, parameters: frozenset[str]) -> tuple[Node, ...]:
 
 
 def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterable[Node]) -> tuple[Node, ...]:
-    edges = tuple(dict.fromkeys((*sure, *unsure)))
+    name, site = f"gradient of {node.name}", autograd.recorder.site()
+    edges = tuple(dict.fromkeys(sure))
+    if rest := tuple(unsure):
+        edges = (*edges, Node(name, rest, site, certain=False))
     if not edges:
         return ()
-    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds)
-    graph.certain = not tuple(unsure) and any(edge.certain for edge in edges)
+    graph = Node(name, edges, site, holds=node.holds)
+    graph.certain = any(edge.certain for edge in edges)
     return (graph,)
 
 

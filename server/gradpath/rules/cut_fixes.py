@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
-from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.rules.moving import ahead, removed
@@ -35,7 +35,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case (("no_grad" | "inference_mode"), _):
             yield from _reentrant(source, cause)
             yield from _switched_on(trace, source, cause, near)
-        case "gradient", ast.Call() if not creates_graph(cause):
+        case "gradient", ast.Call() if not creates_graph(cause) and not _is_perhaps_freed(trace, cause):
             edit = edits.add_keyword(document, node, "create_graph", "True")
             if edit is not None:
                 own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
@@ -74,6 +74,16 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from required_earlier(trace, source, site)
         case "frozen", _:
             yield from _thawed(trace, source, near)
+
+
+def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
+    """Whether the graph that a gradient would have, if it is sure to have one at all, is freed before it is needed."""
+    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    made = next((each for each in runs if each.call.site == cause.site), None)
+    if made is None or all(each.behaviour is not None and not each.behaviour.maybe_second for each in made.executed):
+        return False
+    later = runs[runs.index(made) + 1 :]
+    return any(cause.tensor in root.ancestors() for each in later if not each.call.retain for root in each.call.roots)
 
 
 def _not_reassigned(trace: Trace, document: Document, call: ast.Call) -> Edit | None:

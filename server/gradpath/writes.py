@@ -151,7 +151,7 @@ class _Origins:
     """Where the local names of a function get their values from.
 
     `refusing` are the parameters that are given what may be refused, `within` the functions that wait for what this
-    one returns.
+    one returns, and `returning` says of those that have been followed whether they return what may be refused.
     """
 
     def __init__(
@@ -161,11 +161,13 @@ class _Origins:
         defined: Defined,
         refusing: Collection[str] = (),
         within: Sequence[Function] = (),
+        returning: dict[tuple[Function, frozenset[str]], bool] | None = None,
     ) -> None:
         arguments = function.args
         given = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {"self"}
         self._defined = defined
         self._within = (*within, function)
+        self._returning = {} if returning is None else returning
         self._given = given.difference(refusing)
         self._rest = {each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None}
         self._views_differ = _mentions(body, _SWITCHING)
@@ -316,16 +318,22 @@ class _Origins:
 
     def _may_return(self, call: ast.Call, name: str) -> bool:
         """Whether a function of the file, or one of several that have this name, may return what may be refused."""
-        return any(self._may_return_from(each, call) for each in self._defined[name])
+        for each in self._defined[name]:
+            key = each, frozenset(self._refusing_parameters(each, call))
+            if key not in self._returning:
+                self._returning[key] = self._may_return_from(*key)
+            if self._returning[key]:
+                return True
+        return False
 
-    def _may_return_from(self, function: Function, call: ast.Call) -> bool:
+    def _may_return_from(self, function: Function, refusing: Collection[str]) -> bool:
         if len(self._within) > _FOLLOWED or function in self._within:
             return True
         body = nodes(function)
         around = [node for each in function.decorator_list for node in nodes(each)]
         if _mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)) or _mentions(around, _SWITCHING):
             return True
-        origins = _Origins(function, body, self._defined, self._refusing_parameters(function, call), self._within)
+        origins = _Origins(function, body, self._defined, refusing, self._within, self._returning)
         return any(origins.may_hold_refused(each) for each in map(_handed_out, body) if each is not None)
 
     def _refusing_parameters(self, function: Function, call: ast.Call) -> set[str]:

@@ -21,24 +21,27 @@ _known: dict[str, tuple[int, frozenset[str]]] = {}
 
 def has(folder: Path, name: str) -> bool:
     """Whether there is anything called `name` in a folder."""
-    return holds_any(folder, (name,))
+    return bool(held(folder, (name,)))
 
 
-def holds_any(folder: Path, names: Sequence[str]) -> bool:
-    """Whether there is anything in a folder that has one of some names; they are asked for together."""
+def held(folder: Path, names: Sequence[str]) -> Sequence[str]:
+    """Those of some names that there is anything of in a folder; they are asked for together."""
     key = str(folder)
     if asked is None:
-        return any(_are_in(key, names))
+        return _held(key, names)
     answers = asked.setdefault(key, {})
     new = [name for name in names if name not in answers]
     if new:
-        answers.update(zip(new, _are_in(key, new), strict=True))
-    return any(answers[name] for name in names)
+        there = _held(key, new)
+        answers.update((name, name in there) for name in new)
+    return [name for name in names if answers[name]]
 
 
-def _are_in(key: str, names: Sequence[str]) -> list[bool]:
+def _held(key: str, names: Sequence[str]) -> Sequence[str]:
     listed = _listed(key)
-    return [os.path.lexists(os.path.join(key, name)) if listed is None else name in listed for name in names]
+    if listed is None:
+        return [name for name in names if os.path.lexists(os.path.join(key, name))]
+    return [name for name in names if name in listed]
 
 
 def _listed(key: str) -> frozenset[str] | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from gradpath import toml
-from gradpath.names.folders import has, holds_any
+from gradpath.names.folders import has, held
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field
 
@@ -42,12 +43,18 @@ def find_root(folder: Path) -> Path:
 
     A folder that is a package is not a root of its own: then it is the folder that holds the outermost package.
     """
-    above = [folder, *folder.parents][:LEVELS]
-    for marks in (REPOSITORY, MARKERS):
-        for each in above:
-            if holds_any(each, marks):
-                return each
-    return outside_packages(folder)
+    nearest: Path | None = None
+    for each in (folder, *islice(folder.parents, LEVELS - 1)):
+        found = held(each, _MARKS)
+        if not _REPOSITORY.isdisjoint(found):
+            return each
+        if found and nearest is None:
+            nearest = each
+    return outside_packages(folder) if nearest is None else nearest
+
+
+_REPOSITORY = frozenset(REPOSITORY)
+_MARKS = (*REPOSITORY, *MARKERS)
 
 
 def outside_packages(folder: Path) -> Path:

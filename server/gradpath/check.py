@@ -361,7 +361,9 @@ class _Runs:
             run_definitions(machine, tree)
             run_function(machine, entry.function, entry.owner)
         run_inner(machine, entries.is_telling)
-        return machine.trace
+        trace = machine.trace
+        machine.end()
+        return trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,39 @@ from __future__ import annotations
 
 import gc
 
-_NOTABLE = 20_000
+from gradpath.names.files import TREES
+
+_NOTABLE = 5_000
 """New objects from which on it is worth while to look for garbage behind a file."""
+
+_MANY = 400_000
+"""New objects in the midst of a check from which on it is. They take some 50 megabytes."""
+
+_is_clean = False
+"""Whether nothing that is new can be garbage."""
 
 
 def calm_collector() -> None:
     """Have the collector leave alone what is in memory by now, and look at the rest only now and then."""
     gc.freeze()
     gc.enable()
-    gc.set_threshold(100_000, 50, 1_000)
+    gc.set_threshold(_MANY, 50, 1_000)
+    TREES.when_parsed = _spare_tree
 
 
 def sweep() -> None:
     """Remove the garbage that the check of a file has left, and leave alone what it has made for good."""
+    global _is_clean
     young, middle, old = gc.get_count()
     if young > _NOTABLE or middle or old:
         gc.collect()
         gc.freeze()
+        _is_clean = True
+
+
+def _spare_tree() -> None:
+    """Leave alone the tree of the file that is going to be checked: half of all that is looked through otherwise."""
+    global _is_clean
+    if _is_clean:
+        gc.freeze()
+        _is_clean = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator
 from functools import partial
+from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Iteration, List
@@ -108,7 +109,8 @@ def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
     assert not isinstance(function.node, ast.Lambda)
     iteration = Iteration(iter(()), endless=any(map(never_ends, function.node.body)))
     iteration.frame = frame
-    iteration.host = _suspendable(machine, function.node, frame, iteration.returned)
+    iteration.host = host = _suspendable(machine, function.node, frame, iteration.returned)
+    machine.suspended.append(ref(host))
     return iteration
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeVar
+from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
@@ -153,6 +155,7 @@ class Machine:
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
+        self.suspended: list[ref[Generator[Value, Value, None]]] = []
         self.forgives = True
         self.surveyed: set[ast.AST] = set()
         self.inner: dict[ast.AST, Value] = {}
@@ -434,6 +437,16 @@ class Machine:
             if self._latest[part] <= since:
                 break
             yield part
+
+    def end(self) -> None:
+        """Let go of everything but the trace, so that nobody has to look for it among the garbage."""
+        self.trace = Trace(self.trace.entry)
+        for each in self.suspended:
+            generator = each()
+            if generator is not None:
+                with suppress(Raised, AutogradError, Exhausted, RuntimeError):
+                    generator.close()
+        self.__dict__.clear()
 
     def enter_loop(self, node: ast.AST) -> Loop:
         self.loop_count += 1

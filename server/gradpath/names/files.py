@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gradpath.names.layout import Layout
@@ -32,11 +32,13 @@ Stamp = tuple[int, int]
 class Trees:
     """The newest parse of each file, kept from one check to the next. For one thread only.
 
-    Files that others import go last: where a folder is checked, each of the others is looked at once.
+    Files that others import go last: where a folder is checked, each of the others is looked at once. `when_parsed` is
+    called when a document that is to be checked has been parsed.
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
         self.kept = kept
+        self.when_parsed: Callable[[], None] = lambda: None
         self._checked: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._imported: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._size = 0
@@ -44,9 +46,12 @@ class Trees:
     def of_document(self, document: Document, last: Parsed | None) -> Parsed:
         """The parse of a document, made anew unless its file has been read with this text; `last` is as in `parse`."""
         known = self._parsed(document.path)
-        if known is None or not known.complete or not type(document) is type(known.document) is Document:
-            return parse(document, last)
-        return known if known.document.text == document.text else parse(document, last)
+        plain = known is not None and type(document) is type(known.document) is Document
+        if known is not None and plain and known.complete and known.document.text == document.text:
+            return known
+        parsed = parse(document, last)
+        self.when_parsed()
+        return parsed
 
     def of_text(self, shown: str, text: str) -> Parsed:
         """The parse of a text that an editor has."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from gradpath.autograd.errors import FaultKind
 from gradpath.check import Analysis, check, never
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.patterns import regex
 from gradpath.progress import Endings, loses
@@ -20,7 +20,7 @@ from gradpath.reuse import Ending, Memory
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
-from gradpath.source.edits import apply_edits, difference, kept_lines
+from gradpath.source.edits import apply_edits, difference, kept_lines, place_before
 
 _LINES = regex(r"(?<=\bline )\d+|(?<=\blines )\d+|(?<=\d and )\d+")
 """The numbers of lines in a title."""
@@ -164,10 +164,13 @@ class _Workshop:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
                 return made if holds else None
             next_fix = _best(left[0], fix)
-            lines = kept_lines(self._document, made.edits)
-            back = {new: old for old, new in lines.items()}
-            if next_fix is not None and _same_subject(next_fix, fix) and _same_story(left[0], diagnostic, lines):
-                alone = _in_the_text_before(next_fix, back)
+            back = {new: old for old, new in kept_lines(self._document, made.edits).items()}
+            if (
+                next_fix is not None
+                and _same_subject(next_fix, fix)
+                and self._same_story(left[0], diagnostic, made, texts)
+            ):
+                alone = self._in_the_text_before(next_fix, made, texts, back)
                 if alone is None:
                     return None  # It was without effect.
                 made, texts = alone, self._edited({}, alone.edits)
@@ -205,6 +208,25 @@ class _Workshop:
         if not any(each.level is Level.ERROR for each in left):
             return fix
         return replace(fix, eligible=False) if state.progress > self._before.progress else None
+
+    def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
+        """Whether a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
+        told = [(label.path, self._place_before(label.path, label.range, made, texts)) for label in new.labels]
+        return new.rule == old.rule and told == [(label.path, label.range) for label in old.labels]
+
+    def _in_the_text_before(self, fix: Fix, made: Fix, texts: Texts, back: Mapping[int, int]) -> Fix | None:
+        """A fix for the `texts` that another one `made`, as it is without that; `back` says where lines were before."""
+        moved: list[Edit] = []
+        for edit in fix.edits:
+            place = self._place_before(edit.path, edit.range, made, texts)
+            if place is None:
+                return None
+            moved.append(replace(edit, range=place))
+        return replace(fix, title=_in_lines(fix.title, back), edits=tuple(moved))
+
+    def _place_before(self, path: str, place: Range, made: Fix, texts: Texts) -> Range | None:
+        before, after = Document(path, self._source(path)), Document(path, _text(texts, path, self._source))
+        return place_before(before, made.edits, after, place)
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""
@@ -419,40 +441,9 @@ def _same_subject(one: Fix, other: Fix) -> bool:
     return subjects[0] == subjects[1] != []
 
 
-def _same_story(new: Diagnostic, old: Diagnostic, lines: Mapping[int, int]) -> bool:
-    """Whether a report tells of the same lines as one before a fix, step by step; `lines` says where those are now."""
-    told = [
-        [(label.path, lines.get(line) if moved and label.path == old.path else line) for label, line in _steps(each)]
-        for each, moved in ((new, False), (old, True))
-    ]
-    return new.rule == old.rule and told[0] == told[1]
-
-
-def _in_the_text_before(fix: Fix, back: Mapping[int, int]) -> Fix | None:
-    """A fix for a text that another one has edited, as it is without that; `back` says where lines were before."""
-    places = [place.line for edit in fix.edits for place in (edit.range.start, edit.range.end)]
-    if not all(line in back for line in places):
-        return None
-    moved = tuple(
-        replace(
-            edit,
-            range=Range(
-                replace(edit.range.start, line=back[edit.range.start.line]),
-                replace(edit.range.end, line=back[edit.range.end.line]),
-            ),
-        )
-        for edit in fix.edits
-    )
-    return replace(fix, title=_in_lines(fix.title, back), edits=moved)
-
-
 def _in_lines(title: str, back: Mapping[int, int]) -> str:
     """A title with the numbers that lines had before other edits."""
     return _LINES.sub(lambda match: str(back.get(int(match[0]), match[0])), title)
-
-
-def _steps(diagnostic: Diagnostic) -> list[tuple[Label, int]]:
-    return [(label, label.range.start.line) for label in diagnostic.labels]
 
 
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gradpath.diagnostic import Edit
+from gradpath.diagnostic import Edit, Range
 from gradpath.source.document import Document
 
 
@@ -54,6 +54,31 @@ def kept_lines(document: Document, edits: Iterable[Edit]) -> dict[int, int]:
         shift += added - removed
     kept.update((line, line + shift) for line in range(first, document.line_count + 1))
     return kept
+
+
+def place_before(document: Document, edits: Iterable[Edit], after: Document, place: Range) -> Range | None:
+    """Where a place of the text after edits is in the document before them; None where they wrote it themselves."""
+    spans = sorted(
+        (document.offset(edit.range.start), document.offset(edit.range.end), len(edit.new_text))
+        for edit in edits
+        if edit.path == document.path
+    )
+    start = _offset_before(spans, after.offset(place.start), behind=True)
+    end = start if place.start == place.end else _offset_before(spans, after.offset(place.end), behind=False)
+    return None if start is None or end is None else document.range_between(start, end)
+
+
+def _offset_before(spans: Iterable[tuple[int, int, int]], offset: int, *, behind: bool) -> int | None:
+    """The offset before edits; where text was taken out, the one `behind` it, or the one in front."""
+    shift = 0
+    for start, end, length in spans:
+        new = start + shift
+        if offset < new or (offset == new and not behind):
+            break
+        if offset < new + length:
+            return start if offset == new else None
+        shift += length - (end - start)
+    return offset - shift
 
 
 def _common(one: str, other: str) -> int:

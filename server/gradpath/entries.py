@@ -117,10 +117,15 @@ def _may_write(function: Definition, document: Document) -> bool:
     """Whether a function holds what may be a write in place, as far as its text tells."""
     first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
     end = document.offset_of_line((function.end_lineno or function.lineno) + 1)
-    return _WRITING.search(document.text, document.offset_of_line(first), end) is not None
+    text, start = document.text, document.offset_of_line(first)
+    if any(text.find(sign, start, end) >= 0 for sign in _WRITING):
+        return True
+    return _INTO_ITEM.search(text, start, end) is not None
 
 
-_WRITING = regex(r"[-+*/@%&|^<>]=|\][^=\n]*=|\w_\(|\binplace\b")
+# Signs one by one, and expressions that begin with a sign, are found many times as fast as all of them together.
+_WRITING = ("_(", "inplace", *(f"{sign}=" for sign in ("+", "-", "*", "/", "@", "%", "&", "|", "^", "<<", ">>")))
+_INTO_ITEM = regex(r"\][^=\n]*=")
 
 
 def runs_backward(text: str) -> bool:

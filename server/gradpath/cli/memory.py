@@ -10,7 +10,7 @@ import gc
 
 from gradpath.names.files import TREES
 
-_NOTABLE = 5_000
+_NOTABLE = 500
 """New objects from which on it is worth while to look for garbage behind a file."""
 
 _MANY = 400_000

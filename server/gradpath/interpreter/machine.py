@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import Protocol
 from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
@@ -96,8 +96,6 @@ class Library(Protocol):
     def forget(self, machine: Machine, instance: Instance, name: str) -> None: ...
     def native_exception(self, error: AutogradError) -> str: ...
 
-
-Part = TypeVar("Part", bound=ast.AST)
 
 Signal = object
 """How a statement ended: None, `BREAK`, `CONTINUE`, or a `Returned`."""
@@ -415,18 +413,19 @@ class Machine:
 
     def step(self, statement: ast.stmt) -> None:
         """Count a statement; ends the path where the budget is used up."""
+        trace, latest = self.trace, self._latest
         self.steps -= 1
-        self.trace.steps += 1
-        visits = self.trace.visits
-        visits[statement] = visits.get(statement, 0) + 1
-        self.taken(statement)
+        trace.steps += 1
+        trace.visits[statement] = trace.visits.get(statement, 0) + 1
+        latest.pop(statement, None)
+        latest[statement] = trace.steps
         if self.steps <= 0:
             raise Exhausted
         if self.steps % 256 == 0 and self.stopped():
             raise Cancelled
 
-    def taken(self, part: Part) -> Part:
-        """Note that the program comes to a statement, or to an arm of a conditional expression, and give it back."""
+    def taken(self, part: ast.expr) -> ast.expr:
+        """Note that the program comes to an arm of a conditional expression, and give it back."""
         self._latest.pop(part, None)
         self._latest[part] = self.trace.steps
         return part

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from gradpath.interpreter.containers import Container
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Function, Instance, Value
+from gradpath.source.nodes import Noted, nodes
 
 
 def hand_over(machine: Machine, arguments: Arguments) -> None:
@@ -34,9 +35,19 @@ def _open(machine: Machine, function: Function, receiver: Value) -> None:
             value.open = True
 
 
-def _written(node: ast.AST) -> Iterator[tuple[str, str]]:
+_known: Noted[tuple[tuple[str, str], ...]] = Noted("_callbacks_known")
+
+
+def _written(node: ast.AST) -> tuple[tuple[str, str], ...]:
     """The variables of which a function writes an attribute, or into which it puts something (with "")."""
-    for each in ast.walk(node):
+    known = _known.get(node)
+    if known is None:
+        known = _known[node] = tuple(dict.fromkeys(_found(node)))
+    return known
+
+
+def _found(node: ast.AST) -> Iterator[tuple[str, str]]:
+    for each in nodes(node):
         match each:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Store()):
                 yield name, attribute

@@ -28,11 +28,16 @@ def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
     if owner is not None and is_engine(owner) and unknown.name in _HARMLESS:
         return False
     name = dotted_name(unknown).rpartition(".")[2]
-    if any(_has_state(value) for value in arguments.all()) or _CLEARING.search(name):
+    if any(_has_state(value) for value in arguments.all()) or _clears(name):
         return True
     if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
         return True
     return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
+
+
+@cache
+def _clears(name: str) -> bool:
+    return _CLEARING.search(name) is not None
 
 
 _OWN = ("attribute of an unknown base", "attribute set elsewhere")

@@ -7,6 +7,7 @@ named for it, until a part of it is set free, or another part is put in.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
@@ -36,16 +37,23 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
-    freezing = _FREEZING.match(callee.name)
+    freezes, switches = _speaks(callee.name)
     values = arguments.all()
-    if freezing is None and (_SWITCHING.match(callee.name) is None or len(values) != 2):
+    if freezes is None and (not switches or len(values) != 2):
         return
-    value: Value = bool(freezing[1]) if freezing else values[1]
-    targets = [callee.owner] if freezing and not values else values[:1]
+    value: Value = values[1] if freezes is None else not freezes
+    targets = [callee.owner] if freezes is not None and not values else values[:1]
     for target in targets:
         for each in target.items if isinstance(target, List) else [target]:
             if isinstance(each, Unknown) and role_of(each) == "model":
                 _switch(machine, each, value)
+
+
+@cache
+def _speaks(name: str) -> tuple[bool | None, bool]:
+    """Whether a name says to freeze (or, if false, to thaw), and whether it says to do what an argument tells."""
+    freezing = _FREEZING.match(name)
+    return None if freezing is None else not freezing[1], _SWITCHING.match(name) is not None
 
 
 def _switch(machine: Machine, model: Unknown, value: Value) -> None:

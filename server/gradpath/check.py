@@ -39,7 +39,7 @@ STEPS = 12_000
 PATHS = 24
 """Paths of one entry point."""
 
-EFFORT = 3_600
+EFFORT = 1_800
 """Statements that the paths of one entry point may execute together: none is begun that would go beyond."""
 
 RELEVANT = ("torch", "lightning", "accelerate", ".backward(")
@@ -57,7 +57,7 @@ ENTERING = 10
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
 
-LITTLE_EFFORT = 1_800
+LITTLE_EFFORT = 1_200
 """Statements that the paths of such a function may execute together."""
 
 

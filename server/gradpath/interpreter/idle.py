@@ -55,8 +55,8 @@ def _makes_room(statements: Sequence[ast.stmt]) -> bool:
 def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
     """Whether an arm of a condition looks like the life of a graph; `making` says that an `__init__` is around it.
 
-    Other conditions in a file that is not the checked one are not turned around: that is done where it is checked
-    itself.
+    Other conditions are turned around last, and not at all in a file that is not the checked one: that is done where it
+    is checked itself.
     """
     known = _speaking.get(node)
     if known is None:

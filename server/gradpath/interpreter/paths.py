@@ -30,14 +30,14 @@ REMEMBERED = 40_000
 class Path:
     """The decisions of one run: those that it must take, and those that it took.
 
-    Beyond the prefix it goes the ways of `going`. `home` is the checked file, and `speaking` says that what is decided
-    in another file has to do with gradients.
+    Beyond the prefix it goes the ways of `going`. `home` is the checked file, and `speaking` says whether what is
+    decided has to do with gradients; None where it is no `if`.
     """
 
     prefix: tuple[bool, ...] = ()
     going: Going = field(default_factory=dict)
     home: str = ""
-    speaking: bool = False
+    speaking: bool | None = None
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
 
@@ -52,7 +52,7 @@ class Path:
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
         place = site()
         idle = idle or not (self.speaking or place.path == self.home)
-        self.taken.append(Decision(key, node, outcome, place, idle, negated))
+        self.taken.append(Decision(key, node, outcome, place, idle, negated, self.speaking is not False))
         self.outcomes[key] = outcome
         return outcome
 
@@ -86,15 +86,17 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
-    above `budget`. A branch is turned at most twice for each outcome (two occurrences in loops), so that every arm is
-    entered. Where decisions are to be `combined`, other ways to take them follow, until there are `COMBINED` paths.
+    above `budget`. Branches whose arms speak of gradients are turned before the others. Each is turned at most twice
+    for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are to be `combined`,
+    other ways to take them follow, until there are `COMBINED` paths.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
+    quiet: deque[tuple[bool, ...]] = deque()
     others: deque[tuple[bool, ...]] = deque()
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while (queue or (others and count < COMBINED)) and count < limit and budget > cost:
-        prefix = (queue or others).popleft()
+    while (queue or quiet or (others and count < COMBINED)) and count < limit and budget > cost:
+        prefix = (queue or quiet or others).popleft()
         trace = paths.trace(prefix)
         count += 1
         cost = trace.steps
@@ -110,7 +112,7 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
                 continue
             if seen.get(other, 0) < 2:
                 seen[other] = seen.get(other, 0) + 1
-                queue.append(turned(trace, index))
+                (queue if decision.speaking else quiet).append(turned(trace, index))
             elif combined:
                 others.append(turned(trace, index))
 

@@ -253,9 +253,7 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
     likely, idle = likely_and_idle(node, around if at_hand else None)
     path, before = machine.path, machine.path.speaking
-    if machine.frame.path != machine.file:
-        making = function is not None and function.name == "__init__"
-        path.speaking = speaks_of_gradients(node, making=making)
+    path.speaking = speaks_of_gradients(node, making=function is not None and function.name == "__init__")
     try:
         holds = _condition(machine, node.test, likely, idle)
     finally:

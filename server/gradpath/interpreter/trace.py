@@ -44,7 +44,8 @@ class Decision:
     """A branch that the source does not settle, and how it went on this path.
 
     `idle` says that the other way is not worth running: it raises at once, or only prints, or stands in another file
-    and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided.
+    and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
+    `speaking` that the arms may have to do with gradients.
     """
 
     key: object
@@ -53,6 +54,7 @@ class Decision:
     site: Site
     idle: bool = False
     negated: bool = False
+    speaking: bool = True
 
 
 @dataclass(frozen=True, slots=True)

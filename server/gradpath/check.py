@@ -109,6 +109,12 @@ class Fault:
     line: int
 
 
+def load() -> None:
+    """Load the rules, and the modules that know the names of libraries: otherwise the first check does."""
+    Overlays()
+    len(RULES)
+
+
 def never() -> bool:
     """The cancellation test of a check that nobody cancels."""
     return False

@@ -283,7 +283,7 @@ def _load_analysis() -> None:
         from gradpath.source.document import Document
 
         TREES.kept = TREES_KEPT
-        # The rules, and what the names of libraries mean, come with the first check.
+        # What is asked of the table of operations comes with the first check.
         check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
     except Exception:
         logger.exception("The analysis cannot be loaded")

@@ -205,6 +205,10 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"
             "s.backward()\n",
         ),
+        (  # The power has saved the same tensor, which is only known where its exponent is.
+            "Save a copy",
+            "h = torch.outer(w, w).exp()\ny = torch.matrix_power(h, 2).sum()\nh.exp_()\ny.backward()\n",
+        ),
     ],
 )
 def test_a_fix_that_leads_to_another_failure_is_not_offered(title: str, text: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Built, Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
@@ -101,6 +101,8 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     site = found.saved_at
     if not isinstance(site, Site) or site.node is found.site.node or isinstance(site.node, ast.stmt):
         return None
+    if _may_be_saved_again(trace, found):
+        return None
     document = source.document(site)
     if found.is_result:
         node = site.node
@@ -138,6 +140,17 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     text = edits.followed(source.text(site, node), node, ".clone()")
     where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
     return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
+
+
+def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:
+    """Whether another operation may have saved the same memory: with one copy the backward would perhaps still fail."""
+    return any(
+        tensor.storage is found.saved.storage
+        for event in trace.of(Built)
+        if event.node.behaviour is not None
+        for parameter in event.node.behaviour.maybe_saves
+        for tensor in event.inputs.get(parameter, ())
+    )
 
 
 def _item(trace: Trace, read: ast.expr) -> ast.expr:

@@ -103,3 +103,17 @@ def test_a_check_loads_little(tmp_path: Path) -> None:
     )
     result = run_python(code, folder=tmp_path)
     assert result.stdout.splitlines()[-1] == "loaded: []"
+
+
+def test_what_a_server_loads_before_its_first_answer_is_code_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, what: opened.append(str(what[0])) if event == 'open' else None)\n"
+        "import gradpath.lsp.handlers\n"
+        "from gradpath.check import load\n"
+        "load()\n"
+        "print('gradpath.rules.double_backward' in sys.modules, 'jedi' in sys.modules)\n"
+        "print(any(each.endswith('ops.json') for each in opened))\n"
+    )
+    assert run_python(code, folder=tmp_path).stdout.split() == ["True", "False", "False"]

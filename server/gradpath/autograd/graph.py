@@ -130,7 +130,7 @@ class Autograd:
     def edge(self, tensor: Tensor) -> Node | None:
         """The node that a gradient for `tensor` goes to: its grad_fn, its AccumulateGrad, or None."""
         node = self.grad_fn(tensor)
-        if node is not None or not tensor.flag or tensor.inference:
+        if node is not None or not tensor.flag:
             return node
         if tensor.accumulator is None:
             tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain)

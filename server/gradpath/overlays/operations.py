@@ -146,9 +146,32 @@ def run_behaviour(
     if behaviour.returns == "*" and spec.sizes is not None:
         return _parts(machine, name, spec, behaviour, inputs, arguments)
     behaviour = resolved(spec, behaviour, inputs, arguments)
-    results = machine.autograd.apply(name, behaviour, inputs)
+    others = _ordinary(machine, name, inputs, arguments)
+    results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments)
     return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
+
+
+def _ordinary(
+    machine: Machine, name: str, inputs: Mapping[str, Sequence[Tensor]], arguments: Mapping[str, Value]
+) -> dict[str, list[Tensor]]:
+    """The ordinary tensor that an operation on inference tensors meets without the program naming one, if any.
+
+    PyTorch makes a tensor of a number beside a tensor, and a copy writes into a new one; so a leaf from inference mode
+    has a graph behind `leaf * 2` and `leaf.clone()`, and has none behind `leaf * leaf` or `leaf.exp()`.
+    """
+    if not machine.autograd.grad_enabled or not all(each.inference for tensors in inputs.values() for each in tensors):
+        return {}
+    operation = name.rpartition(".")[2]
+    wraps = operation in _WRAPPING and isinstance(arguments.get("other"), (int, float))
+    return {"ordinary": [machine.autograd.tensor()]} if wraps or operation in _COPYING else {}
+
+
+_WRAPPING = frozenset({"add", "div", "divide", "floor_divide", "fmod", "mul", "multiply", "remainder", "rsub", "sub"})
+"""Operations that make a tensor of a number."""
+
+_COPYING = frozenset({"bfloat16", "clone", "double", "float", "half", "to", "type"})
+"""Operations that copy, where they do not give back the tensor itself."""
 
 
 def _parts(

@@ -31,6 +31,10 @@ class Container(Object):
     open: bool
 
 
+_OF_TENSORS = frozenset({"backward", "clone", "detach", "item", "requires_grad_"})
+"""What is asked of a list by a program that takes it for a tensor."""
+
+
 class List(Container):
     """A list (or deque).
 
@@ -135,6 +139,8 @@ class List(Container):
     def attribute(self, machine: Machine, name: str) -> Value:
         method = _LIST_METHODS.get(name)
         if method is None:
+            if name in _OF_TENSORS and type(self) is List and not self.open:
+                raise machine.error("AttributeError", f"'list' object has no attribute '{name}'", self)
             return super().attribute(machine, name)
         return NativeFunction(f"list.{name}", lambda m, a: method(m, self, a))
 

@@ -49,8 +49,8 @@ def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
 
 
 _TAKE_NUMBERS = """
-add addmm addmv addr div divide float_power floor_divide mul multiply normal polygamma pow remainder rsub sub subtract
-true_divide xlogy
+add addmm addmv addr bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide
+float_power floor_divide mul multiply normal polygamma pow remainder rsub sub subtract true_divide xlogy
 """
 """Functions of `torch` whose first operand may be a number."""
 
@@ -66,7 +66,7 @@ _UNSURE_OF_NUMBERS = frozenset(f"{_TAKE_NUMBERS} {_IN_PYTHON}".split())
 def _refuses_numbers(op: Op) -> bool:
     """Whether a function of `torch` raises a `TypeError` where its first operand is a number, or a list with one."""
     module, _, name = op.name.rpartition(".")
-    wants_tensors = op.parameters[0].name in {"condition", *_tensor_parameters(op)}
+    wants_tensors = op.parameters[0].name in {"condition", "input", *_tensor_parameters(op)}
     return module == "torch" and wants_tensors and name.removesuffix("_") not in _UNSURE_OF_NUMBERS
 
 

@@ -20,7 +20,7 @@ from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.recomputing_fixes import recomputed
 from gradpath.rules.stories import clears, same_activation, trains_nothing
-from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.rules.syntax import ancestry, call_of, function_of, joins, statement_of
 from gradpath.source.document import Document
 
 
@@ -293,6 +293,8 @@ def taken_alone(case: Case) -> ast.expr | None:
         or not trains_nothing(case.trace, carried.node, case.earlier)
     ):
         return None
+    if carried.held is not None:
+        return carried.use.node if joins(carried.use.node, carried.reads[0]) else None
     return carried.reads[0] if carried.reads[0] in carried.use.node.args else None
 
 

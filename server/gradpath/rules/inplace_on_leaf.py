@@ -31,7 +31,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     site = failure.site
     leaf = tensor.base if error.kind is FaultKind.VIEW_OF_LEAF and tensor.base is not None else tensor
-    variable = written_name(source, site)
+    variable = written_name(trace, source, site)
     name = f"`{variable}`" if variable and len(variable) <= 40 else said(trace, source, leaf, site, "a leaf")
     write = write_text(trace, source, site, 34)
     what = f"a view of {name}" if leaf is not tensor else name

@@ -61,7 +61,7 @@ def _same_call(found: Overwriting) -> bool:
 def _saved_name(trace: Trace, source: Source, found: Overwriting) -> str:
     name = name_of(trace, source, found.saved.tensor, found.site)
     if found.written is found.saved.tensor:
-        name = written_name(source, found.site) or name
+        name = written_name(trace, source, found.site) or name
     return f"`{name}`" if name and len(name) <= 30 else "a value"
 
 
@@ -111,7 +111,7 @@ def _copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     else:
         names = {name_of(trace, source, found.saved.tensor, site)}
         if found.written is found.saved.tensor:
-            names.add(written_name(source, found.site))
+            names.add(written_name(trace, source, found.site))
         reads: list[ast.expr] = [
             each
             for each in ast.walk(site.node)

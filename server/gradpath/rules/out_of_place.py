@@ -70,7 +70,8 @@ def counterparts(
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
         yield from _without_flag(source, made, Safety.UNSAFE if _is_read_again(trace, statement, first) else safety)
         return
-    if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Subscript):
+    owner = _owner(trace, site, node)
+    if isinstance(node, ast.AugAssign) and (not isinstance(node.target, ast.Subscript) or owner is node.target):
         edit = augmented(document, node)
         if edit is not None:
             target = edits.flat(document, node.target)
@@ -82,8 +83,7 @@ def counterparts(
         yield from fixes
         if fixes:
             return
-    base = _owner(trace, site, node)
-    base = None if isinstance(base, ast.Attribute) and _is_field(trace, base.attr) else base
+    base = None if isinstance(owner, ast.Attribute) and _is_field(trace, owner.attr) else owner
     inside = saved_at is not None and any(each is saved_at.node for each in ast.walk(statement))
     if base is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
@@ -105,13 +105,13 @@ def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
     return source.short(site, limit=limit)
 
 
-def written_name(source: Source, site: Site) -> str:
-    """The variable that is written, as the program has it; empty where the write goes into no variable."""
+def written_name(trace: Trace, source: Source, site: Site) -> str:
+    """The variable that is written, or its item, as the program has it; empty where the write goes into neither."""
     node = site.node
     if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
         return source.text(site, node.target)
-    base = _base(node)
-    return source.text(site, base) if base is not None else ""
+    owner = _owner(trace, site, node)
+    return source.text(site, owner) if owner is not None else ""
 
 
 def augmented(document: Document, node: ast.AugAssign) -> Edit | None:
@@ -230,6 +230,9 @@ def _is_field(trace: Trace, name: str) -> bool:
 
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
     """Whether a variable was bound to a list, a dict or the like where it was bound last."""
+    last = _last_binding(trace, site, variable)
+    if last is not None:
+        return isinstance(last.value, Held)
     name = ast.unparse(variable)
     for statement in reversed(trace.visits):
         match statement:
@@ -238,6 +241,19 @@ def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) 
             ):
                 return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp))
     return False
+
+
+def _last_binding(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> Bound | None:
+    """Where a variable got what it holds at the write at `site`, if that was a tensor or has tensors in it."""
+    name = variable.id if isinstance(variable, ast.Name) else variable.attr
+    last: Bound | None = None
+    for event in trace.events:
+        if isinstance(event, Mutated) and event.write.site is site:
+            break
+        own = isinstance(variable, ast.Attribute) or getattr(event, "site", site).caller is site.caller
+        if isinstance(event, Bound) and event.name == name and own:
+            last = event
+    return last
 
 
 def module_of(trace: Trace, site: Site) -> Applied | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 
 from gradpath.autograd.tensor import BackwardCall, Node
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.trace import Failed, Held, Site, Trace
 from gradpath.records import dataclass
 from gradpath.rules.graphs import entrances, nodes_of
 from gradpath.rules.report import Source
-from gradpath.rules.stories import lifted, name_of, trains_nothing
+from gradpath.rules.stories import bindings, lifted, name_of, trains_nothing
+from gradpath.rules.syntax import joins
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,15 @@ def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
 
 
 def _reads(case: Case, frame: Site) -> list[ast.expr]:
-    """Where the expression of a frame reads the shared value, by the name that it has there."""
-    name = name_of(case.trace, case.source, case.shared.outputs[0], frame)
-    return [
+    """Where the expression of a frame reads the shared value: its name there, or `sum(fakes)` of a list with it."""
+    tensor = case.shared.outputs[0]
+    name = name_of(case.trace, case.source, tensor, frame)
+    reads: list[ast.expr] = [
         each
         for each in ast.walk(frame.node)
         if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == name
     ]
+    if any(isinstance(bound.value, Held) and bound.name == name for bound in bindings(case.trace, tensor)):
+        calls = [each for each in ast.walk(frame.node) if isinstance(each, ast.Call)]
+        return [call for call in calls if any(joins(call, read) for read in reads)]
+    return reads

@@ -98,6 +98,15 @@ def call_of(trace: Trace, node: ast.AST) -> ast.Call | None:
     return parent if isinstance(parent, ast.Call) and parent.func is node else None
 
 
+def joins(call: ast.AST, container: ast.expr) -> bool:
+    """Whether a call makes one tensor of those in a container, and of nothing else: `sum(losses)`."""
+    match call:
+        case ast.Call(func=ast.Name(id="sum") | ast.Attribute(attr="cat" | "stack"), args=[given, *_]):
+            return given is container
+        case _:
+            return False
+
+
 def names_in(node: ast.AST) -> set[str]:
     """The names that an expression or statement reads."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}

@@ -56,6 +56,7 @@ DERIVED: Mapping[str, frozenset[str]] = {
     **{f"torch{space}.{name}": frozenset() for space, name in ((".nn", "Bilinear"), ("", "bilinear"))},
     "torch.nn.functional.bilinear": frozenset(),
     "torch.einsum": frozenset({"operands"}),
+    **{f"torch.{space}matrix_power": frozenset({"n"}) for space in ("", "Tensor.", "linalg.")},
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }
 """For operations that hang on it: the arguments whose rank, contiguity or length may be asked for.

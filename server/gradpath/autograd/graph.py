@@ -350,7 +350,7 @@ class Autograd:
             self._check_inplace(tensor)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
-        if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED):
+        if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED) and not _copies_onto_itself(name, everything):
             raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
         if name.endswith(_POINTWISE) and any(tensor.overlaps_partly(each) for each in everything):
             raise AutogradError(FaultKind.OVERLAP, tensor=tensor)
@@ -463,6 +463,11 @@ def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: st
     node.edges, node.parameters = tuple(edges), tuple(names)
     if base.expanded:
         node.custom = FaultKind.EXPANDED_INPLACE
+
+
+def _copies_onto_itself(name: str, everything: Sequence[Tensor]) -> bool:
+    """Whether a copy may find its source where it writes: then it ends early (aten/src/ATen/native/Copy.cpp)."""
+    return name.endswith(".copy_") and all(each.storage is everything[0].storage for each in everything)
 
 
 def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from gradpath.records import dataclass
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import nodes, parts
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """Where a body first reads each of its variables, and where it first binds it."""
+    """Where a body first reads each of its variables, and where it first binds it.
+
+    `unsure` are those that it reads where only a branch that may not be taken has bound them.
+    """
 
     read: dict[str, int]
     bound: dict[str, int]
+    unsure: set[str]
 
     def is_early(self, name: str) -> bool:
         """Whether a variable is read above where it is bound."""
@@ -23,13 +28,15 @@ class _Body:
 
 
 def unbinds(before: str, after: str) -> bool:
-    """Whether a body reads a variable above where it binds it, and did not do so before.
+    """Whether a body reads a variable above where it binds it, or behind a branch that does, and did not do so before.
 
     That is also so for a function that reads a name of the code around it, and now binds it itself, but not first.
     """
     old = _bodies(before)
     for key, body in _bodies(after).items():
-        known = old.get(key, _Body({}, {}))
+        known = old.get(key, _Body({}, {}, set()))
+        if any(name in known.bound for name in body.unsure - known.unsure):
+            return True
         for name, line in body.bound.items():
             becomes_local = bool(key[0]) and name in known.read and name not in known.bound
             if becomes_local and body.read.get(name, line + 1) <= line:
@@ -60,9 +67,50 @@ def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
     others |= {(each.asname or each.name).partition(".")[0] for each in inside if isinstance(each, ast.alias)}
     if not isinstance(node, ast.Module):
         others |= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    body = _Body({}, {})
+    body = _Body({}, {}, set())
     for each in inside:
         if isinstance(each, ast.Name) and each.id not in others:
             lines = body.read if isinstance(each.ctx, ast.Load) else body.bound
             lines[each.id] = min(each.lineno, lines.get(each.id, each.lineno))
+    _run(node.body, set(), body)
     return body
+
+
+def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
+    """The variables that are bound behind a block, if `known` are before it; notes those that it reads and are not.
+
+    Loops count as run, and each block that jumps away as one that does not matter for what follows.
+    """
+    for statement in block:
+        inner = [each for name in _BLOCKS for each in getattr(statement, name, ())]
+        own = nodes(statement, outside=_INNER) if not inner else _head(statement)
+        names = [each for each in own if isinstance(each, ast.Name)]
+        made = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+        body.unsure.update({each.id for each in names} & set(body.bound) - known - made)
+        known = known | made
+        match statement:
+            case ast.If():
+                known = _run(statement.body, known, body) & _run(statement.orelse, known, body)
+            case ast.Try():
+                ran = _run([*statement.body, *statement.orelse], known, body)
+                for handler in statement.handlers:
+                    ran &= _run(handler.body, known, body)
+                known = _run(statement.finalbody, ran, body)
+            case ast.Match():
+                for case in statement.cases:
+                    _run(case.body, known | set(body.bound), body)
+            case ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith():
+                known = _run([*statement.body, *getattr(statement, "orelse", ())], known, body)
+            case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+                return known | set(body.bound)
+            case _:
+                pass
+    return known
+
+
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+
+
+def _head(statement: ast.stmt) -> list[ast.AST]:
+    """What a compound statement reads and binds before its blocks run."""
+    return [each for part in parts(statement, _BLOCKS) for each in nodes(part, outside=_INNER)]

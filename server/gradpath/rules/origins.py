@@ -28,7 +28,7 @@ def expressions_behind(trace: Trace, document: Document, start: ast.expr) -> lis
             continue
         found[id(expression)] = expression
         function = function_of(trace, expression)
-        for node in _read(expression):
+        for node in feeding(expression):
             if isinstance(node, ast.Name):
                 todo += [each for each in _given(trace, node.id) if function_of(trace, each) is function]
             elif isinstance(node, ast.Call):
@@ -45,20 +45,22 @@ def _is_of(document: Document, expression: ast.expr) -> bool:
     return ast.dump(there) == ast.dump(expression)
 
 
-def _read(expression: ast.expr) -> Iterator[ast.AST]:
-    """The names and calls of an expression, but for those below a number that is read out."""
+def feeding(expression: ast.expr) -> Iterator[ast.Name | ast.Call]:
+    """The names and calls that an expression takes its value from: none below what is read out, none of a condition."""
     todo: list[ast.AST] = [expression]
     while todo:
         node = todo.pop()
         if isinstance(node, (ast.Name, ast.Call)):
             yield node
-        if not is_read_out(node):
+        if isinstance(node, ast.IfExp):
+            todo += (node.body, node.orelse)
+        elif not is_read_out(node):
             todo += ast.iter_child_nodes(node)
 
 
 def is_read_out(node: ast.AST) -> bool:
-    """Whether an expression is `x.item()`."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
+    """Whether an expression is `x.item()` or `x.tolist()`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist")
 
 
 def _given(trace: Trace, name: str) -> Iterator[ast.expr]:

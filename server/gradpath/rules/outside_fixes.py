@@ -12,7 +12,7 @@ from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.cuts import Cause
 from gradpath.rules.moving import stored_names
-from gradpath.rules.origins import expressions_behind, is_read_out
+from gradpath.rules.origins import expressions_behind, feeding, is_read_out
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import names_in, statement_of
 from gradpath.source.document import Document
@@ -68,13 +68,15 @@ def _not_read_out(trace: Trace, document: Document, call: ast.Call, behind: Sequ
     known = {id(read.site.node): read.tensor for read in _reads(trace)}
     reads: dict[int, ast.Call] = {}
     for expression in behind:
-        for each in ast.walk(expression):
+        for each in feeding(expression):
             if isinstance(each, ast.Call) and is_read_out(each) and _needs_graph(known.get(id(each))):
                 reads[id(each)] = each
     tensors = [known[key] for key in reads if key in known]
     taken = _gathered(trace, document, call, joins="cat" if _have_one_dimension(tensors) else "stack")
     if not 0 < len(reads) <= _MOST_READS or taken is None:
         return
+    if any(isinstance(each.func, ast.Attribute) and each.func.attr == "tolist" for each in reads.values()):
+        return  # A list of numbers is no tensor to those who read it.
     dropped = [edits.drop_method(document, each) for each in reads.values()]
     changes = [*(each for each in dropped if each is not None), *taken]
     lines = sorted({each.lineno for each in reads.values()})

@@ -11,7 +11,7 @@ from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.rules import cut_fixes, cuts, late_fixes, outside_fixes
 from gradpath.rules.graphs import nodes_of, reach
-from gradpath.rules.rebinding import rebinding_of
+from gradpath.rules.rebinding import rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
 from gradpath.rules.syntax import call_of
@@ -21,14 +21,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls whose root has no graph; where a leaf was rebound, the fault is `rebound-parameter`."""
     for failure, error in failures(trace, FaultKind.NO_GRAD):
         root = error.tensor
-        if root is None or any(rebinding_of(trace, source, each) for each in (root, *root.ancestors())):
+        if root is None or rebound_behind(trace, source, root) is not None:
             continue
         if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
             continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
         yield _report(trace, source, failure, error, root)
     for failure, error in failures(trace, FaultKind.INPUT_NO_GRAD):
         wanted = error.tensor
-        if wanted is None or rebinding_of(trace, source, wanted) is not None:
+        if wanted is None or rebound_behind(trace, source, wanted) is not None:
             continue
         cause = cuts.cause_of(trace, wanted)
         made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None

@@ -8,6 +8,15 @@ from gradpath.rules.report import Source
 from gradpath.rules.stories import target_of
 
 
+def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
+    """Why `root` has no graph, where a leaf was rebound: the assignment, and what it put in the leaf's place."""
+    for tensor in (root, *root.ancestors()):
+        found = rebinding_of(trace, source, tensor) if tensor.node is None else None
+        if found is not None:
+            return found[0], tensor
+    return None
+
+
 def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, Tensor] | None:
     """The assignment that put `tensor` in the place of a leaf that it was computed from, and that leaf."""
     leaves: dict[tuple[str, int], Tensor] = {}

@@ -12,7 +12,7 @@ from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import switch_around
-from gradpath.rules.rebinding import rebinding_of
+from gradpath.rules.rebinding import rebinding_of, rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lowered, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
@@ -24,20 +24,27 @@ _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound."""
     for failure in trace.failures():
-        for tensor in _suspects(trace, source, failure):
-            found = rebinding_of(trace, source, tensor)
-            if found is not None:
-                yield _report(trace, source, failure, found[0], tensor)
-                break
+        found = _behind(trace, source, failure)
+        if found is not None:
+            yield _report(trace, source, failure, *found)
 
 
-def _suspects(trace: Trace, source: Source, failure: Failed) -> Iterator[Tensor]:
-    """The tensors whose loss of their place may be behind a failure."""
-    if failure.error is not None:
-        if failure.error.kind in (FaultKind.NO_GRAD, FaultKind.INPUT_NO_GRAD) and failure.error.tensor is not None:
-            yield failure.error.tensor
-            yield from failure.error.tensor.ancestors()
-        return
+def _behind(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
+    """The assignment behind a failure, and the tensor that it put in the place of a leaf."""
+    error = failure.error
+    if error is not None:
+        if error.tensor is None or error.kind not in (FaultKind.NO_GRAD, FaultKind.INPUT_NO_GRAD):
+            return None
+        return rebound_behind(trace, source, error.tensor)
+    for tensor in _without_gradient(trace, source, failure):
+        found = rebinding_of(trace, source, tensor)
+        if found is not None:
+            return found[0], tensor
+    return None
+
+
+def _without_gradient(trace: Trace, source: Source, failure: Failed) -> Iterator[Tensor]:
+    """The tensors whose gradient is None where a statement that fails uses it."""
     if failure.exception not in ("TypeError", "AttributeError"):
         return
     statement = statement_of(trace, failure.site.node)

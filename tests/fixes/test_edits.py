@@ -207,7 +207,7 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
         ),
         (  # The power has saved the same tensor, which is only known where its exponent is.
             "Save a copy",
-            "h = torch.outer(w, w).exp()\ny = torch.matrix_power(h, 2).sum()\nh.exp_()\ny.backward()\n",
+            "h = torch.outer(w, w).exp()\ny = torch.matrix_power(h, 3).sum()\nh.exp_()\ny.backward()\n",
         ),
     ],
 )

@@ -35,7 +35,10 @@ class Recorder(Protocol):
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
 
 
-_OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", "t_", "unsqueeze_", "squeeze_")
+_RESHAPING = ("t_", "unsqueeze_", "squeeze_")
+"""Writes that change no element."""
+
+_OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", *_RESHAPING)
 """Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
 
 _POINTWISE = (".add_", ".sub_", ".mul_", ".div_", ".pow_", ".copy_", ".lerp_")
@@ -359,7 +362,10 @@ class Autograd:
         if node is None or edges is None:
             return tensor
         if tensor.base is not None:
-            _write_through(node, tensor.base, base_edge, written)
+            _write_through(node, base_edge, written)
+            if tensor.base.expanded or (tensor.expanded and not name.endswith(_RESHAPING)):
+                # The backward copies into memory laid out like the part, where elements then share memory.
+                node.custom = FaultKind.EXPANDED_INPLACE
             tensor.base.node = node
             node.outputs.append(tensor.base)
             tensor.node = Node("as_strided", (node,), site, certain=node.certain)
@@ -447,11 +453,8 @@ class Autograd:
             self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))
 
 
-def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: str) -> None:
-    """Make the node of a write one that writes a part of `base` (`CopySlices`).
-
-    Its backward copies into memory laid out like `base`, which fails where elements share memory.
-    """
+def _write_through(node: Node, base_edge: Node | None, written: str) -> None:
+    """Make the node of a write one that writes a part of a base (`CopySlices`)."""
     own = [index for index, name in enumerate(node.parameters) if name != written]
     edges = [node.edges[index] for index in own]
     names = [node.parameters[index] for index in own]
@@ -461,8 +464,6 @@ def _write_through(node: Node, base: Tensor, base_edge: Node | None, written: st
     node.name = "CopySlices"
     node.holds = True
     node.edges, node.parameters = tuple(edges), tuple(names)
-    if base.expanded:
-        node.custom = FaultKind.EXPANDED_INPLACE
 
 
 def _copies_onto_itself(name: str, everything: Sequence[Tensor]) -> bool:

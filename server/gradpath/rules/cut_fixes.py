@@ -54,12 +54,12 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             edit = _not_reassigned(trace, document, node) or edits.drop_method(document, node)
             if edit is not None:
                 kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
-                title = f"Drop `.{name}()` on line {site.line}"
+                title = _dropping(source, site, node, f".{name}()")
                 yield Fix(title, kept, (edit,), preferred=True, if_certain=elsewhere)
         case "not differentiable", _:
             yield from _smooth(trace, source, cause)
         case "data", ast.Attribute(attr="data"):
-            title = f"Drop `.data` on line {site.line}"
+            title = _dropping(source, site, node, ".data")
             edit = edits.drop_attribute(document, node)
             yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
         case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
@@ -228,6 +228,14 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     if gone is not None and new is not None and any(each is statement for each in function.body):
         title = f"Switch gradients off in `{function.name}` alone, with `@torch.no_grad()`"
         yield Fix(title, Safety.SAFE, (new, gone), preferred=True)
+
+
+def _dropping(source: Source, site: Site, node: ast.Call | ast.Attribute, cut: str) -> str:
+    """The title of a fix that drops a cut; it names the cut value where the line has several such cuts."""
+    read = node.func if isinstance(node, ast.Call) else node
+    several = source.document(site).line(site.line).count(cut) > 1
+    of = f" of `{source.short(site, read.value, 30)}`" if several and isinstance(read, ast.Attribute) else ""
+    return f"Drop `{cut}`{of} on line {site.line}"
 
 
 def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Call, cause: Cause) -> Edit | None:

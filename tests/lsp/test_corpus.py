@@ -1,0 +1,59 @@
+"""The fixes of whole programs as an editor gets them: each of the corpus, and what it does to the text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+
+from gradpath.check import check
+from gradpath.diagnostic import Level
+from gradpath.mending import mended
+from gradpath.source.document import Document
+from tests.documents.fixes import apply_edits
+from tests.lsp.harness import NOTHING, REAL, Editor, server
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CORPUS = Path(__file__).parent.parent / "cases" / "corpus"
+PROGRAMS = sorted(CORPUS.glob("*_faulty.py"))[::16]
+
+
+@pytest_lsp.fixture(scope="module", params=("visual_studio_code", NOTHING), config=server(REAL))
+async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIterator[None]:
+    await lsp_client.begin(request.param)
+    yield
+    await lsp_client.shutdown_session()
+    assert await lsp_client.errors() == ""
+
+
+def expected(path: Path) -> set[tuple[str, str, bool]]:
+    """The titles of the fixes, the texts after them, and whether they are preferred."""
+    document = Document(str(path), path.read_text("utf-8"))
+    return {
+        (fix.title, apply_edits(document, fix.edits), fix.preferred)
+        for diagnostic in mended(check(document)).diagnostics
+        if diagnostic.level is not Level.HINT
+        for fix in diagnostic.fixes
+        if fix.edits
+    }
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+async def test_an_editor_is_offered_the_fixes_of_a_program(editor: Editor, path: Path) -> None:
+    uri = path.as_uri()
+    editor.open(uri, path.read_text("utf-8"))
+    offered: set[tuple[str, str, bool]] = set()
+    for found in await editor.diagnostics_of(uri):
+        context = types.CodeActionContext(diagnostics=[found], only=["quickfix", "refactor.rewrite"])
+        request = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
+        for action in await editor.text_document_code_action_async(request) or ():
+            fix = not action.title.startswith(("Ignore ", "Fix all ", "Read about "))
+            if fix and isinstance(action, types.CodeAction):
+                resolved = await editor.resolved(action)
+                offered.add((action.title, editor.after(uri, resolved.edit), bool(action.is_preferred)))
+    editor.close(uri)
+    assert offered == expected(path)

@@ -31,7 +31,7 @@ class Container(Object):
     open: bool
 
 
-_OF_TENSORS = frozenset({"backward", "clone", "detach", "item", "requires_grad_"})
+_OF_TENSORS = frozenset({"backward", "clone", "detach", "requires_grad_"})
 """What is asked of a list by a program that takes it for a tensor."""
 
 

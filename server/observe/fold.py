@@ -56,6 +56,7 @@ DERIVED: Mapping[str, frozenset[str]] = {
     **{f"torch{space}.{name}": frozenset() for space, name in ((".nn", "Bilinear"), ("", "bilinear"))},
     "torch.nn.functional.bilinear": frozenset(),
     "torch.einsum": frozenset({"operands"}),
+    "torch.linalg.norm": frozenset({"input"}),
     **{f"torch.{space}matrix_power": frozenset({"n"}) for space in ("", "Tensor.", "linalg.")},
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }

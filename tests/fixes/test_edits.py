@@ -181,6 +181,11 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "class Holder:\n    pass\n\n\nself = Holder()\nself.w = w\ncost = (self.w * w).sum()\ncost.backward()\n"
             "for self.w in [torch.rand(3)]:\n    print(self.w)\ncost.backward()\n",
         ),
+        (  # The attribute is gone by then.
+            "Compute line",
+            "class Holder:\n    pass\n\n\nself = Holder()\nself.w = w\ncost = (self.w * w).sum()\ncost.backward()\n"
+            "del self.w\ncost.backward()\n",
+        ),
         (  # The gradient of a power has saved the parameter, which the step changes.
             KEEP,
             "optimizer = torch.optim.SGD([w], lr=0.1)\n"

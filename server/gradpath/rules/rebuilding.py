@@ -120,7 +120,7 @@ def written_again(
     if any(stored_names(each) & (read | bound) for each in stretch if each not in copied):
         return None
     used = {text for each in copied for text in _attributes(each, ast.Load)}
-    if any(not used.isdisjoint(_attributes(each, ast.Store)) for each in stretch):
+    if any(not used.isdisjoint(_attributes(each, ast.Store, ast.Del)) for each in stretch):
         return None
     texts = [edits.lines_to_move(document, each) for each in copied]
     if any(text is None for text in texts):
@@ -129,12 +129,12 @@ def written_again(
     return None if edit is None else (edit, target)
 
 
-def _attributes(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
-    """The attributes that a statement reads, or binds, as text: `self.w`."""
+def _attributes(statement: ast.stmt, *contexts: type[ast.expr_context]) -> set[str]:
+    """The attributes that a statement reads, binds or deletes, as text: `self.w`."""
     return {
         ast.unparse(each)
         for each in ast.walk(statement)
-        if isinstance(each, ast.Attribute) and isinstance(each.ctx, context)
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, contexts)
     }
 
 

@@ -44,7 +44,8 @@ def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
         raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{missing[0]}'")
     first = op.parameters[0].name if op.parameters else ""
     if first in bound and _refuses_numbers(op) and _is_number(bound[first]):
-        raise machine.error("TypeError", f"{op.name}(): argument '{first}' must be Tensor, not a number", bound[first])
+        kind = "AttributeError" if op.name in _WITHOUT_ATTRIBUTE else "TypeError"
+        raise machine.error(kind, f"{op.name}(): argument '{first}' must be Tensor, not a number", bound[first])
     return run_operation(machine, op.name, op, bound)
 
 
@@ -60,14 +61,32 @@ pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_i
 """
 """Functions of `torch` that are written in Python: a number fails in them as well, but each in its own way."""
 
-_UNSURE_OF_NUMBERS = frozenset(f"{_TAKE_NUMBERS} {_IN_PYTHON}".split())
+_IN_THEIR_WAY = """
+fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices
+gaussian_nll_loss lp_pool1d lp_pool2d lp_pool3d
+"""
+"""Functions of `torch.nn.functional` that fail with other exceptions."""
+
+_ASK_FIRST = """
+adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d
+adaptive_max_pool3d_with_indices affine_grid binary_cross_entropy binary_cross_entropy_with_logits dropout1d dropout2d
+dropout3d embedding_bag glu group_norm huber_loss instance_norm interpolate l1_loss linear_cross_entropy
+local_response_norm log_softmax margin_ranking_loss max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d
+mse_loss multi_head_attention_forward normalize smooth_l1_loss softmax softmin softsign tanhshrink
+triplet_margin_with_distance_loss upsample upsample_bilinear upsample_nearest
+"""
+"""Functions of `torch.nn.functional` that ask a number for a size or a method of tensors, which it does not have."""
+
+_UNSURE_OF_NUMBERS = frozenset(f"{_TAKE_NUMBERS} {_IN_PYTHON} {_IN_THEIR_WAY}".split())
+_WITHOUT_ATTRIBUTE = frozenset(f"torch.nn.functional.{name}" for name in _ASK_FIRST.split())
 
 
 def _refuses_numbers(op: Op) -> bool:
-    """Whether a function of `torch` raises a `TypeError` where its first operand is a number, or a list with one."""
+    """Whether a function of `torch` fails where its first operand is a number, or a list with one."""
     module, _, name = op.name.rpartition(".")
     wants_tensors = op.parameters[0].name in {"condition", "input", *_tensor_parameters(op)}
-    return module == "torch" and wants_tensors and name.removesuffix("_") not in _UNSURE_OF_NUMBERS
+    known = module in ("torch", "torch.nn.functional") and name.removesuffix("_") not in _UNSURE_OF_NUMBERS
+    return known and wants_tensors
 
 
 def _is_number(value: Value) -> bool:

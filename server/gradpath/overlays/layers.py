@@ -21,6 +21,9 @@ from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
+_MOST_LAYERS = 16  # of a recurrent network whose parameters are told apart
+
+
 class LayerClass(ModuleClass):
     """A built-in module class of the op table."""
 
@@ -62,8 +65,7 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
         if certainty is Certainty.NO:
             module.attributes[name] = None
             continue
-        names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0") if name == "*" else (name,)
-        for each in names:
+        for each in _recurrent_names({**spec.defaults, **settings}) if name == "*" else (name,):
             module.attributes[each] = wrap(_parameter(machine, _parameter_shape(spec, each, settings)))
     for name, certainty in spec.buffers(kinds).items():
         if certainty is not Certainty.NO:
@@ -72,6 +74,20 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
     for name, value in settings.items():
         module.attributes.setdefault(name, None if name == "bias" else value)  # Without one, `bias` is None.
     return None
+
+
+def _recurrent_names(settings: Mapping[str, object]) -> Iterator[str]:
+    """The parameters of an RNN, LSTM or GRU with these settings, in their order; those of one layer where nothing else is known."""
+    layers = settings.get("num_layers") if "bidirectional" in settings else 1
+    directions = ("", "_reverse") if settings.get("bidirectional") is True else ("",)
+    kinds = ["weight_ih", "weight_hh"]
+    if settings.get("bias") is not False:
+        kinds += ["bias_ih", "bias_hh"]
+    if isinstance(projected := settings.get("proj_size"), int) and projected > 0:
+        kinds.append("weight_hr")
+    for layer in range(min(layers, _MOST_LAYERS) if isinstance(layers, int) else 1):
+        for direction in directions:
+            yield from (f"{kind}_l{layer}{direction}" for kind in kinds)
 
 
 def _parameter(machine: Machine, shape: Shape | None) -> Tensor:

@@ -20,7 +20,6 @@ from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts
 from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
-
 _MOST_LAYERS = 16  # of a recurrent network whose parameters are told apart
 
 
@@ -77,7 +76,7 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
 
 
 def _recurrent_names(settings: Mapping[str, object]) -> Iterator[str]:
-    """The parameters of an RNN, LSTM or GRU with these settings, in their order; those of one layer where nothing else is known."""
+    """What the parameters of a recurrent network with these settings are called, in their order."""
     layers = settings.get("num_layers") if "bidirectional" in settings else 1
     directions = ("", "_reverse") if settings.get("bidirectional") is True else ("",)
     kinds = ["weight_ih", "weight_hh"]

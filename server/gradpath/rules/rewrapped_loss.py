@@ -11,15 +11,17 @@ from gradpath.records import replace
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.rewrapping import Rewrapping, rewrappings
+from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import statement_of
+
+_WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """One report for each place that rewraps a loss."""
     seen: set[ast.AST] = set()
-    for found in rewrappings(trace):
+    for found in (*rewrappings(trace), *rewrapped_terms(trace)):
         if found.site.node not in seen:
             seen.add(found.site.node)
             yield _report(trace, source, found)
@@ -38,11 +40,13 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     return Report(
         RULE.id,
         at,
-        f"`{wrap}` makes a leaf of the loss: the backward runs, and no parameter gets a gradient",
+        f"`{wrap}` makes a leaf of " + ("a term of the loss: no parameter learns from it" if found.is_term else _WHOLE),
         (
             *steps,
             Step(at, f"makes {f'`{name}`' if name and len(name) < 20 else 'it'} a leaf of its own"),
-            Step(found.ran.site, "gives a gradient to the loss alone"),
+            Step(
+                found.ran.site, "leads no further than to it" if found.is_term else "gives a gradient to the loss alone"
+            ),
         ),
         help=_help(source, cause, same, found),
         fixes=tuple(_fixes(trace, source, found, cause, statement)),
@@ -51,7 +55,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
 
 def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
     if same:
-        return "back-propagate the loss itself, not a copy of its value"
+        return f"{'add the term' if found.is_term else 'back-propagate the loss'} itself, not a copy of its value"
     return f"drop it, and mend the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
 
 
@@ -64,9 +68,11 @@ def _fixes(
         if loss is not None and isinstance(found.site.node, ast.Call):
             document = source.document(found.site)
             text = edits.flat(document, loss)
-            if isinstance(statement, ast.Assign) and [edits.flat(document, each) for each in statement.targets] == [
-                text
-            ]:
+            if (
+                isinstance(statement, ast.Assign)
+                and statement.value is found.site.node
+                and [edits.flat(document, each) for each in statement.targets] == [text]
+            ):
                 gone = removed(trace, document, statement)
                 if gone is not None:
                     yield Fix("Delete the copy", Safety.UNSAFE, (gone,))

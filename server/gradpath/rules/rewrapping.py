@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
 from gradpath.records import dataclass
-from gradpath.rules.graphs import nodes_of, reach
+from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, terms_of
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrapping:
-    """A backward that reaches one leaf alone, the `loss` or the tensor of its parts, which was made one at `site`."""
+    """A backward that reaches one leaf alone, the `loss` or the tensor of its parts, which was made one at `site`.
+
+    Where it `is_term`, the leaf is one of several terms, and the others are back-propagated.
+    """
 
     ran: BackwardRan
     loss: Tensor
     site: Site
+    is_term: bool = False
 
 
 def rewrappings(trace: Trace) -> list[Rewrapping]:
@@ -49,7 +53,13 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
             yield Rewrapping(event, root, site)
 
 
-_LINEAR = frozenset(f"torch.{name}" for name in ("sum", "mean", "neg", "add", "sub", "mul", "div", "rsub"))
+_LINEAR = frozenset(
+    f"torch.{name}"
+    for name in (
+        *("sum", "mean", "neg", "add", "sub", "mul", "div", "rsub"),
+        *("squeeze", "unsqueeze", "view", "reshape", "flatten", "to", "float", "double", "cuda", "clone", "select"),
+    )
+)
 """What a loss goes through on its way from its parts to the backward."""
 
 
@@ -62,6 +72,38 @@ def _made_loss(event: BackwardRan) -> Tensor | None:
     linear = all(node.name.replace("torch.Tensor.", "torch.") in _LINEAR for node in below if node.accumulates is None)
     rebuilt = len(leaves) == 1 and leaves[0].operation == "torch.tensor"
     return leaves[0] if linear and rebuilt else None
+
+
+def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
+    """The terms of back-propagated sums that were made leaves: what they were computed from learns nothing by them."""
+    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
+    runs = trace.of(BackwardRan)
+    for event in runs:
+        if not event.call.accumulates or not trained:
+            continue
+        sums = (node for node in terms_of(nodes_of(event.call.roots)) if node.name in SUMS or len(node.edges) == 1)
+        for term in (edge.accumulates for node in sums for edge in node.edges):
+            if term is None or not term.certain or term.is_parameter or term.one_element is not True:
+                continue
+            source = _cut_from(term)
+            if (
+                source is None
+                or source.node is None
+                or not source.certain
+                or id(term) in trained
+                or all(id(leaf) not in trained for leaf in leaves([source.node]))
+                or any(source.node in reach(nodes_of(run.call.roots)) for run in runs)
+            ):
+                continue
+            site = _wrapped_at(trace, term)
+            if site is not None and site.loops == event.site.loops[: len(site.loops)]:
+                yield Rewrapping(event, term, site, is_term=True)
+
+
+def _cut_from(leaf: Tensor) -> Tensor | None:
+    """What a leaf takes its value from, where that had a graph."""
+    cut = next((each.cut for each in (leaf, *leaf.ancestors()) if each.cut is not None), None)
+    return cut.source if cut is not None else None
 
 
 def _had_graph(root: Tensor) -> bool:

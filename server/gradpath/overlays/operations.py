@@ -315,7 +315,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
             return [t for part in parts for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
         case Instance() if depth > 0 and isinstance(value.cls.find("_fields"), tuple):  # A named tuple.
             return [t for part in value.parts() for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
-        case Object() if presume and depth > 0 and value.type_name() == "generator":
+        case Object() if presume and depth > 0 and value.type_name() in ("generator", "ParameterList"):
             items, _ = sample(machine, value)
             return [t for part in items for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
         case _:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
@@ -94,6 +94,8 @@ def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
     site = found.saved_at
     if isinstance(site, Site):
         made = lifted(site, found.failure.site)
+        if _has_updated(found, made):
+            return f"go on with the value alone: detach what `{source.short(made, limit=40)}` gives"
         return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
     return "compute the loss after the update, so that it sees the new parameters"
 
@@ -129,6 +131,8 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         update = statement_of(trace, found.site.node)
         if isinstance(update, ast.Expr):
             yield from recomputed_behind(case, update, found.site, _is_old(trace, found))
+    if not _is_from_before(found):
+        yield from _handed_on_without_graph(trace, source, found)
     if _is_from_before(found) or not same_activation(found.site, found.failure.site):
         return
     update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
@@ -147,6 +151,26 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         if moved is not None:
             yield _moved(trace, source, found, update, last, moved)
     yield from _computed_after(trace, source, found, update, last)
+
+
+def _has_updated(found: Overwriting, made: Site) -> bool:
+    """Whether the call that built the graph has updated the parameters as well."""
+    return lifted(found.site, found.failure.site) == made
+
+
+def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    """What a call gives that has done its own update is read by others as a value."""
+    site = found.saved_at
+    if not isinstance(site, Site) or not _has_updated(found, made := lifted(site, found.failure.site)):
+        return
+    statement = statement_of(trace, made.node)
+    if not isinstance(statement, ast.Assign) or statement.value is not made.node:
+        return
+    if isinstance(statement.targets[0], ast.Name):
+        document = source.document(made)
+        end = document.range_of(statement.value).end
+        title = f"Detach what `{source.short(made, limit=40)}` gives"
+        yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), ".detach()"),))
 
 
 def _computed_after(

@@ -199,6 +199,8 @@ def _identity_matrix(machine: Machine, arguments: Arguments) -> Value:
 
 def _like(machine: Machine, arguments: Arguments) -> Value:
     source = arguments.get(0, "input", None)
+    if isinstance(source, TensorNumber):
+        raise machine.error("TypeError", "argument 'input' (position 1) must be Tensor, not a number", source)
     if not isinstance(source, TensorValue):
         return finish(machine, arguments, None, None)
     made = finish(machine, arguments, source.tensor.shape, source.tensor.dtype)

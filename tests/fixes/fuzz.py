@@ -33,7 +33,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.mending import mended
 from gradpath.source.document import Document
-from gradpath.source.edits import difference, kept_lines
+from gradpath.source.edits import kept_lines
 from tests.documents.fixes import UnfitFix, apply_edits
 
 ALL = (Safety.SAFE, Safety.UNSAFE)
@@ -95,8 +95,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
         if again.count:
             name = "--fix" if len(allowed) == 1 else "--unsafe-fixes"
             yield Complaint(seed, name, "a second application changes more", once.after.text, again.after.text)
-        edits = difference(document, once.after.text)
-        reason = _judged(text, once.after.text, edits, before) if once.count else ""
+        reason = _judged(text, once.after.text, (), before) if once.count else ""
         if reason:
             yield Complaint(seed, "all fixes", reason, text, once.after.text)
 
@@ -118,7 +117,10 @@ def _judged(
     diagnostic: Diagnostic | None = None,
     diagnostics: Sequence[Diagnostic] = (),
 ) -> str:
-    """Why an outcome is not good enough; empty where it is. `diagnostic` is the one that was fixed, of all of them."""
+    """Why an outcome is not good enough; empty where it is. `diagnostic` is the one that was fixed, of all of them.
+
+    Without `edits` the lines that stay the same are those that both versions have.
+    """
     outcome = observe(after)
     if outcome.clean:
         return ""
@@ -156,9 +158,14 @@ def _progress(text: str, after: str, edits: Sequence[Edit]) -> tuple[int, int]:
     fix may do without it.
     """
     mine, theirs = _leaving(text), _leaving(after)
-    pairs = kept_lines(Document(FILENAME, text), edits).items()
+    pairs = kept_lines(Document(FILENAME, text), edits).items() if edits else _equal_lines(text, after)
     kept = [(one, other) for one, other in pairs if one not in mine and other not in theirs]
     return _executed(text, {one for one, _ in kept}), _executed(after, {other for _, other in kept})
+
+
+def _equal_lines(text: str, after: str) -> list[tuple[int, int]]:
+    matcher = difflib.SequenceMatcher(None, text.splitlines(), after.splitlines(), autojunk=False)
+    return [(a + i + 1, b + i + 1) for a, b, size in matcher.get_matching_blocks() for i in range(size)]
 
 
 def _leaving(text: str) -> set[int]:

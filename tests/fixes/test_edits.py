@@ -181,6 +181,10 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "class Holder:\n    pass\n\n\nself = Holder()\nself.w = w\ncost = (self.w * w).sum()\ncost.backward()\n"
             "for self.w in [torch.rand(3)]:\n    print(self.w)\ncost.backward()\n",
         ),
+        (  # The greatest is what is back-propagated.
+            "Use",
+            "x = torch.outer(w, w)\nloss = x.detach().max().detach().requires_grad_()\nloss.backward(torch.ones(()))\n",
+        ),
         (  # The attribute is gone by then.
             "Compute line",
             "class Holder:\n    pass\n\n\nself = Holder()\nself.w = w\ncost = (self.w * w).sum()\ncost.backward()\n"

@@ -65,7 +65,7 @@ def _fixes(
     drop = _without_wrap(trace, source, found, statement)
     if cause.site is not None and any(each is cause.site.node for each in ast.walk(found.site.node)):
         loss = _uncut(found.site.node, cause.site.node)
-        if loss is not None and isinstance(found.site.node, ast.Call):
+        if loss is not None and isinstance(found.site.node, ast.Call) and _copies(found.site.node, cause.site.node):
             document = source.document(found.site)
             text = edits.flat(document, loss)
             if (
@@ -86,6 +86,20 @@ def _fixes(
     for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
         if drop is not None:
             yield Fix(f"{fix.title}, and require no gradient by force", Safety.UNSAFE, (*fix.edits, drop))
+
+
+def _copies(wrap: ast.expr, cut: ast.AST) -> bool:
+    """Whether nothing is computed between the cut and the leaf: `x.detach().max().requires_grad_()` is no copy."""
+    inner: ast.AST = wrap
+    while inner is not cut:
+        match inner:
+            case ast.Call(func=ast.Attribute(value=value, attr="detach" | "clone" | "cpu" | "item" | "requires_grad_")):
+                inner = value
+            case ast.Attribute(value=value, attr="data") | ast.Call(args=[value, *_]):
+                inner = value
+            case _:
+                return False
+    return True
 
 
 def _is_list(trace: Trace, loss: ast.expr) -> bool:

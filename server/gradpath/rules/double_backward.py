@@ -12,6 +12,7 @@ from gradpath.rules.graphs import meeting, nodes_of, surely_leads
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.second_call_fixes import fixes_for
 from gradpath.rules.second_calls import Case, taken_alone
+from gradpath.rules.second_order_fixes import is_differentiated
 from gradpath.rules.stories import (
     failures,
     lifted,
@@ -121,6 +122,8 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         return "one call is enough: the gradients of the first are in `.grad` already"
     if fixes and fixes[0].title.startswith("Detach"):
         return f"`{case.source.short(case.raising)}` trains nothing behind that: {lowered(fixes[0].title)}"
+    if fixes and is_differentiated(fixes[0]):
+        return f"{lowered(fixes[0].title)}, so that the gradient can itself be back-propagated: the graph stays, too"
     if fixes:
         return lowered(fixes[0].title)
     return f"compute {_what(case)} again before the second call"

@@ -206,8 +206,11 @@ def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
     roots: Sequence[ast.AST] = function.body if function is not None else list(trace.visits)
     if statement is None:
         return
-    last = statement.end_lineno or statement.lineno
+    last = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
     calls = {
-        id(each): each for root in roots for each in ast.walk(root) if isinstance(each, ast.Call) and each.lineno > last
+        id(each): each
+        for root in roots
+        for each in ast.walk(root)
+        if isinstance(each, ast.Call) and (each.lineno, each.col_offset) >= last
     }
     yield from sorted(calls.values(), key=lambda each: (each.lineno, each.col_offset))

@@ -18,6 +18,7 @@ from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
 from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
 from gradpath.rules.second_calls import Case, taken_alone
+from gradpath.rules.second_order_fixes import differentiated
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
 
@@ -26,6 +27,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     """The fixes of a case, best first."""
     detached = list(_detached(case))
     yield from detached
+    yield from differentiated(case)
     yield from _without_repeat(case)
     if not detached and _is_carried(case):
         yield from assigned_alone(case.trace, case.source, [edge for _, edge in _crossings(case)])

@@ -435,6 +435,9 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "super": classes.make_super,
     "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),
     "slice": lambda machine, arguments: Slice(),
+    "vars": lambda machine, arguments: machine.attribute(
+        arguments.get(0, "object", machine.unknown("vars", None, ())), "__dict__"
+    ),
 }
 
 _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value], bool]]] = {

@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped,
 from gradpath.records import dataclass
 from gradpath.rules import cut_fixes, cuts, edits, outside_fixes
 from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, reached_leaves, terms_of
+from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 
@@ -68,7 +68,7 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
     graph = reach(nodes_of(ran.call.roots))
     for node in zone:
         event = built.get(id(node))
-        if event is None or node.name not in SUMS:
+        if event is None or not is_sum(node):
             continue
         for tensor in (each for tensors in event.inputs.values() for each in tensors):
             if tensor.requires_grad:
@@ -141,10 +141,20 @@ def _measured_detached(term: Tensor) -> Tensor | None:
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     """Whether a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
-    if gradient.operation != "gradient" or gradient.requires_grad or term.one_element is not True:
+    if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
         return False
     made = {short_operation(each.operation) for each in (term, *term.ancestors())}
     return not made.isdisjoint(_MEASURES)
+
+
+def _unscaled(term: Tensor) -> Tensor:
+    """A term before a setting scaled it, of which nothing is known, not even that it is one number."""
+    while term.one_element is None and short_operation(term.operation) in ("mul", "div"):
+        computed = [each for each in term.maker if each.operation]
+        if len(computed) != 1:
+            break
+        term = computed[0]
+    return term
 
 
 def _asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | None:

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Site
 
-SUMS = frozenset(
-    {"torch.add", "torch.sub", "torch.rsub", "torch.Tensor.add_", "torch.Tensor.sub_", "torch.stack", "torch.cat"}
-)
-"""Operations that put the terms of a loss together."""
+_SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch.cat"})
 
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
 
@@ -116,7 +113,16 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
     zone: dict[Node, None] = {}
     while todo:
         node = todo.pop()
-        if node not in zone and node.name.replace("torch.Tensor.", "torch.") in SUMS | _SCALINGS:
+        if node not in zone and _plain_name(node) in _SUMS | _SCALINGS:
             zone[node] = None
             todo.extend(node.edges)
     return zone
+
+
+def is_sum(node: Node) -> bool:
+    """Whether an operation puts the terms of a loss together, in place or not."""
+    return _plain_name(node) in _SUMS
+
+
+def _plain_name(node: Node) -> str:
+    return node.name.replace("torch.Tensor.", "torch.").rstrip("_")

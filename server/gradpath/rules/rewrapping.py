@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
 from gradpath.records import dataclass
-from gradpath.rules.graphs import SUMS, leaves, nodes_of, reach, terms_of
+from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, terms_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
     for event in runs:
         if not event.call.accumulates or not trained:
             continue
-        sums = (node for node in terms_of(nodes_of(event.call.roots)) if node.name in SUMS or len(node.edges) == 1)
+        sums = (node for node in terms_of(nodes_of(event.call.roots)) if is_sum(node) or len(node.edges) == 1)
         for term in (edge.accumulates for node in sums for edge in node.edges):
             if term is None or not term.certain or term.is_parameter or term.one_element is not True:
                 continue

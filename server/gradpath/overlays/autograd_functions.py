@@ -315,7 +315,8 @@ def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
     requiring = [tensor for tensor in inputs if tensor.requires_grad]
     if not requiring or not machine.autograd.grad_enabled:
         return result
-    edges = tuple(edge for edge in map(machine.autograd.edge, requiring) if edge is not None)
+    reached = [*requiring, *_leaves_used(tensors_in(machine, result), inputs)]
+    edges = tuple(edge for edge in map(machine.autograd.edge, reached) if edge is not None)
     node = Node("checkpoint", edges, machine.site(), holds=True)
     if machine.autograd.saved_instead is None:
         node.saved = list(saved)
@@ -325,6 +326,21 @@ def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
         node.outputs.append(tensor)
     machine.autograd.recorder.built(node, {"input": inputs})
     return result
+
+
+def _leaves_used(results: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
+    """The leaves, parameters mostly, that the backward of a reentrant checkpoint reaches: it runs the forward again."""
+    seen = {id(each) for each in inputs}
+    found: list[Tensor] = []
+    todo = list(results)
+    while todo:
+        tensor = todo.pop()
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            todo.extend(tensor.maker)
+            if tensor.requires_grad and tensor.node is None:
+                found.append(tensor)
+    return found
 
 
 def _functional(machine: Machine, arguments: Arguments) -> Value:

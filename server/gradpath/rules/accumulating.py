@@ -222,8 +222,8 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
-    if not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor)):
-        return False  # A caller may have switched gradients off.
+    if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
+        return False  # What it would be used for is not seen, or a caller may have switched gradients off.
     return any(node.holds for node in below)
 
 
@@ -281,7 +281,10 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         first = kept[0].tensor
-        if first is None or not (is_number(trace, first) or _are_outputs(trace, kept, executed) or _is_spent(first)):
+        if first is None or not (_is_spent(first) or is_number(trace, first) or _are_outputs(trace, kept, executed)):
+            continue
+        filled = [event for event in events if event.container is kept[0].container]
+        if executed and not (_outlasts_backward(trace, filled) or _are_outputs(trace, kept, executed)):
             continue
         if _is_live(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
             yield Growing(kept[0].site, first)
@@ -298,6 +301,20 @@ def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> b
 def _is_spent(tensor: Tensor) -> bool:
     """Whether a backward has freed the graph of a tensor: nobody can go back through it."""
     return tensor.node is not None and tensor.node.freed_by is not None
+
+
+def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
+    """Whether a backward runs while a container is filled: else it may be gone with the step that fills it."""
+    places = {id(event) for event in filled}
+    begun = ran = False
+    for event in trace.among(BackwardRan, Stored):
+        if isinstance(event, BackwardRan):
+            ran = ran or (begun and event.call.accumulates)
+        elif id(event) in places:
+            if ran:
+                return True
+            begun = True
+    return False
 
 
 def _is_kept(event: Stored) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from enum import Enum
 
+from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -148,6 +149,14 @@ def _is_gradient(tensor: Tensor) -> bool:
 def is_whole(trace: Trace) -> bool:
     """Whether a path ran to its end, so that what it does not show does not happen on it."""
     return not trace.truncated and not trace.failures()
+
+
+def has_run_loops(trace: Trace) -> bool:
+    """Whether a path ran its loops to their end: it is whole, or what it raises behind them is not about its graphs."""
+    return not trace.truncated and all(
+        not failure.site.loops and (failure.error is None or failure.error.kind is FaultKind.NUMPY)
+        for failure in trace.failures()
+    )
 
 
 def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str | None:

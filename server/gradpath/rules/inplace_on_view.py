@@ -31,7 +31,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     written = error.write.owner if error.write is not None else view
     write = write_text(trace, source, site, 34)
     name = said(trace, source, view, failure.site, "a view")
-    made = view.origin if isinstance(view.origin, Site) else None
+    first = _first_of(view)
+    made = first.origin if isinstance(first.origin, Site) else None
     steps: list[Step] = []
     if made is not None:
         steps.append(Step(made, _origin(error, view)))
@@ -52,6 +53,13 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     )
 
 
+def _first_of(view: Tensor) -> Tensor:
+    """The view that the function with several outputs gave, of which another view may have been taken."""
+    while len(view.maker) == 1 and view.maker[0].creation is view.creation and view.maker[0].storage is view.storage:
+        view = view.maker[0]
+    return view
+
+
 def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, view: Tensor) -> Iterator[Fix]:
     """A write into a view of a parameter goes under `torch.no_grad()`, where the view was made."""
     statement = statement_of(trace, site.node)
@@ -70,7 +78,7 @@ def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) ->
 def _kind(error: AutogradError, view: Tensor) -> str:
     match error.kind:
         case FaultKind.MULTIPLE_VIEWS:
-            return f"one of several views that `{short_operation(view.operation)}` gave"
+            return f"one of several views that `{short_operation(_first_of(view).operation)}` gave"
         case FaultKind.VIEW_NO_GRAD:
             return "a view that was made under `no_grad`"
         case FaultKind.VIEW_INFERENCE:

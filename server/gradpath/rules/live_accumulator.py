@@ -10,7 +10,7 @@ from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
 from gradpath.rules.accumulating import Growing, growing, is_join, is_number
-from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted
@@ -19,7 +19,7 @@ from gradpath.rules.syntax import function_of, names_in, statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Places where a tensor with its graph joins those of earlier iterations."""
-    if is_whole(trace):
+    if has_run_loops(trace):
         for found in growing(trace):
             yield _report(trace, source, found)
 

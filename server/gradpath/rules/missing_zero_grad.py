@@ -13,7 +13,7 @@ from gradpath.rules.gradient_flow import (
     Entry,
     flow_of,
     gradient_read,
-    is_whole,
+    has_run_loops,
     optimizer_name,
     updated_by_hand,
 )
@@ -24,7 +24,7 @@ from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Gradients that a step has used and that the next step uses again, with more added."""
-    if not is_whole(trace):
+    if not has_run_loops(trace):
         return
     reported: set[ast.AST] = set()
     flow = flow_of(trace)

@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientSet, Site, Stepped, Trace
 from gradpath.rules import edits, optimizer_fixes
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.moving import behind
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -20,7 +20,7 @@ from gradpath.rules.syntax import call_of, function_of, statement_of
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
-    if not is_whole(trace) or trace.of(GradientSet):
+    if not has_run_loops(trace) or trace.of(GradientSet):
         return
     if any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed):
         return  # It may have reached any parameter, for all that is seen of its graph.

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
 from gradpath.rules import edits
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import ahead, behind, removed
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
@@ -28,7 +28,7 @@ class Lost:
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps that find no gradient because it was cleared after the last backward."""
-    if not is_whole(trace):
+    if not has_run_loops(trace):
         return
     steps = trace.of(Stepped)
     flow = flow_of(trace)

@@ -83,10 +83,11 @@ def gradpath_complaints(block: Block) -> list[str]:
         for label in report.labels
         if label.path in sources
     ]
+    labels += [(each.source.place_of(each.diagnostic.range.start.line), each.diagnostic.help) for each in found]
     for note in block.notes:
         there = [message for place, message in labels if place == note.place]
         if not any(note.text in message for message in there):
-            complaints.append(_at(note.place, f"no label says {note.text!r} here; labels: {there}"))
+            complaints.append(_at(note.place, f"no label or help says {note.text!r} here; there: {there}"))
     return _compare_reports(block, found) + complaints
 
 

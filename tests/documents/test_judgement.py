@@ -53,6 +53,7 @@ def _overwrite(fix: str = "y = y + 1", end: int = 7) -> Diagnostic:
         Level.ERROR,
         "`y += 1` overwrites `y`",
         labels=(Label("example.py", _range(2, 5, 12), "saves its result"),),
+        help="write out of place",
         fixes=(Fix("out of place", Safety.SAFE, edits, preferred=True),),
     )
 
@@ -61,7 +62,8 @@ def test_a_report_where_it_is_claimed(tmp_path: Path, monkeypatch: pytest.Monkey
     _reports(monkeypatch, _overwrite())
     (block,) = _blocks(
         tmp_path,
-        'py\ny = w.exp()  # note: "its result"\ny += 1  # error: [inplace-on-saved] "overwrites" at "y += 1"\n',
+        'py\ny = w.exp()  # note: "its result"\n'
+        'y += 1  # error: [inplace-on-saved] "overwrites" at "y += 1" # note: "out of place"\n',
     )
     assert gradpath_complaints(block) == []
 

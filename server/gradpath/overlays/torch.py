@@ -83,7 +83,10 @@ class TensorClass(Class):
             shape = tuple(size for size in arguments.positional if isinstance(size, int))
         elif isinstance(first, (tuple, List)):
             shape = _data_shape(first)
-        return wrap(machine.autograd.tensor(shape=shape, dtype=self.dtype))
+        made = TensorValue(machine.autograd.tensor(shape=shape, dtype=self.dtype))
+        if isinstance(first, (tuple, List, Unknown)):
+            _note_cut(machine, made.tensor, tensors_in(machine, first), first, "torch.tensor")
+        return made
 
 
 def make_parameter(machine: Machine, arguments: Arguments) -> Value:

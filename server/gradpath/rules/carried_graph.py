@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
@@ -30,7 +30,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(case, next((fix.title for fix in fixes if fix.preferred), "")),
+        help=_help(case, next((fix for fix in fixes if fix.preferred), None)),
         alternatives=tuple(_alternatives(case)),
         fixes=fixes,
     )
@@ -87,9 +87,9 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
-def _help(case: Case, best: str) -> str:
-    """The way out, `best` being the title of the fix that is preferred."""
-    line = case.loop.lineno
+def _help(case: Case, preferred: Fix | None) -> str:
+    """The way out, with the fix that is preferred."""
+    line, best = case.loop.lineno, preferred.title if preferred is not None else ""
     if case.from_outside and case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of the loop on line {line}"
     taken = taken_alone(case)
@@ -97,7 +97,7 @@ def _help(case: Case, best: str) -> str:
         value = case.source.text(case.carried[0].use, taken)
         line = case.carried[0].use.line
         return f"this loop trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
-    if case.from_outside and best.startswith("Detach"):
+    if case.from_outside and preferred is not None and best.startswith("Detach") and preferred.safety is Safety.SAFE:
         return f"the step that follows trains nothing behind it: {lowered(best)}"
     if case.from_outside:
         where = f"inside the loop on line {line}"

@@ -18,6 +18,9 @@ from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, sta
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
 
+_COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
+"""Functions of torch that make a tensor of a list, of the type that the numbers in it most likely had."""
+
 _SMOOTH = ("sigmoid", "softmax")
 """Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
 
@@ -249,7 +252,7 @@ def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Ca
             listed = isinstance(first, (ast.Name, ast.Attribute)) or (
                 isinstance(first, ast.List) and all(isinstance(each, (ast.Name, ast.Attribute)) for each in first.elts)
             )
-            if listed and isinstance(call.func, ast.Attribute) and cause.how == "torch.tensor":
+            if listed and isinstance(call.func, ast.Attribute) and call.func.attr in _COPYING:
                 name = edits.flat(document, call.func.value)
                 return edits.replace(document, call, f"{name}.stack({edits.flat(document, first)})")
     return None
@@ -268,7 +271,7 @@ def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -
 
 def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator[Fix]:
     """`torch.tensor([a.item(), b.item()])` becomes `torch.stack([a, b])`, a comprehension likewise."""
-    if len(call.args) != 1 or not isinstance(call.func, ast.Attribute) or call.func.attr != "tensor":
+    if len(call.args) != 1 or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COPYING:
         return
     listed = call.args[0]
     items = listed.elts if isinstance(listed, ast.List) else [listed.elt] if isinstance(listed, ast.ListComp) else []
@@ -277,7 +280,7 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
         return
     dropped = [edits.drop_method(document, each) for found in reads for each in found]
     name = document.range_of(call.func)
-    start = Position(name.end.line, name.end.column - len("tensor"))
+    start = Position(name.end.line, name.end.column - len(call.func.attr))
     changes = [Edit(document.path, Range(start, name.end), "stack"), *(each for each in dropped if each is not None)]
     if call.keywords:
         end = document.range_of(call).end
@@ -289,9 +292,10 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
 
 def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool) -> Iterator[Fix]:
     """`torch.tensor(losses)` becomes `torch.stack(losses)`, and `.item()` goes where the list is filled."""
-    call = cause.site.node if cause.site is not None else None
-    match call:
-        case ast.Call(func=ast.Attribute(attr="tensor") as name, args=[ast.Name() as listed]) if cause.site is not None:
+    if cause.site is None:
+        return
+    match call := cause.site.node:
+        case ast.Call(func=ast.Attribute() as name, args=[ast.Name() as listed]) if name.attr in _COPYING:
             pass
         case _:
             return
@@ -308,7 +312,7 @@ def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool
         return
     document = source.document(cause.site)
     start, end = document.range_of(name).end, document.range_of(call).end
-    stack = Edit(document.path, Range(Position(start.line, start.column - len("tensor")), start), "stack")
+    stack = Edit(document.path, Range(Position(start.line, start.column - len(name.attr)), start), "stack")
     changes = [drop, stack]
     if call.keywords:
         changes.append(

@@ -23,6 +23,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _report(case: Case) -> Report:
     fixes = tuple(fixes_for(case))
+    preferred = next((fix for fix in fixes if fix.preferred), None)
     return Report(
         RULE.id,
         case.again,
@@ -30,8 +31,8 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(case, next((fix for fix in fixes if fix.preferred), None)),
-        alternatives=tuple(_alternatives(case)),
+        help=_help(case, preferred),
+        alternatives=tuple(_alternatives(case, preferred)),
         fixes=fixes,
     )
 
@@ -116,6 +117,8 @@ def _help(case: Case, preferred: Fix | None) -> str:
         return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
     if best.startswith("Forget"):
         return f"{lowered(best)}, and it is computed anew"
+    if preferred is not None and _adds(preferred):
+        return f"the step comes behind the loop and waits for all of them: {lowered(best)}"
     if best.startswith("Detach") and (" behind " in best or not case.name or f"`{case.name}`" not in best):
         return f"start each iteration from the value alone: {lowered(best)}"
     if not case.carried or not case.name:
@@ -126,6 +129,11 @@ def _help(case: Case, preferred: Fix | None) -> str:
     if carried.old:
         return f"start each iteration of the loop on line {line} without the losses of the one before"
     return f"start each iteration from the value alone: {detaching(case)}"
+
+
+def _adds(fix: Fix) -> bool:
+    """Whether a fix puts one backward behind the loop."""
+    return fix.title.startswith("Add the losses")
 
 
 def detaching(case: Case) -> str:
@@ -142,7 +150,10 @@ def detaching(case: Case) -> str:
     return f"detach the tensors in `{name}` before line {line}"
 
 
-def _alternatives(case: Case) -> Iterator[str]:
+def _alternatives(case: Case, preferred: Fix | None) -> Iterator[str]:
+    if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
+        yield f"to go back over one iteration alone: {detaching(case)}"
+        return
     if case.from_outside and not case.all_from_outside:
         yield f"if it shall not be trained, compute {_what(case)} under torch.no_grad()"
     if case.all_from_outside:

@@ -12,7 +12,7 @@ from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.caching_fixes import computed_each_time
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
-from gradpath.rules.entrance_fixes import detached_at
+from gradpath.rules.entrance_fixes import detached_at, trained_next
 from gradpath.rules.graphs import is_drawn, is_from_outside, reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
@@ -61,6 +61,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from detached_where_kept(case)
     elif case.carried:
         yield from computed_each_time(case)
+        if not _is_touched(case) and trained_next(case.trace, case.again, case.kept):
+            yield from _added_up(case)
         found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []
         yield from (fix for fix in found if fix.safety is Safety.SAFE)
         if not any(fix.safety is Safety.SAFE for fix in found):

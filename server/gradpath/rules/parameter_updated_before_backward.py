@@ -14,6 +14,7 @@ from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.carrying_fixes import detaching_fixes
+from gradpath.rules.copying_fixes import saved_copy
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.keeping_fixes import detached_where_kept
 from gradpath.rules.moving import all_behind, behind
@@ -22,7 +23,7 @@ from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.recomputing_fixes import one_by_one, recomputed_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import call_of, statement_of
+from gradpath.rules.syntax import block_of, call_of, statement_of
 from gradpath.rules.trained import is_for_others, trained_behind
 
 
@@ -77,6 +78,8 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     site = found.saved_at
     if isinstance(site, Site):
         made = lifted(site, found.failure.site)
+        if _has_updated(found, made):
+            made = lifted(site, found.site)
         yield Step(made, with_time(occasion(trace, made, found.failure.site), "saves parameters for its backward"))
     yield Step(
         found.site, with_time(following(trace, found.site, site) if isinstance(site, Site) else "", "changes them")
@@ -95,6 +98,8 @@ def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
     if isinstance(site, Site):
         made = lifted(site, found.failure.site)
         if _has_updated(found, made):
+            if not _has_gone_back(trace, made):
+                return "update behind the backward, or compute with a copy of what is updated"
             return f"go on with the value alone: detach what `{source.short(made, limit=40)}` gives"
         return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
     return "compute the loss after the update, so that it sees the new parameters"
@@ -104,7 +109,7 @@ def _alternatives(trace: Trace, source: Source, found: Overwriting, old: bool, f
     if old:
         yield "not a way out: more retain_graph=True; the parameters have changed all the same"
         return
-    moved = [fix for fix in fixes if "behind" in fix.title]
+    moved = [fix for fix in fixes if fix.title.startswith("Move")]
     if moved:
         also = " (it then sees the gradients of both)" if _reaches_stepped(trace, found) else ""
         yield f"{lowered(moved[0].title)}{also}"
@@ -131,9 +136,11 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         update = statement_of(trace, found.site.node)
         if isinstance(update, ast.Expr):
             yield from recomputed_behind(case, update, found.site, _is_old(trace, found))
-    if not _is_from_before(found):
-        yield from _handed_on_without_graph(trace, source, found)
-    if _is_from_before(found) or not same_activation(found.site, found.failure.site):
+    if _is_from_before(found):
+        return
+    yield from _handed_on_without_graph(trace, source, found)
+    if not same_activation(found.site, found.failure.site):
+        yield from _computed_before_call(trace, source, found)
         return
     update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
     if update is None or last is None or source.document(found.site) is not source.document(found.failure.site):
@@ -158,10 +165,23 @@ def _has_updated(found: Overwriting, made: Site) -> bool:
     return lifted(found.site, found.failure.site) == made
 
 
+def _has_gone_back(trace: Trace, made: Site) -> bool:
+    """Whether a call has run a backward of its own: what it gives is a value for others then, not what they train."""
+    return any(frame == made for run in trace.of(BackwardRan) for frame in run.site.frames())
+
+
 def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    """What a call gives that has done its own update is read by others as a value."""
+    """What a call gives that has done its own update is read by others as a value.
+
+    Where the call has only updated, as a moving average in a `forward` does, the rest is computed with a copy.
+    """
     site = found.saved_at
     if not isinstance(site, Site) or not _has_updated(found, made := lifted(site, found.failure.site)):
+        return
+    if not _has_gone_back(trace, made):
+        copy = saved_copy(trace, source, found)
+        if copy is not None:
+            yield copy
         return
     statement = statement_of(trace, made.node)
     if not isinstance(statement, ast.Assign) or statement.value is not made.node:
@@ -171,6 +191,27 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
         end = document.range_of(statement.value).end
         title = f"Detach what `{source.short(made, limit=40)}` gives"
         yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), ".detach()"),))
+
+
+def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    """What was computed with the old parameters moves before the call that goes back, behind those that update."""
+    frames = {id(frame.caller): frame for frame in found.site.frames()}
+    near = next((frame for frame in found.failure.site.frames() if id(frame.caller) in frames), None)
+    if near is None or not isinstance(found.saved_at, Site):
+        return
+    made = lifted(found.saved_at, near)
+    built, last = statement_of(trace, made.node), statement_of(trace, near.node)
+    update = statement_of(trace, frames[id(near.caller)].node)
+    if not same_activation(made, near) or not isinstance(built, ast.Assign) or last is None or update is None:
+        return
+    block = block_of(trace, last) or []
+    lines = [each.lineno for each in block]
+    if built.lineno not in lines or update.lineno not in lines or not built.lineno < update.lineno < last.lineno:
+        return
+    moved = behind(trace, source.document(near), built, block[lines.index(last.lineno) - 1])
+    if moved is not None:
+        title = f"Compute line {built.lineno} before line {last.lineno}, behind the updates"
+        yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
 
 
 def _computed_after(

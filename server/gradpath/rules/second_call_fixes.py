@@ -45,6 +45,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     yield from _computed_again(case)
     yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
+    if _is_stale(case):  # Keeping the graph would not do, and what is behind it was updated by its own loss.
+        yield from (fix for fix in later if fix.safety is not Safety.SAFE)
 
 
 def _detached(case: Case) -> Iterator[Fix]:
@@ -217,7 +219,15 @@ def _is_stale(case: Case) -> bool:
     later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
     written = bool(updated) or any(isinstance(event, Mutated) for event in since(case.trace, case.earlier))
     unsure = written and any(map(is_of_gradient, later))
-    return unknown or unsure or any(saved.storage in updated for node in later for saved in node.saved)
+    return (
+        unknown
+        or unsure
+        or any(
+            saved.storage in updated or (written and saved.version != saved.storage.version)
+            for node in later
+            for saved in node.saved
+        )
+    )
 
 
 def _summed(case: Case) -> Fix | None:

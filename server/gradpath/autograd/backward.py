@@ -48,8 +48,12 @@ def gradients(
     allow_unused: bool = False,
     seeded: bool = False,
     seeds: Sequence[Tensor] = (),
+    sampled: bool = False,
 ) -> list[Tensor | None]:
-    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one."""
+    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
+
+    Of `inputs` that are `sampled`, some stand for a list of which it is not known how many it has.
+    """
     call = _begin(autograd, outputs, retain, create_graph, seeded, accumulates=False)
     targets = [_target(autograd, tensor) for tensor in inputs]
     flows = _run(autograd, call, targets, seeds)
@@ -61,7 +65,7 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
-        elif not _is_seen_through(autograd, outputs):
+        elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, certain=tensor.certain)

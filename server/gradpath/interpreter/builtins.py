@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
-from gradpath.interpreter.containers import Iteration, List, iterate, ordered, sample
+from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice, add, negation
@@ -146,10 +146,14 @@ def _filter(machine: Machine, arguments: Arguments) -> Value:
     host, endless = iterate(machine, source)
 
     def kept() -> Iterator[Value]:
+        barren = 0
         for item in host:
             answer = item if test is None else machine.call(test, Arguments([item]))
             if machine.decide(answer, machine.node):
                 yield item
+                barren = 0
+            elif endless and (barren := barren + 1) > BARREN:
+                return
 
     return Iteration(kept(), endless=endless)
 
@@ -389,15 +393,13 @@ def _property(machine: Machine, arguments: Arguments) -> Value:
 
 def _callable(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "obj", None)
-    if isinstance(value, (Function, NativeFunction, Class)):
-        return True
-    if not isinstance(value, Object):
-        return False
-    if isinstance(value, Instance) and type(value).call is not Instance.call:
-        return True
     if isinstance(value, Instance) and value.cls.find("__call__") is not UNDEFINED:
         return True
-    return machine.unknown("callable", ("callable", identity(value)), (value,))
+    if isinstance(value, Unknown) or (isinstance(value, Instance) and value.cls.open):
+        return machine.unknown("callable", ("callable", identity(value)), (value,))
+    if not isinstance(value, Object) or value.refuses_calls:
+        return False
+    return type(value).call not in (Object.call, Instance.call)
 
 
 def _nothing(machine: Machine, arguments: Arguments) -> Value:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from gradpath.interpreter.containers import Iteration, List, iterate, sample
+from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, sample
 from gradpath.interpreter.machine import Exhausted, Machine
 from gradpath.interpreter.mappings import Dict, Set
 from gradpath.interpreter.scope import Loop, Scope
 from gradpath.interpreter.values import Value
-
-_BARREN = 8
-"""Items in a row of an endless iterable that a generator expression may pass over before it is taken to be empty."""
 
 _MOST = 256
 """Items that a comprehension goes through; of a longer table the rest is not known."""
@@ -114,7 +111,7 @@ def _lazily(
             frame.scope = before
             del frame.loops[depth:]
         barren = 0 if ready else barren + 1
-        if endless and barren > _BARREN:
+        if endless and barren > BARREN:
             return  # Nothing in the endless supply may ever pass the tests.
         yield from ready
         ready.clear()

@@ -340,6 +340,9 @@ def _another(machine: Machine, seen: Sequence[Value]) -> Value:
 SOME = 2
 """How many items of an unknown iterable stand for all of them in a list, a comprehension or a sum."""
 
+BARREN = 8
+"""Items in a row of an endless iterable that a test may turn down before nothing more is taken to pass it."""
+
 
 def sequence(machine: Machine, value: Value, limit: int = 4096) -> list[Value] | None:
     """All items of `value`; None where their number is not known."""

@@ -11,6 +11,7 @@ from gradpath.interpreter import comprehensions
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
+from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -22,7 +23,6 @@ from gradpath.interpreter.values import (
     identity,
 )
 from gradpath.patterns import regex
-from gradpath.source.grammar import UNPARSED
 
 
 class Slice(Object):
@@ -53,9 +53,7 @@ def _name(machine: Machine, node: ast.Name) -> Value:
     if value is UNDEFINED:
         value = machine.builtins.get(name, UNDEFINED)
         if value is UNDEFINED:
-            if name == UNPARSED:
-                machine.half_typed()
-            return machine.unknown("undefined name", None if name == UNPARSED else ("name", name))
+            return undefined(machine, name)
     return value
 
 

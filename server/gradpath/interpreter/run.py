@@ -9,7 +9,6 @@ from functools import partial
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
-from gradpath.interpreter.containers import Container
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
@@ -17,7 +16,6 @@ from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
-    CONSTANTS,
     UNDEFINED,
     Arguments,
     Class,
@@ -243,8 +241,7 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
     for name in _assigned_later(cls, function):
-        value = instance.attributes.get(name, UNDEFINED)
-        if isinstance(value, (Container, *CONSTANTS)):
+        if name in instance.attributes:
             machine.library.forget(machine, instance, name)
     return instance
 

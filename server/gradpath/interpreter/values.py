@@ -62,12 +62,12 @@ class Object:
 
     `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
     where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds`
-    says that it is a function, which becomes a method where an instance's class has it.
+    says that it is a function, which becomes a method in an instance's class; what `refuses_calls` raises when called.
     """
 
     __slots__ = ()
 
-    binds: bool = False
+    binds = refuses_calls = False
 
     def type_name(self) -> str:
         return type(self).__name__

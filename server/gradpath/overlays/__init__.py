@@ -10,16 +10,25 @@ from types import ModuleType
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import Container, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Held, Kept
-from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    Function,
+    Instance,
+    NativeFunction,
+    Unknown,
+    Value,
+)
 from gradpath.overlays import chance, keeping, plain_data, presumptions, roles, tensor_methods
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
-from gradpath.overlays.layers import layer_class
+from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
 from gradpath.overlays.presumed_tensors import RECURSION
@@ -220,8 +229,15 @@ class Overlays:
         return roles.is_option(name)
 
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
-        """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items."""
+        """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items.
+
+        Tensors and instances are presumed to stay as they are; a container of modules that is empty may be filled.
+        """
         before = instance.attributes.get(name)
+        if isinstance(before, ContainerInstance):
+            before.open = before.open or not before.keys
+        if not isinstance(before, (Container, *CONSTANTS)):
+            return
         if type(before) is List or type(before) is Dict:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
             return

@@ -29,7 +29,8 @@ from gradpath.overlays.tensor_value import TensorValue, wrap
 def grad(machine: Machine, arguments: Arguments) -> Value:
     """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)`."""
     outputs = tensors_in(machine, arguments.get(0, "outputs", ()), presume=True)
-    inputs = tensors_in(machine, arguments.get(1, "inputs", ()), presume=True)
+    wanted = arguments.get(1, "inputs", ())
+    inputs = tensors_in(machine, wanted, presume=True)
     seeds = arguments.get(2, "grad_outputs", None)
     retain = keeps(machine, arguments.get(3, "retain_graph", None))
     create = keeps(machine, arguments.get(4, "create_graph", False)) is True
@@ -45,6 +46,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         allow_unused=unused is not None and machine.decide(unused),
         seeded=seeds is not None,
         seeds=tensors_in(machine, seeds),
+        sampled=isinstance(wanted, List) and wanted.open,
     )
     return tuple(None if each is None else wrap(each) for each in results)
 
@@ -152,7 +154,9 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     places = {value.tensor: place for place, value in enumerate(values) if isinstance(value, TensorValue)}
     node.custom = _Backward(machine, cls, context, [places.get(tensor) for tensor, _ in reached])
     machine.autograd.recorder.built(node, {"input": inputs})
-    return _attach(machine, result, node, context, inputs)
+    attached = _attach(machine, result, node, context, inputs)
+    node.custom.note_results(attached)
+    return attached
 
 
 def _in_doubt(machine: Machine, result: Value, values: tuple[Value, ...]) -> Value:
@@ -200,6 +204,22 @@ class _Backward:
         self.cls = cls
         self.context = context
         self.places = places
+        self.results: tuple[int | None, ...] | None = None
+
+    def note_results(self, result: Value) -> None:
+        """Remember which output each result is, None for one that is no tensor: `backward` gets something for each.
+
+        Where the results are nested, or of unknown number, it gets something for each output.
+        """
+        if not isinstance(result, tuple) or any(isinstance(part, (tuple, List, Unknown)) for part in result):
+            return
+        outputs = [] if self.context.node is None else self.context.node.outputs
+        self.results = tuple(
+            (outputs.index(part.tensor) if part.tensor in outputs else len(outputs))
+            if isinstance(part, TensorValue)
+            else None
+            for part in result
+        )
 
     def __call__(self, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
         machine = self.machine
@@ -210,11 +230,16 @@ class _Backward:
             for gradient in gradients:
                 gradient.node = Node("incoming gradient", incoming, call.site)
                 gradient.certain = gradient.node.certain = any(node.certain for node in incoming)
+        given: list[Value] = [wrap(gradient) for gradient in gradients]
+        if self.results is not None:
+            given = [None if place is None else self._gradient(given, place) for place in self.results]
         with machine.autograd.mode(grad=call.create_graph):
-            result = machine.call(
-                self.cls.attribute(machine, "backward"), Arguments([self.context, *map(wrap, gradients)])
-            )
+            result = machine.call(self.cls.attribute(machine, "backward"), Arguments([self.context, *given]))
         return tuple(self._graph(result, place) for place in self.places) if call.create_graph else ()
+
+    def _gradient(self, known: list[Value], place: int) -> Value:
+        """The gradient of an output; of a result that is not differentiable, zeros."""
+        return known[place] if place < len(known) else wrap(self.machine.autograd.tensor())
 
     def _graph(self, result: Value, place: int | None) -> tuple[Node, ...]:
         """The graph of the gradient that `backward` returned for an argument; one of which little is known else."""

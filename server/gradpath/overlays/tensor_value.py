@@ -37,6 +37,7 @@ class TensorValue(Object):
 
     __slots__ = ("attributes", "filled", "tensor")
 
+    refuses_calls = True
     protocol: ClassVar[TensorProtocol]
 
     def __init__(self, tensor: Tensor) -> None:

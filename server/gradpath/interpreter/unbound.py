@@ -1,0 +1,78 @@
+"""Names without a value, among them variables that only a branch binds: where it was not taken, reading them raises."""
+
+from __future__ import annotations
+
+import ast
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Value
+from gradpath.source.grammar import UNPARSED
+from gradpath.source.nodes import Noted, nodes
+
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+_known: Noted[frozenset[str]] = Noted("_bound_in_branches")
+
+
+def undefined(machine: Machine, name: str) -> Value:
+    """What a name without a value stands for."""
+    if name == UNPARSED:
+        machine.half_typed()
+        return machine.unknown("undefined name")
+    _check_bound(machine, name)
+    return machine.unknown("undefined name", ("name", name))
+
+
+def _check_bound(machine: Machine, name: str) -> None:
+    """Raise in the interpreted program where a name is a variable that branches alone bind.
+
+    In a module that is so only for what stands in the same loop: other cells or files may bind the rest.
+    """
+    frame = machine.frame
+    if frame.scope.transparent or (frame.scope.redirected and name in frame.scope.redirected):
+        return
+    if frame.function is not None:
+        if name in _bound_in_branches(frame.function.node):
+            message = f"cannot access local variable '{name}' where it is not associated with a value"
+            raise machine.error("UnboundLocalError", message)
+        return
+    around = machine.trace.loops.get(frame.loops[0].number) if frame.loops else None
+    if around is not None and name in _bound_in_branches(around):
+        raise machine.error("NameError", f"name '{name}' is not defined")
+
+
+def _bound_in_branches(body: ast.AST) -> frozenset[str]:
+    """The variables of a function or loop all of whose assignments stand under an `if`; each body is searched once."""
+    known = _known.get(body)
+    if known is None:
+        inside = nodes(body, outside=_INNER)
+        bound = {each.id for each in inside if _is_store(each)}  # type: ignore[attr-defined]
+        always = {each.id for each in nodes(body, outside=(*_INNER, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
+        _known[body] = known = frozenset(bound - always - _bound_otherwise(inside))
+    return known
+
+
+def _is_store(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _bound_otherwise(inside: list[ast.AST]) -> set[str]:
+    """What parameters, imports, definitions, patterns and handlers bind, or what is bound in another scope."""
+    found: set[str] = set()
+    for each in inside:
+        match each:
+            case ast.arg(arg=name):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add((other or name).partition(".")[0])
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                found.update(names)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+                found.add(name)
+            case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
+                found.add(name)
+            case _:
+                pass
+    return found

@@ -9,6 +9,7 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
+from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, lowered, occasion, operation, with_time
 
@@ -23,7 +24,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _report(case: Case) -> Report:
     fixes = tuple(fixes_for(case))
-    preferred = next((fix for fix in fixes if fix.preferred), None)
+    preferred = next((fix for fix in fixes if fix.preferred or is_projected(fix)), None)
     return Report(
         RULE.id,
         case.again,
@@ -117,6 +118,8 @@ def _help(case: Case, preferred: Fix | None) -> str:
         return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
     if best.startswith("Forget"):
         return f"{lowered(best)}, and it is computed anew"
+    if preferred is not None and is_projected(preferred):
+        return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {lowered(best)}"
     if preferred is not None and _adds(preferred):
         return f"the step comes behind the loop and waits for all of them: {lowered(best)}"
     if best.startswith("Detach") and (" behind " in best or not case.name or f"`{case.name}`" not in best):

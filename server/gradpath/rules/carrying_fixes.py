@@ -17,6 +17,7 @@ from gradpath.rules.graphs import is_drawn, is_from_outside, reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
+from gradpath.rules.projected_fixes import projected
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.recomputing_fixes import recomputed
 from gradpath.rules.stories import clears, same_activation, trains_nothing
@@ -61,6 +62,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from detached_where_kept(case)
     elif case.carried:
         yield from computed_each_time(case)
+        yield from projected(case)
         if not _is_touched(case) and trained_next(case.trace, case.again, case.kept):
             yield from _added_up(case)
         found = [*_own_loss(case), *detaching_fixes(case)] if case.carried[0].reads else []

@@ -165,7 +165,7 @@ def _emptying(case: Case, kept: Kept) -> str | None:
         match statement:
             case ast.Assign(targets=[ast.Attribute(attr=bound) | ast.Name(id=bound)], value=value):
                 match value:
-                    case ast.Constant(value=None) if bound == name:
+                    case ast.Constant(value=None) if bound == name and _is_asked(case, name):
                         return f"{kept.text} = None"
                     case ast.Dict(keys=[]) | ast.List(elts=[]) if bound == text.rpartition(".")[2]:
                         return f"{text}.clear()"
@@ -177,6 +177,23 @@ def _emptying(case: Case, kept: Kept) -> str | None:
                     case ast.Call(func=ast.Name(id="hasattr"), args=asked_for) if _is_set(case, asked_for):
                         return f"del {kept.text}"
     return None
+
+
+def _is_asked(case: Case, name: str) -> bool:
+    """Whether a condition of the program depends on a variable or an attribute of that name, so that None is seen."""
+    tests = (
+        each.test
+        for statement in case.trace.visits
+        for each in ast.walk(statement)
+        if isinstance(each, (ast.If, ast.IfExp, ast.While))
+    )
+    return any(
+        (isinstance(part, ast.Name) and part.id == name)
+        or (isinstance(part, ast.Attribute) and part.attr == name)
+        or (isinstance(part, ast.Constant) and part.value == name)
+        for test in tests
+        for part in ast.walk(test)
+    )
 
 
 def _is_set(case: Case, asked_for: list[ast.expr]) -> bool:

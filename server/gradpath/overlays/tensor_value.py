@@ -216,7 +216,9 @@ class TensorNumber(Object):
             if isinstance(other, TensorNumber) and other.kind == "float":
                 whole = False
             return TensorNumber(self.read, "int" if whole else "float")
-        if isinstance(other, Object):
+        formats = operator == "mod" and reflected and isinstance(other, (str, bytes))
+        repeats = operator == "mul" and self.kind == "int" and isinstance(other, (str, bytes, tuple))
+        if isinstance(other, (Object, complex)) or formats or repeats:
             return NotImplemented
         raise machine.error(
             "TypeError", f"unsupported operand type(s): '{self.kind}' and '{type(other).__name__}'", (self, other)

@@ -57,7 +57,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     watch = _Watch(machine, last)
     try:
         while True:
-            if may_be_steady and done in (1, STEADY):
+            if may_be_steady and done in (1, STEADY, FEW):
                 limit = watch.limit(done)
             if done == limit and late.asks_for_more():
                 limit += 1
@@ -100,9 +100,16 @@ class _Watch:
         self._unsteady = machine.unsteady
         self._begun = machine.trace.steps
         self._came_to: list[frozenset[ast.AST]] = []
+        self._seen = 0
 
     def limit(self, done: int) -> int:
-        """How many iterations to run, as it seems when so many are done; to be asked after each of the first two."""
+        """How many iterations to run, as it seems when so many are done; to be asked after each of the first three.
+
+        Where the third came to statements that nothing came to before, a fourth shows what comes of doing so again.
+        """
+        seen, self._seen = self._seen, len(self._machine.trace.visits)
+        if done == FEW:
+            return FEW + (self._seen > seen)
         most = FEW if self._last is None else STEADY
         if self._machine.unsteady != self._unsteady or done > STEADY:
             return most

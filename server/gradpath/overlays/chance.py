@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from gradpath.interpreter.containers import Container, List, any_of, sequence
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.tensor_value import TensorValue
 
 
 def _sample(machine: Machine, arguments: Arguments) -> Value:
-    """`random.sample(population, k)`: as many items, of which the first stand for all."""
+    """`random.sample(population, k)`: as many items, of which the first stand for all; at least one."""
     source = arguments.get(0, "population", None)
     items = sequence(machine, source) if not isinstance(source, Unknown) else None
     count = arguments.get(1, "k", 1)
     if not items:
         return machine.unknown("random choice", None, (source,))
     if any(_has_graph(item, 3) for item in items):
-        if not isinstance(count, int):
-            return machine.unknown("random choice", None, (source,))
-        return List(_spent_first(items)[:count], open=count > len(items))
+        least = count.minimum if isinstance(count, AtLeast) else count if isinstance(count, int) else 1
+        return List(_spent_first(items)[:least], open=least is not count or least > len(items))
     if not isinstance(count, int):
         return List(items[:2], open=True)
     return List([items[index % len(items)] for index in range(min(count, 4096))])

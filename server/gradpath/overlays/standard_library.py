@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import math
 from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
+from gradpath.interpreter.containers import List, sample, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.outside import leave
@@ -144,48 +143,6 @@ def _reduce(machine: Machine, arguments: Arguments) -> Value:
     for item in items:
         start = machine.call(function, Arguments([start, item]))
     return start
-
-
-def _chain(machine: Machine, arguments: Arguments) -> Value:
-    pairs = [iterate(machine, value) for value in arguments.positional]
-    hosts: list[Iterator[Value]] = []
-    for host, endless in pairs:
-        hosts.append(itertools.islice(host, 2) if endless else host)
-    if any(endless for _, endless in pairs):
-        return List(list(itertools.chain(*hosts)), open=True)
-    return Iteration(itertools.chain(*hosts))
-
-
-def _chain_all(machine: Machine, arguments: Arguments) -> Value:
-    items, _ = sample(machine, arguments.get(0, "iterable", ()))
-    return _chain(machine, Arguments(items))
-
-
-def _cycle(machine: Machine, arguments: Arguments) -> Value:
-    host, endless = iterate(machine, arguments.get(0, "iterable", ()))
-    return Iteration(host if endless else itertools.cycle(host), endless=True)
-
-
-def _count(machine: Machine, arguments: Arguments) -> Value:
-    start = arguments.get(0, "start", 0)
-    return Iteration(itertools.count(start if isinstance(start, int) else 0), endless=True)
-
-
-def _islice(machine: Machine, arguments: Arguments) -> Value:
-    source, *bounds = arguments.positional
-    host, endless = iterate(machine, source)
-    known = [bound for bound in bounds if bound is None or isinstance(bound, int)]
-    if len(known) == len(bounds) and 1 <= len(known) <= 3:
-        window = slice(*known)
-        return Iteration(itertools.islice(host, window.start, window.stop, window.step))
-    return Iteration(host, endless=endless)
-
-
-def _product(machine: Machine, arguments: Arguments) -> Value:
-    lists = [sequence(machine, value) for value in arguments.positional]
-    if any(items is None for items in lists):
-        return machine.unknown("product")
-    return List(list(itertools.islice(itertools.product(*(items or [] for items in lists)), 256)))
 
 
 def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
@@ -386,15 +343,6 @@ NAMES: Names = {
     "functools.cache": _memoising,
     "functools.cached_property": lambda machine, arguments: Descriptor(
         "cached_property", arguments.get(0, "func", None)
-    ),
-    "itertools.chain": _chain,
-    "itertools.chain.from_iterable": _chain_all,
-    "itertools.cycle": _cycle,
-    "itertools.count": _count,
-    "itertools.islice": _islice,
-    "itertools.product": _product,
-    "itertools.repeat": lambda machine, arguments: Iteration(
-        itertools.repeat(arguments.get(0, "object", None)), endless=True
     ),
     "collections.namedtuple": _namedtuple,
     "types.SimpleNamespace": _simple_namespace,

@@ -396,7 +396,12 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
 
 def _says(fix: Fix, other: Fix) -> bool:
     """Whether a fix does what another one does, and perhaps more than that."""
-    return fix.edits == other.edits or f" and {other.title[:1].lower()}{other.title[1:]}" in fix.title
+    return fix.edits == other.edits or _parts(other) <= _parts(fix)
+
+
+def _parts(fix: Fix) -> set[str]:
+    """What a fix does, one by one, as its title says it."""
+    return {f"{part[:1].lower()}{part[1:]}" for part in fix.title.split(", and ")}
 
 
 def _added(edits: Sequence[Edit], place: Range, path: str) -> int:

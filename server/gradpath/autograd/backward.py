@@ -31,7 +31,7 @@ def backward(
 ) -> None:
     """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone."""
     call = _begin(autograd, roots, retain, create_graph, seeded, accumulates=True)
-    targets = None if inputs is None else [_target(autograd, each, FaultKind.RETAIN_NO_GRAD) for each in inputs]
+    targets = None if inputs is None else [_target(autograd, each, call, FaultKind.RETAIN_NO_GRAD) for each in inputs]
     flows = _run(autograd, call, targets, seeds)
     for tensor, target in zip(inputs or (), targets or (), strict=True):
         if target in flows and target.accumulates is None:
@@ -55,7 +55,7 @@ def gradients(
     Of `inputs` that are `sampled`, some stand for a list of which it is not known how many it has.
     """
     call = _begin(autograd, outputs, retain, create_graph, seeded, accumulates=False)
-    targets = [_target(autograd, tensor) for tensor in inputs]
+    targets = [_target(autograd, tensor, call) for tensor in inputs]
     flows = _run(autograd, call, targets, seeds)
     results: list[Tensor | None] = []
     for tensor, target in zip(inputs, targets, strict=True):
@@ -112,9 +112,11 @@ def _only_by_base(autograd: Autograd, root: Tensor) -> bool:
     return root.base is not None and not root.flag and autograd.grad_fn(root) is None
 
 
-def _target(autograd: Autograd, tensor: Tensor, refusal: FaultKind = FaultKind.INPUT_NO_GRAD) -> Node:
+def _target(
+    autograd: Autograd, tensor: Tensor, call: BackwardCall, refusal: FaultKind = FaultKind.INPUT_NO_GRAD
+) -> Node:
     if not tensor.requires_grad:
-        raise AutogradError(refusal, tensor=tensor)
+        raise AutogradError(refusal, tensor=tensor, call=call)
     edge = autograd.edge(tensor)
     return edge if edge is not None else Node("no edge", (), tensor.origin)
 

@@ -373,7 +373,9 @@ def _functional(machine: Machine, arguments: Arguments) -> Value:
     machine.call(arguments.get(0, "func", None), _inputs(machine, arguments.get(1, "inputs", ())))
     if arguments.keywords.get("create_graph", False) is not False:
         return machine.unknown("jacobian", None, (arguments.get(1, "inputs", ()),))
-    return wrap(machine.autograd.tensor())
+    result = machine.autograd.tensor()
+    result.operation, result.origin = "gradient", machine.site()
+    return wrap(result)
 
 
 def _inputs(machine: Machine, value: Value) -> Arguments:

@@ -17,10 +17,11 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     replacements = arguments.get(1, "parameter_and_buffer_dicts", None)
     values = arguments.get(2, "args", ())
     keywords = arguments.get(3, "kwargs", None)
-    if not isinstance(module, Instance) or not isinstance(replacements, Dict):
+    tables = [*replacements] if isinstance(replacements, tuple) else [replacements]
+    if not isinstance(module, Instance) or not all(isinstance(each, Dict) for each in tables):
         return machine.unknown("functional_call", None, tuple(arguments.all()))
     before: list[tuple[Instance, str, Value]] = []
-    for key, value in replacements.entries.values():
+    for key, value in (entry for each in tables if isinstance(each, Dict) for entry in each.entries.values()):
         owner: Value = module
         *path, name = str(key).split(".")
         for part in path:

@@ -18,6 +18,7 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
 from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.packing import Packed, repacked
+from gradpath.overlays.pretrained import FROM_PRETRAINED
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 _MOST_LAYERS = 16  # of a recurrent network whose parameters are told apart
@@ -41,6 +42,8 @@ class LayerClass(ModuleClass):
             return NativeFunction(name, lambda m, a: None)
         if name == "reset_parameters":
             return NativeFunction(name, _reset)
+        if name == "from_pretrained" and self.name in ("Embedding", "EmbeddingBag"):
+            return FROM_PRETRAINED
         return UNDEFINED
 
 

@@ -215,10 +215,24 @@ def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Argum
 
 
 def _set_training(value: bool) -> Method:
+    """`train(mode)` and `eval()`, which call the `train` that a class of the program defines for itself."""
+
     def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
         wanted = arguments.get(0, "mode", value) if value else False
-        for _, each in module.modules():
+        if not value and isinstance(module.cls.find("train"), Function):
+            return machine.call(machine.attribute(module, "train"), Arguments([False]))
+        todo, seen = [module], {id(module)}
+        while todo:
+            each = todo.pop()
             each.training = wanted if isinstance(wanted, bool) else None
+            for _, child in list(each.children()):
+                if id(child) in seen:
+                    continue
+                seen.add(id(child))
+                if isinstance(child.cls.find("train"), Function):
+                    machine.call(machine.attribute(child, "train"), Arguments([wanted]))
+                else:
+                    todo.append(child)
         return module
 
     return method

@@ -75,6 +75,10 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from _stacked_list(trace, source, cause, elsewhere=elsewhere)
         case "late", _:
             yield from required_earlier(trace, source, site)
+        case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained")):
+            edit = edits.add_keyword(document, node, "freeze", "False") if len(node.args) < 2 else None
+            if edit is not None:
+                yield Fix(f"Pass `freeze=False` on line {site.line}", Safety.SAFE, (edit,), preferred=True)
         case "frozen", _:
             yield from _thawed(trace, source, near)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
-from gradpath.rules import cut_fixes, cuts, late_fixes, outside_fixes
+from gradpath.rules import cut_fixes, cuts, edits, late_fixes, outside_fixes
 from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rebinding import rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -41,7 +41,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:
     """`autograd.grad` with regard to a tensor that the output was not computed from."""
-    name, result = (_limited(name_of(trace, source, each, failure.site)) for each in (wanted, output))
+    name, result = _asked(trace, source, failure, wanted), _limited(name_of(trace, source, output, failure.site))
     late = _required_late(trace, wanted, output)
     if late is not None:
         why = f"it was computed before `{source.short(late.site, limit=34)}` on line {late.site.line}"
@@ -55,7 +55,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         way = (
             "compute with the very tensor that the gradient is asked for, not with what it was taken from or copied to"
         )
-        fixes = tuple(late_fixes.joined_again(trace, source, wanted))
+        fixes = (*_without_copy(trace, source, failure), *late_fixes.joined_again(trace, source, wanted))
     return Report(
         RULE.id,
         failure.site,
@@ -67,6 +67,17 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         alternatives=("allow_unused=True gives None in place of that gradient",),
         fixes=fixes,
     )
+
+
+def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix]:
+    """`grad(loss, w)` where the gradient is asked for with regard to `w.clone()`, a tensor made for the question."""
+    call = call_of(trace, failure.site.node)
+    given = call.args[1] if call is not None and len(call.args) > 1 else None
+    match given:
+        case ast.Call(func=ast.Attribute(attr="clone", value=ast.expr() as own), args=[], keywords=[]):
+            document = source.document(failure.site)
+            text = edits.flat(document, own)
+            yield Fix(f"Ask for `{text}` itself", Safety.SAFE, (edits.replace(document, given, text),), preferred=True)
 
 
 def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:
@@ -83,7 +94,7 @@ def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | No
 
 def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cause: cuts.Cause) -> Report:
     """`autograd.grad` with regard to a tensor that requires no gradient."""
-    name = _limited(name_of(trace, source, wanted, failure.site))
+    name = _asked(trace, source, failure, wanted)
     why = "" if cause.how == "plain" else f": {cuts.verdict(trace, source, cause, failure.site)}"
     steps = cuts.steps(trace, source, cause) if cause.site is not None else ()
     return Report(
@@ -139,6 +150,18 @@ def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args:
         return source.short(failure.site, call.func.value, 30)
     name = name_of(trace, source, root, failure.site)
+    return _limited(name)
+
+
+def _asked(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> str:
+    """What the program calls the tensor whose gradient is asked for, or the list that it is in."""
+    name = name_of(trace, source, wanted, failure.site)
+    call = call_of(trace, failure.site.node)
+    given = next((each.value for each in call.keywords if each.arg == "inputs"), None) if call is not None else None
+    if given is None and call is not None and len(call.args) > 1:
+        given = call.args[1]
+    if isinstance(given, (ast.Name, ast.Attribute)) and source.text(failure.site, given) != name:
+        name = source.text(failure.site, given)
     return _limited(name)
 
 

@@ -126,12 +126,17 @@ def inputs_of(trace: Trace, node: Node) -> list[Tensor]:
 
 
 def _taken(node: ast.AST) -> Iterator[ast.expr]:
-    """The variables that an expression takes a value from, the function of a call left aside."""
+    """The variables that an expression takes a value from, the function of a call left aside.
+
+    What is written into is no such: a write into its detached alias would leave what is written without a graph.
+    """
     roots: list[ast.AST] = [node]
     if isinstance(node, ast.Call):
         roots = [*node.args, *(each.value for each in node.keywords)]
-        if isinstance(node.func, ast.Attribute):
+        if isinstance(node.func, ast.Attribute) and not node.func.attr.endswith("_"):
             roots.append(node.func.value)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        roots = [node.slice]
     elif isinstance(node, ast.AugAssign):
         roots = [node.value]
     for root in roots:

@@ -15,7 +15,7 @@ from gradpath.rules.moving import behind
 from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
-from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of, torch_name
+from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
 from gradpath.source.document import Document
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
@@ -44,6 +44,11 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         steps.append(Step(leaf.origin, f"makes {kind}"))
     steps.append(Step(site, "writes into it, and the write would be recorded"))
     fixes = tuple(_fixes(trace, source, site, leaf))
+    statement = statement_of(trace, site.node)
+    recorded = statement is not None and _has_graph(trace, statement)
+    others = [lowered(fix.title) for fix in fixes[1:]]
+    if recorded and leaf.is_parameter:
+        others.append("to train what the value was computed from, hand it to the module: `torch.func.functional_call`")
     return Report(
         RULE.id,
         site,
@@ -52,7 +57,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
         help=_help(fixes),
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        alternatives=tuple(others),
         fixes=fixes,
     )
 
@@ -60,6 +65,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 def _help(fixes: tuple[Fix, ...]) -> str:
     if fixes and "no_grad" in fixes[0].title:
         return "an update that is not itself part of the computation goes under `torch.no_grad()`"
+    if fixes and fixes[0].title.startswith("Make a new tensor"):
+        return f"{lowered(fixes[0].title)}; under `torch.no_grad()` what is added would get no gradient"
     return "make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation"
 
 
@@ -70,6 +77,9 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         into = list(_into_the_dict(trace, document, statement))
         if _has_graph(trace, statement):
             yield from into  # The update is itself to be differentiated, as that of fast weights is.
+        if _has_graph(trace, statement) and not leaf.is_parameter:
+            yield from _out_of_place(trace, source, site, leaf)
+            return
         torch = torch_name(trace)
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
@@ -78,16 +88,37 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         if not _has_graph(trace, statement):
             yield from into
     if not leaf.is_parameter:
-        for fix in counterparts(trace, source, site, leaf):
-            if "clone()" not in fix.title:
-                yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+        yield from _out_of_place(trace, source, site, leaf)
+
+
+def _out_of_place(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[Fix]:
+    for fix in counterparts(trace, source, site, leaf):
+        if "clone()" not in fix.title:
+            yield Fix(fix.title, Safety.UNSAFE, fix.edits)
 
 
 def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
-    """Whether something that an augmented assignment adds has a graph."""
-    read = names_in(statement.value) if isinstance(statement, ast.AugAssign) else set()
+    """Whether something that a statement adds, or copies into a tensor, has a graph."""
+    match statement:
+        case ast.AugAssign(value=value) | ast.Expr(value=ast.Call(func=ast.Attribute(attr="copy_"), args=[value])):
+            read = _names_with_graph(value)
+        case _:
+            read = set()
     last = {event.name: event.tensor for event in trace.of(Bound) if event.name in read}
     return any(each is not None and each.node is not None for each in last.values())
+
+
+def _names_with_graph(node: ast.AST) -> set[str]:
+    """The names that an expression reads, without those of which it takes the plain value or the gradient."""
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case ast.Attribute(attr="data" | "grad") | ast.Call(func=ast.Name(id="float")):
+            return set()
+        case ast.Call(func=ast.Attribute(attr="item" | "detach" | "tolist" | "numpy")):
+            return set()
+        case _:
+            return {name for each in ast.iter_child_nodes(node) for name in _names_with_graph(each)}
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:

@@ -77,6 +77,7 @@ def _is_the_same(trace: Trace, tensors: list[Tensor]) -> bool:
 def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> Iterator[Fix]:
     """`x.requires_grad_()` before the first statement that computes with `x` what is then differentiated."""
     uses = [event.site for event in trace.of(Built) if any(wanted in each for each in event.inputs.values())]
+    uses = uses or _uses_without_graph(failure, wanted)
     for frame in failure.site.frames():
         kept = next(
             (
@@ -95,6 +96,13 @@ def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor)
             title = f"Let `{kept.text}` require a gradient before line {statement.lineno}"
             yield Fix(title, Safety.SAFE, (edit,), preferred=True)
             return
+
+
+def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
+    """Where what is differentiated was computed from a tensor, with no graph as yet; earliest first."""
+    roots = failure.error.call.roots if failure.error is not None and failure.error.call is not None else ()
+    behind = [each for root in roots for each in (root, *root.ancestors()) if any(one is wanted for one in each.maker)]
+    return [each.origin for each in reversed(behind) if isinstance(each.origin, Site)]
 
 
 def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:

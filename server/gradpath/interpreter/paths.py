@@ -88,17 +88,21 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
     above `budget`. Branches whose arms speak of gradients are turned before the others. Each is turned at most twice
     for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are to be `combined`,
-    other ways to take them follow, until there are `COMBINED` paths.
+    other ways to take them follow, until there are `COMBINED` paths. As long as all paths were refused, as by
+    `if target is None: raise ValueError`, branches that no gradient hangs on are turned as well, the last one first.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
     quiet: deque[tuple[bool, ...]] = deque()
     others: deque[tuple[bool, ...]] = deque()
+    refused: deque[tuple[bool, ...]] | None = deque(maxlen=REFUSED)
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while (queue or quiet or (others and count < COMBINED)) and count < limit and budget > cost:
-        prefix = (queue or quiet or others).popleft()
+    while (queue or quiet or refused or (others and count < COMBINED)) and count < limit and budget > cost:
+        prefix = (queue or quiet or refused or others).popleft()
         trace = paths.trace(prefix)
         count += 1
+        if refused is not None and (count > REFUSED or not _is_refused(trace)):
+            refused = None
         cost = trace.steps
         budget -= cost
         yield trace
@@ -109,13 +113,22 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
             decision = trace.decisions[index]
             other = (id(decision.node), not decision.outcome)
             if decision.idle:
-                continue
-            if seen.get(other, 0) < 2:
+                if refused is not None:
+                    refused.appendleft(turned(trace, index))
+            elif seen.get(other, 0) < 2:
                 seen[other] = seen.get(other, 0) + 1
                 (queue if decision.speaking else quiet).append(turned(trace, index))
             elif combined:
                 others.append(turned(trace, index))
 
+
+def _is_refused(trace: Trace) -> bool:
+    """Whether a path ended by an exception of the program's own, or of Python's."""
+    return any(failure.error is None for failure in trace.failures())
+
+
+REFUSED = 8
+"""Paths that may be refused before no way around that is looked for any more."""
 
 COMBINED = 8
 """Paths that are enough for every combination of three branches."""

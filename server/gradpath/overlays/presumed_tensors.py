@@ -92,7 +92,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
-            case Unknown() if role_of(value) or value.presumption == "plain":
+            case Unknown() if role_of(value) or (value.presumption == "plain" and not _is_made_leaf(value)):
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
@@ -111,6 +111,11 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
             case List() | Dict() if depth > 0:
                 found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
     return list(dict.fromkeys(found))
+
+
+def _is_made_leaf(unknown: Unknown) -> bool:
+    """Whether what was presumed to be without a graph has become a leaf since, as by `x.detach().requires_grad_()`."""
+    return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 
 
 GRAPH = ("graph", "cut", "row")

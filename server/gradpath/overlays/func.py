@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from gradpath.autograd import backward as engine
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import tensors_in
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -35,6 +37,21 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     finally:
         for owner, name, value in before:
             owner.attributes[name] = value
+
+
+def _stack_module_state(machine: Machine, arguments: Arguments) -> Value:
+    """`stack_module_state(models)`: new leaves, each the stack of one parameter of all models; and the buffers."""
+    models = arguments.get(0, "models", None)
+    first = models.items[0] if isinstance(models, List) and models.items and not models.open else None
+    if not isinstance(first, ModuleInstance) or first.has_unknown_parts or not isinstance(models, List):
+        return machine.unknown("stack_module_state", None, (models,))
+    parameters, buffers = Dict(), Dict()
+    for name, value in first.parameters():
+        shape = None if value.tensor.shape is None else (len(models.items), *value.tensor.shape)
+        parameters.store(name, wrap(machine.autograd.tensor(requires_grad=value.tensor.requires_grad, shape=shape)))
+    for name, _ in first.named_buffers():
+        buffers.store(name, wrap(machine.autograd.tensor(dtype=None)))
+    return parameters, buffers
 
 
 def _gradient(machine: Machine, arguments: Arguments) -> Value:
@@ -93,6 +110,7 @@ NAMES: Names = {
         f"torch.func.{name}": _transform(name)
         for name in ("grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
     },
+    "torch.func.stack_module_state": _stack_module_state,
     "torch.func.grad": _gradient,
     "torch.func.vmap": _vmap,
     "torch.vmap": _vmap,

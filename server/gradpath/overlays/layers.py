@@ -149,7 +149,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
         if name == "*":
             inputs["*"] = [value.tensor for _, value in module.parameters()]
             continue
-        parameter = machine.attribute(module, name) if name in module.attributes else None
+        parameter = machine.attribute(module, name) if name in module.attributes or name in module.computed else None
         if isinstance(parameter, TensorValue):
             inputs[name] = [parameter.tensor]
     behaviour = spec.behaviour(module.training, kinds)

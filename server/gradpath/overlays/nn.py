@@ -35,13 +35,13 @@ class ModuleInstance(Instance):
         self.settings: dict[str, Value] = {}
         self.buffers: set[str] = set()
         self.tensors: set[str] = set()
-        self.computed: dict[str, Callable[[Machine], Value]] = {}
+        self.computed: dict[str, Callable[[Machine, ModuleInstance], Value]] = {}
         self.hooks: list[Value] = []
         self.pre_hooks: list[Value] = []
 
     def attribute(self, machine: Machine, name: str) -> Value:
         compute = self.computed.get(name)
-        return super().attribute(machine, name) if compute is None else compute(machine)
+        return super().attribute(machine, name) if compute is None else compute(machine, self)
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "training":

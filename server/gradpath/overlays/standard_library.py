@@ -85,6 +85,7 @@ def _copied_instance(machine: Machine, value: Instance, seen: dict[int, Value]) 
         made.training, made.spec, made.settings = value.training, value.spec, value.settings
         made.buffers = set(value.buffers)
         made.tensors = set(value.tensors)
+        made.computed = dict(value.computed)
     keys = getattr(value, "keys", None)
     if isinstance(keys, list):
         made.keys = list(keys)  # type: ignore[attr-defined]

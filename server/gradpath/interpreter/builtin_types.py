@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradpath.interpreter.containers import Container, Iteration, iterate
+from gradpath.interpreter.containers import Container, Iteration, List, iterate
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Holder
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Value
+from gradpath.interpreter.mappings import Dict, Holder, Set
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    Class,
+    Instance,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+)
 
 Convert = Callable[[Machine, Arguments], Value]
 
@@ -61,6 +71,34 @@ class TypeClass(Class):
         return (
             machine.call(machine.attribute(content, name), more) if special is None else special(machine, content, more)
         )
+
+
+_NUMBERS = frozenset({"bool", "float", "int"})
+_NUMBERS_AND_TEXTS = frozenset({"bool", "bytes", "complex", "float", "int", "str"})
+
+
+def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
+    """`isinstance(value, kind)`; None where that is not known."""
+    if isinstance(kind, tuple):
+        answers = [is_instance(machine, value, each) for each in kind]
+        return True if True in answers else (None if None in answers else False)
+    if isinstance(value, Unknown) and value.presumption == "graph" and isinstance(kind, TypeClass):
+        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
+    if isinstance(value, Unknown) or not isinstance(kind, Class):
+        return machine.library.is_instance(value, kind)
+    if isinstance(kind, TypeClass):
+        if isinstance(value, Object) and value.type_name() in _NUMBERS:  # It was read out of a tensor.
+            return value.type_name() == kind.name or (None if kind.name in _NUMBERS else False)
+        return kind.holds(value) or (isinstance(value, Instance) and value.cls.is_subclass(kind))
+    test = getattr(kind, "holds", None)
+    if test is not None:
+        answer: bool | None = test(value)
+        return answer
+    if isinstance(value, Instance):
+        if value.cls.is_subclass(kind):
+            return True
+        return None if value.cls.open else False
+    return False if isinstance(value, (*CONSTANTS, tuple, List, Dict, Set)) else None
 
 
 def _length(machine: Machine, content: Container, arguments: Arguments) -> Value:

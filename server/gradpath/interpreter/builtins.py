@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter import classes, outside
-from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
+from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
 from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, ordered, sample
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
@@ -29,30 +29,6 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
-
-_NUMBERS_AND_TEXTS = frozenset({"bool", "bytes", "complex", "float", "int", "str"})
-
-
-def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
-    """`isinstance(value, kind)`; None where that is not known."""
-    if isinstance(kind, tuple):
-        answers = [is_instance(machine, value, each) for each in kind]
-        return True if True in answers else (None if None in answers else False)
-    if isinstance(value, Unknown) and value.presumption == "graph" and isinstance(kind, TypeClass):
-        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
-    if isinstance(value, Unknown) or not isinstance(kind, Class):
-        return machine.library.is_instance(value, kind)
-    if isinstance(kind, TypeClass):
-        return kind.holds(value) or (isinstance(value, Instance) and value.cls.is_subclass(kind))
-    test = getattr(kind, "holds", None)
-    if test is not None:
-        answer: bool | None = test(value)
-        return answer
-    if isinstance(value, Instance):
-        if value.cls.is_subclass(kind):
-            return True
-        return None if value.cls.open else False
-    return False if isinstance(value, (*CONSTANTS, tuple, List, Dict, Set)) else None
 
 
 def _isinstance(machine: Machine, arguments: Arguments) -> Value:

@@ -294,7 +294,7 @@ def context(machine: Machine, manager: Value) -> tuple[Callable[[], Value], Call
             lambda: machine.special(manager, "__enter__", Arguments()),
             lambda raised: _leave_instance(machine, manager, raised),
         )
-    if isinstance(manager, Iteration):
+    if isinstance(manager, Iteration) and manager.frame is not None:
         return lambda: manager.advance(machine), lambda raised: _leave_generator(machine, manager, raised)
     return lambda: manager, lambda raised: False
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import Container, List
+from gradpath.interpreter.containers import Container, Iteration, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
@@ -236,7 +236,7 @@ class Overlays:
         before = instance.attributes.get(name)
         if isinstance(before, ContainerInstance):
             before.open = before.open or not before.keys
-        if not isinstance(before, (Container, *CONSTANTS)):
+        if not isinstance(before, (Container, Iteration, *CONSTANTS)):
             return
         if type(before) is List or type(before) is Dict:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)

@@ -31,6 +31,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     outputs = tensors_in(machine, arguments.get(0, "outputs", ()), presume=True)
     wanted = arguments.get(1, "inputs", ())
     inputs = tensors_in(machine, wanted, presume=True)
+    sampled = isinstance(wanted, List) and wanted.open
     seeds = arguments.get(2, "grad_outputs", None)
     retain = keeps(machine, arguments.get(3, "retain_graph", None))
     create = keeps(machine, arguments.get(4, "create_graph", False)) is True
@@ -46,9 +47,10 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         allow_unused=unused is not None and machine.decide(unused),
         seeded=seeds is not None,
         seeds=tensors_in(machine, seeds),
-        sampled=isinstance(wanted, List) and wanted.open,
+        sampled=sampled,
     )
-    return tuple(None if each is None else wrap(each) for each in results)
+    gradients: list[Value] = [None if each is None else wrap(each) for each in results]
+    return List(gradients, open=True) if sampled else tuple(gradients)
 
 
 def backward(machine: Machine, arguments: Arguments) -> Value:

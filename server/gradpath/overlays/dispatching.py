@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.builtins import is_instance
+from gradpath.interpreter.builtin_types import is_instance
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Function, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names

@@ -236,7 +236,8 @@ def bind(parameters: Sequence[Parameter], arguments: Arguments) -> dict[str, Val
         if parameter.kind == "varargs":
             if positional:
                 single = len(positional) == 1 and isinstance(positional[0], (tuple, List))
-                bound[parameter.name] = positional[0] if single else tuple(positional)
+                several = List(positional, open=True) if arguments.open else tuple(positional)
+                bound[parameter.name] = positional[0] if single else several
                 positional = []
         elif parameter.kind == "positional" and positional:
             bound[parameter.name] = positional.pop(0)

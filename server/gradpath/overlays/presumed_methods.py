@@ -9,7 +9,7 @@ from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import frozen, weights
 from gradpath.overlays.clearing import is_engine
-from gradpath.overlays.presumed_tensors import presume_tensor
+from gradpath.overlays.presumed_tensors import GRAPH, presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
@@ -74,9 +74,11 @@ def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 
 def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`optimizer.step(closure)`, and `scaler.step(optimizer)`."""
+    """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
     if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
         closure = arguments.get(0, "closure", None)
+        if isinstance(closure, Object) and (closure.refuses_calls or getattr(closure, "presumption", "") in GRAPH):
+            return NotImplemented
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
             machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))

@@ -119,10 +119,14 @@ def shape_of_arguments(arguments: Arguments, start: int = 0) -> Shape | None:
             sizes = items[0]
         elif len(items) == 1 and isinstance(items[0], Unknown):
             return None
+        elif arguments.open and not all(isinstance(item, int) for item in items):
+            return None  # As `*sizes` they may be any number.
         else:
             return tuple(size if isinstance(size, int) else None for size in items)
     if isinstance(sizes, int):
         return (sizes,)
+    if isinstance(sizes, List) and sizes.open:
+        return None
     items = list(sizes) if isinstance(sizes, tuple) else sizes.items if isinstance(sizes, List) else []
     if isinstance(sizes, (tuple, List)):
         return tuple(size if isinstance(size, int) else None for size in items)

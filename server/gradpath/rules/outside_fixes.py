@@ -120,17 +120,41 @@ def _gathered(trace: Trace, document: Document, call: ast.Call, *, joins: str) -
 
 
 def _is_list(trace: Trace, value: ast.expr) -> bool:
-    """Whether an expression is a list, as far as the syntax of what ran tells."""
+    """Whether an expression is a list, as far as the syntax of what ran tells: it is written as one, or appended to."""
     if isinstance(value, (ast.List, ast.ListComp)):
         return True
-    if not isinstance(value, ast.Name):
+    if not isinstance(value, (ast.Name, ast.Attribute)):
         return False
+    name = ast.unparse(value)
     return any(
-        isinstance(each, ast.Assign)
-        and isinstance(each.value, (ast.List, ast.ListComp))
-        and any(isinstance(target, ast.Name) and target.id == value.id for target in each.targets)
+        _appends(each, name)
+        or any(
+            isinstance(made, (ast.List, ast.ListComp)) and ast.unparse(target) == name
+            for target, made in _bindings_of(each)
+        )
         for each in trace.visits
     )
+
+
+def _appends(statement: ast.AST, name: str) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append" | "extend", value=owner))):
+            return ast.unparse(owner) == name
+        case _:
+            return False
+
+
+def _bindings_of(statement: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The targets of a statement with what each gets, one by one in `a, b = [], []`."""
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            yield from zip(targets, values, strict=True)
+        case ast.Assign(targets=targets, value=value):
+            yield from ((target, value) for target in targets)
+        case ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield target, value
+        case _:
+            pass
 
 
 def _unwrapped(trace: Trace, document: Document, call: ast.Call) -> tuple[Edit, ...]:

@@ -202,16 +202,19 @@ def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> I
     made = lifted(found.saved_at, near)
     built, last = statement_of(trace, made.node), statement_of(trace, near.node)
     update = statement_of(trace, frames[id(near.caller)].node)
-    if not same_activation(made, near) or not isinstance(built, ast.Assign) or last is None or update is None:
+    if last is None or update is None or update is last or not same_activation(made, near):
         return
-    block = block_of(trace, last) or []
-    lines = [each.lineno for each in block]
-    if built.lineno not in lines or update.lineno not in lines or not built.lineno < update.lineno < last.lineno:
-        return
-    moved = behind(trace, source.document(near), built, block[lines.index(last.lineno) - 1])
-    if moved is not None:
-        title = f"Compute line {built.lineno} before line {last.lineno}, behind the updates"
-        yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+    lines = {each.lineno: each for each in block_of(trace, last) or ()}
+    if isinstance(built, ast.Assign) and built.lineno < update.lineno < last.lineno and built.lineno in lines:
+        nearest = max(number for number in lines if number < last.lineno)
+        moved = behind(trace, source.document(near), built, lines[nearest])
+        if moved is not None:
+            title = f"Compute line {built.lineno} before line {last.lineno}, behind the updates"
+            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+            return
+    again = _written_again(trace, source, found, near, update, last)
+    if again is not None:
+        yield again
 
 
 def _computed_after(
@@ -232,9 +235,28 @@ def _computed_after(
     if moved is not None:
         yield Fix(f"Compute {what} after the update", Safety.UNSAFE, moved, rewrite=True)
         return
-    again = written_again(trace, document, built, update, last)
+    again = _written_again(trace, source, found, found.site, update, last)
     if again is not None:
-        yield Fix(f"Compute {what} again after the update", Safety.UNSAFE, (again[0],), rewrite=True)
+        yield again
+
+
+def _written_again(
+    trace: Trace, source: Source, found: Overwriting, near: Site, update: ast.stmt, last: ast.stmt
+) -> Fix | None:
+    """What is computed with the old parameters in the body of `near` is computed there again, behind the update."""
+    call = found.failure.error.call if found.failure.error is not None else None
+    starts = nodes_of(call.roots) if call is not None else []
+    built = builders(trace, starts, _is_old(trace, found), near.caller)
+    earlier = [each for each in built or () if each.lineno < update.lineno]
+    if built is None or not earlier:
+        return None
+    again = written_again(trace, source.document(near), built, update, last)
+    what = f"line {earlier[0].lineno}" if len(earlier) == 1 else f"lines {earlier[0].lineno} to {earlier[-1].lineno}"
+    return (
+        None
+        if again is None
+        else Fix(f"Compute {what} again after the update", Safety.UNSAFE, (again[0],), rewrite=True)
+    )
 
 
 def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
@@ -84,16 +84,27 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
 
 
 def _divisors(backward: BackwardRan) -> Iterator[ast.expr]:
-    """The names by which the root of a backward was divided last."""
+    """The names by which the root of a backward was divided last, before a gradient scaler took it."""
     for root in backward.call.roots:
-        site = root.node.site if root.node is not None else None
-        match site.node if isinstance(site, Site) else None:
-            case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() as divisor):
-                yield divisor
-            case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() as divisor):
-                yield divisor
-            case _:
-                pass
+        for node in _unscaled(root):
+            match node.site.node if isinstance(node.site, Site) else None:
+                case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() as divisor):
+                    yield divisor
+                case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() as divisor):
+                    yield divisor
+                case _:
+                    pass
+
+
+def _unscaled(root: Tensor) -> tuple[Node, ...]:
+    """The node of a loss, or what `scaler.scale(loss)` was computed from."""
+    if root.node is None:
+        return ()
+    match root.node.site.node if isinstance(root.node.site, Site) else None:
+        case ast.Call(func=ast.Attribute(attr="scale")):
+            return root.node.edges
+        case _:
+            return (root.node,)
 
 
 def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Iterator[ast.expr]:

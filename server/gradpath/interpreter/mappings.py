@@ -5,7 +5,9 @@ What is compared by value in Python is compared by identity where it is no const
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator as host
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Set as Collected
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.containers import Container, List, contains, sequence
@@ -261,6 +263,29 @@ class Set(Container):
     def contains(self, machine: Machine, item: Value) -> Value:
         return contains(machine, list(self.members.values()), item, self.open)
 
+    @property
+    def _is_known(self) -> bool:
+        """Whether all members are seen, and told apart from others."""
+        return not self.open and all(
+            type(each) in _TOLD_APART or isinstance(each, (Class, Function)) or hasattr(each, "dict_key")
+            for each in self.members.values()
+        )
+
+    def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        if not isinstance(other, Set) or not (self._is_known and other._is_known):
+            return machine.unknown("comparison of sets", None, (self, other))
+        left, right = (other, self) if reflected else (self, other)
+        return bool(getattr(host, operator)(left.members.keys(), right.members.keys()))
+
+    def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
+        combine = _COMBINING.get(operator)
+        if combine is None or not isinstance(other, Set) or not (self._is_known and other._is_known):
+            return NotImplemented
+        left, right = (other, self) if reflected else (self, other)
+        both = {**right.members, **left.members}
+        kept = combine(left.members.keys(), right.members.keys())
+        return Set([both[place] for place in both if place in kept])
+
     def attribute(self, machine: Machine, name: str) -> Value:
         if name == "add":
             return NativeFunction("set.add", lambda m, a: self.members.update({place_of(a.get(0, "x")): a.get(0, "x")}))
@@ -276,6 +301,17 @@ class Set(Container):
             self.open = self.open or items is None
             self.members.update({place_of(item): item for item in items or ()})
         return None
+
+
+_TOLD_APART = frozenset({bytes, int, str, type(None)})
+"""Kinds of constants of which different ones are never equal; 1, 1.0 and True are."""
+
+_COMBINING: Mapping[str, Callable[[KeysView[object], KeysView[object]], Collected[object]]] = {
+    "and": host.and_,
+    "or": host.or_,
+    "sub": host.sub,
+    "xor": host.xor,
+}
 
 
 class Holder(Instance):

@@ -14,7 +14,7 @@ from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
 from gradpath.rules.entrance_fixes import detached_at, trained_next
 from gradpath.rules.graphs import is_drawn, is_from_outside, reach
-from gradpath.rules.keeping_fixes import detached_where_kept, forgotten
+from gradpath.rules.keeping_fixes import detached_where_kept, forgotten, value_alone
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block
 from gradpath.rules.projected_fixes import projected
@@ -241,19 +241,7 @@ def _detaching(together: list[Carried], names: list[str]) -> str | None:
         if any(each.held is not None for each in together):
             return None
         return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"
-    name, held = names[0], together[0].held
-    item = "state" if name != "state" else "each"
-    match held:
-        case None:
-            return f"{name} = {name}.detach()"
-        case Held(complete=False):
-            return None
-        case Held(kind="tuple"):
-            return f"{name} = tuple({item}.detach() for {item} in {name})"
-        case Held(kind="list"):
-            return f"{name} = [{item}.detach() for {item} in {name}]"
-        case _:
-            return f"{name} = {{key: {item}.detach() for key, {item} in {name}.items()}}"
+    return value_alone(names[0], together[0].held)
 
 
 def _starts_as_tensor(case: Case, carried: Carried) -> bool:

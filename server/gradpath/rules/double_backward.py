@@ -13,6 +13,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.second_call_fixes import fixes_for
 from gradpath.rules.second_calls import Case, taken_alone
 from gradpath.rules.second_order_fixes import is_differentiated
+from gradpath.rules.state_fixes import state_of
 from gradpath.rules.stories import (
     failures,
     lifted,
@@ -62,6 +63,9 @@ def _report(case: Case) -> Report:
 
 def _what(case: Case) -> str:
     """The shared value in backticks, as the function of the later call names it."""
+    state = None if case.same_root else state_of(case)
+    if state is not None and len(state.name) <= 40:
+        return f"`{state.name}`"
     outputs = case.shared.outputs
     name = name_of(case.trace, case.source, outputs[0], case.again) if outputs else ""
     return f"`{name}`" if name and len(name) <= 40 else operation(case.source, case.shared)
@@ -96,6 +100,9 @@ def _steps(case: Case) -> Iterator[Step]:
     if taken is not None:
         yield Step(taken[0], f"hangs on it: {_what(case)} is not detached")
     yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees it"))
+    state = None if case.same_root or case.same_place else state_of(case)
+    if state is not None:
+        yield Step(lifted(state.use, case.again), f"goes on from {_what(case)}, graph and all")
     yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
@@ -120,6 +127,10 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         if stepped:
             return "compute the loss again after the step: its old graph speaks of the old parameters"
         return "one call is enough: the gradients of the first are in `.grad` already"
+    state = state_of(case)
+    if state is not None:
+        way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
+        return f"start from the value alone: {way}"
     if fixes and fixes[0].title.startswith("Detach"):
         return f"`{case.source.short(case.raising)}` trains nothing behind that: {lowered(fixes[0].title)}"
     if fixes and is_differentiated(fixes[0]):
@@ -135,7 +146,8 @@ def _is_cut(fixes: tuple[Fix, ...]) -> bool:
 
 
 def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
-    for fix in fixes[1:] if not case.same_place or _is_cut(fixes) else fixes:
+    left_out = _is_cut(fixes) or not (case.same_place or state_of(case))
+    for fix in fixes[1:] if left_out else fixes:
         cost = " (costs memory until then)" if fix.title.endswith("`") and "retain_graph" in fix.title else ""
         yield f"{lowered(fix.title)}{cost}"
     if case.same_root and not case.same_place and not stepped_since(case.trace, case.earlier):

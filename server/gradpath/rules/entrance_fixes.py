@@ -13,7 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, name_of, target_of
-from gradpath.rules.syntax import ancestry, function_of, statement_of
+from gradpath.rules.syntax import ancestry, function_of, reads_of, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def detached_at(
     ran = {node for event in trace.of(BackwardRan) for node in event.executed}
     behind = [edge for _, edge in pairs]
     untrained = truncates or trains_nothing_behind(trace, behind, near, kept)
-    cut = _is_gone_through(trace, [each.expression for each in found.values()], ran) and _is_trained(behind, kept)
+    cut = is_gone_through(trace, [each.expression for each in found.values()], ran) and _is_trained(behind, kept)
     changes: list[Edit] = []
     for each in found.values():
         changes += edits.append(source.document(each.site), each.expression, ".detach()")
@@ -75,7 +75,7 @@ def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) ->
             name = name_of(trace, source, tensor, frame)
             if not any(each.tensor is tensor for each in bindings(trace, tensor)):
                 continue  # The name is that of a container.
-            reads = [each for each in _taken(frame.node) if name and source.text(frame, each) == name]
+            reads = [each for each in reads_of(frame.node) if name and source.text(frame, each) == name]
             if len(reads) == 1:
                 return Taking(frame, reads[0])
         items = _items_of(trace, source, tensors[:1], frame)
@@ -125,27 +125,7 @@ def inputs_of(trace: Trace, node: Node) -> list[Tensor]:
     return [] if event is None else [tensor for tensors in event.inputs.values() for tensor in tensors]
 
 
-def _taken(node: ast.AST) -> Iterator[ast.expr]:
-    """The variables that an expression takes a value from, the function of a call left aside.
-
-    What is written into is no such: a write into its detached alias would leave what is written without a graph.
-    """
-    roots: list[ast.AST] = [node]
-    if isinstance(node, ast.Call):
-        roots = [*node.args, *(each.value for each in node.keywords)]
-        if isinstance(node.func, ast.Attribute) and not node.func.attr.endswith("_"):
-            roots.append(node.func.value)
-    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        roots = [node.slice]
-    elif isinstance(node, ast.AugAssign):
-        roots = [node.value]
-    for root in roots:
-        for each in ast.walk(root):
-            if isinstance(each, (ast.Name, ast.Attribute)) and isinstance(each.ctx, ast.Load):
-                yield each
-
-
-def _is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
+def is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
     """Whether a backward that ran went through what one of these places gave: it would miss a part of its gradient."""
     inside = {id(part) for place in places for part in _taken_by(trace, place)}
     return any(

@@ -366,3 +366,19 @@ def _shape(form: Form) -> object:
     if form.kind in ("tuple", "list") and len({_shape(part) for _, part in form.parts}) > 1:
         return form.kind, tuple(_shape(part) for _, part in form.parts)
     return form.kind, tuple({_shape(part) for _, part in form.parts}) if form.kind != "record" else form.parts[0][0]
+
+
+def value_alone(name: str, held: Held | None) -> str | None:
+    """The line that takes what a variable holds out of its graph; None where it holds other things, too."""
+    item = "state" if name != "state" else "each"
+    match held:
+        case None:
+            return f"{name} = {name}.detach()"
+        case Held(complete=False):
+            return None
+        case Held(kind="tuple"):
+            return f"{name} = tuple({item}.detach() for {item} in {name})"
+        case Held(kind="list"):
+            return f"{name} = [{item}.detach() for {item} in {name}]"
+        case _:
+            return f"{name} = {{key: {item}.detach() for key, {item} in {name}.items()}}"

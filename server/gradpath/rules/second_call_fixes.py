@@ -13,12 +13,13 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutat
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import entrances, is_drawn, leaves, nodes_of, reach
+from gradpath.rules.graphs import is_drawn, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
 from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
 from gradpath.rules.second_calls import Case, taken_alone
 from gradpath.rules.second_order_fixes import differentiated
+from gradpath.rules.state_fixes import crossings, let_go, state_of
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
 
@@ -30,9 +31,12 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     yield from differentiated(case)
     yield from _without_repeat(case)
     if not detached and _is_carried(case):
-        yield from assigned_alone(case.trace, case.source, [edge for _, edge in _crossings(case)])
-    later = [] if detached or case.same_root else list(_detached_later(case))
+        yield from assigned_alone(case.trace, case.source, [edge for _, edge in crossings(case)])
+    state = None if detached or case.same_root else state_of(case)
+    later = [] if detached or case.same_root else list(_detached_later(case, truncates=state is not None))
     yield from (fix for fix in later if fix.safety is Safety.SAFE)
+    freed = list(let_go(case, state)) if state is not None and not later else []
+    yield from (fix for fix in freed if fix.safety is Safety.SAFE)
     if case.same_place:
         yield from _into_function(case)
         yield from computed_where_read(case.trace, case.source, case.shared)
@@ -40,7 +44,8 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if summed is not None:
         yield summed
     yield from _kept(case)
-    if case.same_place:
+    yield from (fix for fix in freed if fix.safety is not Safety.SAFE)
+    if case.same_place or state is not None:
         return
     yield from _computed_again(case)
     yield from _started_anew(case)
@@ -60,19 +65,10 @@ def _detached(case: Case) -> Iterator[Fix]:
         yield Fix(title, Safety.SAFE, detached, preferred=True, if_certain=not kept)
 
 
-def _detached_later(case: Case) -> Iterator[Fix]:
-    """`critic(fake.detach())` where the later loss trains nothing behind `fake`."""
-    yield from detached_at(
-        case.trace, case.source, _crossings(case), case.again, case.failure.kept, truncates=_is_carried(case)
-    )
-
-
-def _crossings(case: Case) -> list[tuple[Node, Node]]:
-    """The edges by which the later call enters what the earlier one has spent."""
-    if case.call is None:
-        return []
-    earlier, later = nodes_of(case.earlier.roots), nodes_of(case.call.roots)
-    return [(node, edge) for node, edge in entrances(later, earlier) if any(map(case.is_spent, reach([edge])))]
+def _detached_later(case: Case, *, truncates: bool) -> Iterator[Fix]:
+    """`critic(fake.detach())` where the later loss trains nothing behind `fake`, or goes on from a state."""
+    truncates = truncates or _is_carried(case)
+    yield from detached_at(case.trace, case.source, crossings(case), case.again, case.failure.kept, truncates=truncates)
 
 
 def _is_carried(case: Case) -> bool:

@@ -180,3 +180,23 @@ def torch_name(trace: Trace) -> str | None:
                 if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
                     return alias.asname or "torch"
     return None
+
+
+def reads_of(node: ast.AST) -> Iterator[ast.expr]:
+    """The variables that an expression takes a value from, the function of a call left aside.
+
+    What is written into is no such: a write into its detached alias would leave what is written without a graph.
+    """
+    roots: list[ast.AST] = [node]
+    if isinstance(node, ast.Call):
+        roots = [*node.args, *(each.value for each in node.keywords)]
+        if isinstance(node.func, ast.Attribute) and not node.func.attr.endswith("_"):
+            roots.append(node.func.value)
+    elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        roots = [node.slice]
+    elif isinstance(node, ast.AugAssign):
+        roots = [node.value]
+    for root in roots:
+        for each in ast.walk(root):
+            if isinstance(each, (ast.Name, ast.Attribute)) and isinstance(each.ctx, ast.Load):
+                yield each

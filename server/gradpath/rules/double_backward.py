@@ -107,7 +107,6 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
-    stepped = stepped_since(case.trace, case.earlier)
     if case.same_place and _is_cut(fixes):
         return lowered(fixes[0].title)
     if case.same_place:
@@ -124,8 +123,10 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         line = taken[0].line
         return f"`{call}` trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
     if case.same_root:
-        if stepped:
+        if stepped_since(case.trace, case.earlier):
             return "compute the loss again after the step: its old graph speaks of the old parameters"
+        if case.is_updated:
+            return "compute the loss again before the second call: its old graph speaks of the old parameters"
         return "one call is enough: the gradients of the first are in `.grad` already"
     state = state_of(case)
     if state is not None:
@@ -150,7 +151,7 @@ def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
     for fix in fixes[1:] if left_out else fixes:
         cost = " (costs memory until then)" if fix.title.endswith("`") and "retain_graph" in fix.title else ""
         yield f"{lowered(fix.title)}{cost}"
-    if case.same_root and not case.same_place and not stepped_since(case.trace, case.earlier):
+    if case.same_root and not case.same_place and not case.is_updated:
         yield "for twice the gradient, scale the loss"
 
 

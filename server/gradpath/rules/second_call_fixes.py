@@ -81,7 +81,7 @@ def _is_carried(case: Case) -> bool:
 
 def _without_repeat(case: Case) -> Iterator[Fix]:
     """An exact repeat goes."""
-    if not case.same_root or case.same_place or stepped_since(case.trace, case.earlier):
+    if not case.same_root or case.same_place or case.is_updated:
         return
     statement = statement_of(case.trace, case.again.node)
     if isinstance(statement, ast.Expr):
@@ -93,14 +93,14 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
 def _kept(case: Case) -> Iterator[Fix]:
     """`retain_graph=True` on the first call; preferred only where nothing speaks against it."""
     before = _keeping_call(case)
-    call = None if _is_stale(case) else call_of(case.trace, before.node)
+    steps = stepped_since(case.trace, case.earlier)
+    call = None if _is_stale(case) or (case.is_updated and not steps) else call_of(case.trace, before.node)
     if call is None:
         return
     edit = edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
     if edit is None:
         return
     title = f"Keep the graph: `retain_graph=True` on line {before.line}"
-    steps = stepped_since(case.trace, case.earlier)
     doubles = case.same_root and not _only_asks(call)
     if doubles:
         title += ", which counts the gradients twice"
@@ -130,7 +130,7 @@ def _computed_again(case: Case) -> Iterator[Fix]:
     if case.call is None or not same_activation(case.before, case.again):
         return
     starts = nodes_of(case.call.roots)
-    statements = builders(case.trace, starts, case.is_spent, case.again.caller)
+    statements = builders(case.trace, starts, case.is_spent, case.again.caller, presumed=True)
     first, last = (statement_of(case.trace, each.node) for each in (case.before, case.again))
     steps = stepped_since(case.trace, case.earlier)
     stepped = statement_of(case.trace, lifted(steps[-1].site, case.again).node) if steps else None
@@ -229,7 +229,7 @@ def _is_stale(case: Case) -> bool:
 def _summed(case: Case) -> Fix | None:
     """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
     pair = second_calls.apart(case)
-    if case.same_root or pair is None or not same_activation(*pair):
+    if case.same_root or pair is None or case.is_updated or not same_activation(*pair):
         return None
     first, second = (_summand(case, each) for each in pair)
     if first is None or second is None or first[1:] != second[1:]:
@@ -278,7 +278,7 @@ def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
 
 def _added(case: Case) -> Fix | None:
     """An earlier `extra.backward()`, deeper in the same function, becomes `loss = loss + extra`."""
-    if case.same_root or case.same_place or not same_activation(case.before, case.again):
+    if case.same_root or case.same_place or case.is_updated or not same_activation(case.before, case.again):
         return None
     first, second = _plain(case, case.before), _plain(case, case.again)
     one, two = statement_of(case.trace, case.before.node), statement_of(case.trace, case.again.node)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from gradpath.autograd.tensor import BackwardCall, Node
-from gradpath.interpreter.trace import Failed, Held, Site, Trace
+from gradpath.interpreter.trace import Failed, Held, Lent, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass
-from gradpath.rules.graphs import entrances, nodes_of
+from gradpath.rules.graphs import entrances, leaves, nodes_of
 from gradpath.rules.report import Source
-from gradpath.rules.stories import bindings, lifted, name_of, trains_nothing
+from gradpath.rules.stories import bindings, lifted, name_of, since, trains_nothing
 from gradpath.rules.syntax import joins
 
 
@@ -44,6 +44,23 @@ class Case:
     def same_place(self) -> bool:
         """Whether it is one call of the program that runs twice."""
         return self.before.node is self.again.node
+
+    @property
+    def is_updated(self) -> bool:
+        """Whether what the later call trains may have other values by now: by a step, or written as SAM does it."""
+        behind = {leaf.storage for leaf in leaves(nodes_of(self.call.roots))} if self.call is not None else set()
+        for event in since(self.trace, self.earlier):
+            match event:
+                case Stepped():
+                    return True
+                case Lent(name=name) if name.endswith("step"):
+                    return True
+                case Mutated(tensor=tensor) | Replaced(tensor=tensor):
+                    cut = tensor.cut if tensor.cut is not None and tensor.cut.how == "data" else None
+                    whole = tensor if cut is None or cut.source is None else cut.source
+                    if whole.storage in behind:
+                        return True
+        return False
 
     def is_spent(self, node: Node) -> bool:
         """Whether an earlier call has freed what the node saved."""

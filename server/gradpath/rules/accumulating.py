@@ -166,16 +166,65 @@ def _is_addition(trace: Trace, node: ast.AST) -> bool:
     if not isinstance(node, ast.Call) and not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         return False
     statement = statement_of(trace, node)
-    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
-    target = _spelled(statement.targets[0])
-    if any(_spelled(each) == target for each in ast.walk(node)):
+    target = _target_of(statement.targets[0], statement.value, node)
+    if target is None:
+        return False
+    if reads_total(node, target, statement.value):
         return True
-    if isinstance(node, ast.Call):
+    if isinstance(node, ast.Call) or statement.value is not node:
         return False
     function = function_of(trace, node)
     passed = {each.arg for each in function.args.args} if function is not None else set()
     return any(isinstance(each, ast.Name) and each.id in passed for each in (node.left, node.right))
+
+
+def _target_of(target: ast.expr, value: ast.expr, node: ast.AST) -> ast.expr | None:
+    """The variable that gets what an addition in `value` gives: divided, as one of several, or in a comprehension."""
+    if value is node:
+        return target
+    match value:
+        case ast.BinOp(op=ast.Mult() | ast.Div(), left=left):
+            return _target_of(target, left, node)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _target_of(target, body, node) or _target_of(target, orelse, node)
+        case ast.Tuple(elts=values) if isinstance(target, ast.Tuple) and len(target.elts) == len(values):
+            pairs = zip(target.elts, values, strict=True)
+            return next((found for one, other in pairs if (found := _target_of(one, other, node))), None)
+        case ast.ListComp(elt=inner) | ast.DictComp(value=inner):
+            return _target_of(target, inner, node)
+        case _:
+            return None
+
+
+def reads_total(node: ast.AST, target: ast.expr, value: ast.expr) -> bool:
+    """Whether an expression in `value` reads the variable that gets that: by `total[k]` or an item of it as well."""
+    names = {_spelled(target)}
+    if isinstance(target, ast.Subscript):
+        names.add(_spelled(ast.Call(ast.Attribute(target.value, "get", ast.Load()), [target.slice], [])))
+    for loop in value.generators if isinstance(value, (ast.ListComp, ast.DictComp)) else ():
+        names |= {_spelled(each) for each in _items_of(loop.target, loop.iter, _spelled(target))}
+        names -= {_spelled(loop.target)} if isinstance(value, ast.DictComp) else set()  # It is a key.
+    read = [*ast.walk(node), *(_first_given(each) for each in ast.walk(node) if isinstance(each, ast.Call))]
+    return any(_spelled(each) in names for each in read)
+
+
+def _first_given(call: ast.Call) -> ast.Call:
+    """A call with its first argument alone: `totals.get(key)` for `totals.get(key, 0)`."""
+    return ast.Call(call.func, call.args[:1], [])
+
+
+def _items_of(variable: ast.expr, iterated: ast.expr, total: str) -> Iterator[ast.expr]:
+    """The variables of a comprehension that hold items of the container spelled `total`."""
+    if _spelled(iterated) == total:
+        yield variable
+    match variable, iterated:
+        case ast.Tuple(elts=[_, item]), ast.Call(func=ast.Attribute(value=owner, attr="items")):
+            if _spelled(owner) == total:
+                yield item
+        case ast.Tuple(elts=items), ast.Call(func=ast.Name(id="zip"), args=given):
+            yield from (item for item, each in zip(items, given, strict=False) if _spelled(each) == total)
 
 
 def is_join(node: ast.AST) -> bool:

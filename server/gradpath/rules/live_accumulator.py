@@ -9,7 +9,7 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
-from gradpath.rules.accumulating import Growing, growing, is_join, is_number
+from gradpath.rules.accumulating import Growing, growing, is_join, is_number, reads_total
 from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -81,6 +81,8 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return statement.value
         case ast.AugAssign(value=value):
             return _without_factor(value)
+        case ast.BinOp() if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.IfExp):
+            return None  # The other arm keeps a graph as well.
         case ast.BinOp(left=left, right=right):
             return _without_factor(left if _holds_total(right, statement) else right)
         case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(node):
@@ -93,8 +95,9 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
 
 def _holds_total(node: ast.expr, statement: ast.stmt | None) -> bool:
     """Whether an operand reads what the statement assigns: `decay * total` in `total = loss + decay * total`."""
-    targets = [ast.unparse(each) for each in statement.targets] if isinstance(statement, ast.Assign) else []
-    return any(isinstance(each, ast.expr) and ast.unparse(each) in targets for each in ast.walk(node))
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    parts = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return isinstance(statement, ast.Assign) and any(reads_total(node, each, statement.value) for each in parts)
 
 
 def _without_factor(node: ast.expr) -> ast.expr:

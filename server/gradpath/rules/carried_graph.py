@@ -113,7 +113,7 @@ def _help(case: Case, preferred: Fix | None) -> str:
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
-        if best and not best.startswith("Empty"):
+        if best and (not best.startswith("Empty") or " behind " in best):
             return lowered(best)
         return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
     if best.startswith("Forget"):

@@ -12,7 +12,7 @@ from gradpath.records import dataclass
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
-from gradpath.rules.syntax import Compound, arguments_of, binds_first, function_of, statement_of
+from gradpath.rules.syntax import Compound, ancestry, arguments_of, binds_first, function_of, statement_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 """What is run again and again: loops, and functions that a framework calls for each batch."""
@@ -105,7 +105,10 @@ class Case:
 
     @property
     def container(self) -> tuple[Site, ast.expr] | None:
-        """The list that keeps the old graph alive: what the using statement reads and the program appends to."""
+        """The list that keeps the old graph alive: what the using statement reads and the program appends to.
+
+        A loop over that list in the using function may give its items a name.
+        """
         if not self.carried or self.carried[0].reads:
             return None
         appended = set(_appended(self.trace))
@@ -116,6 +119,19 @@ class Case:
                 name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
                 if name in appended and isinstance(each, (ast.Attribute, ast.Name)) and not self._is_fresh(frame, each):
                     return frame, each
+        return self._gone_through(appended)
+
+    def _gone_through(self, appended: set[str]) -> tuple[Site, ast.expr] | None:
+        """The attribute that a loop around the use goes through."""
+        carried = self.carried[0]
+        for loop in reversed(ancestry(self.trace, carried.use.node)):
+            if not isinstance(loop, ast.For) or loop is self.loop or not same_activation(carried.use, self.again):
+                continue
+            if not any(isinstance(each, ast.Name) and each.id == carried.name for each in ast.walk(loop.target)):
+                continue
+            for each in ast.walk(loop.iter):
+                if isinstance(each, ast.Attribute) and each.attr in appended:
+                    return carried.use, each
         return None
 
     def _is_fresh(self, frame: Site, variable: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from gradpath.rules.keeping_fixes import has_gone_over, is_read_back
 from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import read_elsewhere
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import function_of, statement_of
 
 
 def holds_terms(case: Case) -> bool:
@@ -52,7 +52,10 @@ def emptied(case: Case) -> Iterator[Fix]:
     if not all(part.isidentifier() for part in name.split(".")):
         return
     safety = Safety.SAFE if holds_terms(case) else Safety.UNSAFE
-    if _is_of_one_iteration(case):
+    here = function_of(case.trace, case.loop) is function_of(case.trace, case.again.node)
+    if not here and _is_window(case, name):
+        return
+    if here and _is_of_one_iteration(case):
         edit = edits.insert_before(case.source.document(case.again), case.loop.body[0], f"{name}.clear()")
         title = f"Empty `{name}` at the start of each iteration"
     else:
@@ -61,6 +64,25 @@ def emptied(case: Case) -> Iterator[Fix]:
         title = f"Empty `{name}` behind line {case.again.line}"
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
         yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
+
+
+def _is_window(case: Case, name: str) -> bool:
+    """Whether the program itself takes old items out of a container, so that the others are meant to stay."""
+    last = name.rpartition(".")[2]
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[target], value=ast.Call(keywords=[*_, ast.keyword(arg="maxlen")])):
+                owners: list[ast.expr] = [target]
+            case ast.Delete(targets=[ast.Subscript(value=owner)]):
+                owners = [owner]
+            case _:
+                calls = [each.func for each in ast.walk(statement) if isinstance(each, ast.Call)]
+                owners = [
+                    each.value for each in calls if isinstance(each, ast.Attribute) and each.attr in ("pop", "popleft")
+                ]
+        if any(ast.unparse(owner).rpartition(".")[2] == last for owner in owners):
+            return True
+    return False
 
 
 def _is_of_one_iteration(case: Case) -> bool:

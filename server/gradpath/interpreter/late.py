@@ -36,6 +36,10 @@ class Late:
         asked = moment.asked or (self._count == 1 and self._machine.counter_tests > self._tested)
         return asked and self._count < MOST and self._next() <= self._length
 
+    def is_over(self) -> bool:
+        """Whether the late iteration was the last one that there is."""
+        return self._length is not None and self._next() > self._length
+
     def _next(self) -> int:
         return 0 if self._moment is None else self._moment.candidates[0] + 1
 

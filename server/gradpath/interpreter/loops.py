@@ -61,7 +61,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
                 limit = watch.limit(done)
             if done == limit and late.asks_for_more():
                 limit += 1
-            item = next(host, _END) if done < limit else _END
+            item = next(host, _END) if done < limit and not late.is_over() else _END
             if item is _END:
                 break
             done += 1

@@ -80,7 +80,8 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         if isinstance(closure, Object) and (closure.refuses_calls or getattr(closure, "presumption", "") in GRAPH):
             return NotImplemented
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
-            machine.call(closure, Arguments())
+            with machine.autograd.mode(grad=True):  # As all optimizers do.
+                machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None

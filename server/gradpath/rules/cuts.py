@@ -204,6 +204,7 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
         case "torch.tensor":
             yield Step(cause.site, "a new tensor, without the graph")
         case "numpy":
+            yield from leaving(cause)
             yield Step(cause.site, "from NumPy, without a graph")
         case "item" | "float" | "int" | "tolist" | "bool":
             yield Step(cause.site, "a tensor made of a number, without graph")
@@ -218,6 +219,21 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
             yield Step(cause.site, "the shape, not the graph")
         case _:
             yield Step(cause.site, "cuts it off from its graph")
+
+
+def leaving(cause: Cause) -> Iterator[Step]:
+    """Where what comes back from NumPy has left its graph to go there: `out.detach().numpy()` on a line before."""
+    if cause.how != "numpy" or cause.site is None or cause.tensor.cut is None:
+        return
+    inside = {id(each) for each in ast.walk(cause.site.node)}
+    source = cause.tensor.cut.source
+    before = () if source is None else (source, *source.ancestors())
+    for tensor in (*cause.tensor.ancestors(), *before):
+        cut = tensor.cut
+        if cut is not None and isinstance(cut.site, Site) and short_operation(cut.how) in ("detach", "data"):
+            if id(cut.site.node) not in inside:
+                yield Step(cut.site, "leaves the graph, for NumPy")
+            return
 
 
 def way_out(cause: Cause) -> str:

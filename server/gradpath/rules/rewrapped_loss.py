@@ -36,7 +36,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     wrap = source.short(at, limit=40)
     name = name_of(trace, source, found.loss, found.ran.site)
     same = cause.site is None or any(each is cause.site.node for each in ast.walk(found.site.node))
-    steps = [] if same else list(cuts.steps(trace, source, cause))
+    steps = list(cuts.leaving(cause) if same else cuts.steps(trace, source, cause))
     return Report(
         RULE.id,
         at,
@@ -54,6 +54,8 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
 
 
 def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
+    if same and cause.how == "numpy":
+        return cuts.way_out(cause)
     if same:
         return f"{'add the term' if found.is_term else 'back-propagate the loss'} itself, not a copy of its value"
     return f"drop it, and mend the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
@@ -78,7 +80,13 @@ def _fixes(
                     yield Fix("Delete the copy", Safety.UNSAFE, (gone,))
                 return
             kept = document.slice(document.range_of(loss))
-            if _is_list(trace, loss) and isinstance(found.site.node.func, ast.Attribute):
+            if isinstance(loss, _EXPRESSIONS):
+                computed = _computed(kept, loss, cause)
+                if computed is None:
+                    return
+                whole = getattr(statement, "value", None) is found.site.node or not isinstance(loss, ast.BinOp)
+                kept = computed if whole else f"({computed})"
+            elif _is_list(trace, loss) and isinstance(found.site.node.func, ast.Attribute):
                 kept = f"{edits.flat(document, found.site.node.func.value)}.stack({kept})"
             edit = edits.replace(document, found.site.node, kept)
             yield Fix(f"Use `{source.short(found.site, loss, 30)}` itself", Safety.UNSAFE, (edit,))
@@ -116,10 +124,12 @@ def _is_list(trace: Trace, loss: ast.expr) -> bool:
 def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
     """The loss before the copy: `loss` of `torch.tensor(loss.item(), ...)`, of `loss.detach()` or of `loss.data`."""
     inner: ast.AST = cut
-    if cut is wrap and isinstance(wrap, ast.Call):
-        if not wrap.args:
+    if isinstance(cut, ast.Call) and (cut is wrap or _makes_tensor(cut)):
+        if not cut.args:
             return None
-        inner = wrap.args[0]
+        inner = cut.args[0]
+        if isinstance(inner, _EXPRESSIONS) and _makes_tensor(cut) and not _takes_value(inner):
+            return inner
     match inner:
         case ast.Call(func=ast.Attribute(value=value, attr="item" | "detach" | "cpu" | "clone"), args=[]):
             return value
@@ -129,6 +139,34 @@ def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
             return inner
         case _:
             return None
+
+
+_EXPRESSIONS = (ast.BinOp, ast.Call, ast.List)
+"""What is computed where `torch.tensor` copies it."""
+
+
+def _makes_tensor(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("tensor", "as_tensor")
+
+
+def _takes_value(node: ast.expr) -> bool:
+    """Whether an expression as a whole is the value of a tensor, as `loss.item()` is."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _READING
+
+
+_READING = frozenset({"item", "detach", "cpu", "clone", "numpy", "tolist"})
+
+
+def _computed(text: str, loss: ast.expr, cause: cuts.Cause) -> str | None:
+    """`a + b` for `a.item() + b.item()`, `torch.stack([a, b])` for a list; None where numbers come from elsewhere."""
+    reads = [each for each in ast.walk(loss) if isinstance(each, ast.expr) and _takes_value(each)]
+    live = cause.how == "torch.tensor" or (cause.how == "item" and reads)
+    if not live or text.count(".item()") != len(reads):
+        return None
+    text = text.replace(".item()", "")
+    if not isinstance(loss, ast.List):
+        return text
+    return None if any(isinstance(each, ast.Constant) for each in loss.elts) else f"torch.stack({text})"
 
 
 def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: ast.stmt | None) -> Edit | None:

@@ -158,6 +158,9 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
                 "torch.where(total > 3, w, -w)",
                 "torch.log(total)",
                 "torch.stack([total, total])",
+                "torch.minimum(w, total)",
+                "w.maximum(total)",
+                "torch.nn.functional.mse_loss(w.sum(), total)",
                 "total.data = w",
             )
         ),

@@ -24,8 +24,9 @@ from gradpath.interpreter.values import (
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import presume_tensor
+from gradpath.overlays.refusals import refused_number
 from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
-from gradpath.overlays.tensor_value import DType, TensorNumber, TensorValue, wrap
+from gradpath.overlays.tensor_value import DType, TensorValue, wrap
 from gradpath.records import replace
 
 
@@ -42,62 +43,11 @@ def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
         return machine.unknown(f"{op.name} of arguments that are not seen", None, tuple(arguments.all()))
     if missing and missing[0] == op.parameters[0].name:
         raise machine.error("TypeError", f"{op.name}() missing 1 required positional argument: '{missing[0]}'")
-    first = op.parameters[0].name if op.parameters else ""
-    if first in bound and _refuses_numbers(op) and _is_number(bound[first]):
-        kind = "AttributeError" if op.name in _WITHOUT_ATTRIBUTE else "TypeError"
-        raise machine.error(kind, f"{op.name}(): argument '{first}' must be Tensor, not a number", bound[first])
+    refused = refused_number(op, bound, _tensor_parameters(op))
+    if refused is not None:
+        kind, parameter = refused
+        raise machine.error(kind, f"{op.name}(): argument '{parameter}' must be Tensor, not a number", bound[parameter])
     return run_operation(machine, op.name, op, bound)
-
-
-_TAKE_NUMBERS = """
-add addmm addmv addr bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide
-float_power floor_divide mul multiply normal polygamma pow remainder rsub sub subtract true_divide xlogy
-"""
-"""Functions of `torch` whose first operand may be a number."""
-
-_IN_PYTHON = """
-atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid norm
-pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_index
-"""
-"""Functions of `torch` that are written in Python: a number fails in them as well, but each in its own way."""
-
-_IN_THEIR_WAY = """
-fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices
-gaussian_nll_loss lp_pool1d lp_pool2d lp_pool3d
-"""
-"""Functions of `torch.nn.functional` that fail with other exceptions."""
-
-_ASK_FIRST = """
-adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d
-adaptive_max_pool3d_with_indices affine_grid binary_cross_entropy binary_cross_entropy_with_logits dropout1d dropout2d
-dropout3d embedding_bag glu group_norm huber_loss instance_norm interpolate l1_loss linear_cross_entropy
-local_response_norm log_softmax margin_ranking_loss max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d
-mse_loss multi_head_attention_forward normalize smooth_l1_loss softmax softmin softsign tanhshrink
-triplet_margin_with_distance_loss upsample upsample_bilinear upsample_nearest
-"""
-"""Functions of `torch.nn.functional` that ask a number for a size or a method of tensors, which it does not have."""
-
-_UNSURE_OF_NUMBERS = frozenset(f"{_TAKE_NUMBERS} {_IN_PYTHON} {_IN_THEIR_WAY}".split())
-_WITHOUT_ATTRIBUTE = frozenset(f"torch.nn.functional.{name}" for name in _ASK_FIRST.split())
-
-
-def _refuses_numbers(op: Op) -> bool:
-    """Whether a function of `torch` fails where its first operand is a number, or a list with one."""
-    module, _, name = op.name.rpartition(".")
-    wants_tensors = op.parameters[0].name in {"condition", "input", *_tensor_parameters(op)}
-    known = module in ("torch", "torch.nn.functional") and name.removesuffix("_") not in _UNSURE_OF_NUMBERS
-    return known and wants_tensors
-
-
-def _is_number(value: Value) -> bool:
-    """Whether a value is surely a number that was read out of a tensor, comes of comparing one, or holds one."""
-    match value:
-        case Unknown():
-            return value.cause == "comparison of a number"
-        case tuple() | List():
-            return any(isinstance(each, TensorNumber) for each in (value if isinstance(value, tuple) else value.items))
-        case _:
-            return isinstance(value, TensorNumber)
 
 
 def missing_from(bound: Mapping[str, Value], parameters: Sequence[Parameter]) -> list[str]:
@@ -109,15 +59,15 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
     """Run an operation with arguments by parameter name."""
     inputs: dict[str, list[Tensor]] = {}
     kinds: dict[str, object] = {}
-    tensor_parameters = _tensor_parameters(op)
+    operands = _tensor_parameters(op)
     for parameter, value in bound.items():
         kinds[parameter] = kind_of(value)
-        tensors = tensors_in(machine, value, presume=parameter in tensor_parameters)
+        tensors = tensors_in(machine, value, presume=parameter in operands)
         if tensors:
             inputs[parameter] = tensors
-        elif parameter in tensor_parameters and isinstance(value, List) and not value.items:
+        elif parameter in operands and isinstance(value, List) and not value.items:
             return machine.unknown(f"{name} of a list that is filled elsewhere", None, (value,))
-        elif isinstance(value, _NO_TENSORS) and parameter in _OPERANDS and parameter in tensor_parameters:
+        elif isinstance(value, _NO_TENSORS) and parameter in _OPERANDS and parameter in operands:
             kind = "NoneType" if value is None else value.type_name()
             raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
         note_facts(kinds, parameter, value)

@@ -135,6 +135,16 @@ def test_an_error_of_autograd_that_the_files_do_not_show(explain: Callable[..., 
     ]
 
 
+def test_a_gradient_that_was_asked_for_in_vain(explain: Callable[..., Explained], tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\n\nw, x = torch.ones(2, 2, requires_grad=True)\ntorch.autograd.grad(w.exp().sum(), x)\n"
+    )
+    told = explain(traceback_of(program))
+    assert told.status == 0
+    assert "error[detached-loss]" in told.out
+
+
 def test_no_traceback_at_all(explain: Callable[..., Explained]) -> None:
     assert explain("all is well\n").out == "Cannot tell: there is no traceback in it.\n"
 

@@ -58,7 +58,7 @@ def gradients(
     targets = [_target(autograd, tensor, call) for tensor in inputs]
     flows = _run(autograd, call, targets, seeds)
     results: list[Tensor | None] = []
-    for tensor, target in zip(inputs, targets, strict=True):
+    for index, (tensor, target) in enumerate(zip(inputs, targets, strict=True)):
         if target in flows:
             result = _gradient(autograd, tensor, flows[target], create_graph)
             gradients_of.place(result, tensor, target, call)
@@ -68,7 +68,7 @@ def gradients(
         elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
-            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, certain=tensor.certain)
+            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index, certain=tensor.certain)
     return results
 
 

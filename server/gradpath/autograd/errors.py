@@ -73,7 +73,7 @@ class AutogradError(Exception):
 
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
-    (the call that raised).
+    (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0).
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class AutogradError(Exception):
         write: Write | None = None,
         earlier: BackwardCall | None = None,
         call: BackwardCall | None = None,
+        index: int = 0,
         certain: bool = True,
     ) -> None:
         super().__init__(MESSAGES.get(kind, kind.value))
@@ -96,4 +97,5 @@ class AutogradError(Exception):
         self.write = write
         self.earlier = earlier
         self.call = call
+        self.index = index
         self.certain = certain

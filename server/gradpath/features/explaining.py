@@ -16,6 +16,7 @@ _MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"backward through the graph a second time", _TWICE),
     (r"directly access saved (?:tensors|variables) after they have already been freed", _TWICE),
     (r"does not require grad and does not have a grad_fn", ("detached-loss",)),
+    (r"differentiated Tensors? .*(?:not have been used in the graph|does not require grad)", ("detached-loss",)),
     (r"grad can be implicitly created only for scalar outputs", ("nonscalar-backward",)),
     (r"has been modified by an inplace operation", _MODIFIED),
     (r"Trying to use a saved tensor that has been detached in-place", _MODIFIED),

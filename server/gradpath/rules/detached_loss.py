@@ -16,6 +16,11 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
 from gradpath.rules.syntax import call_of
 
+_UNUSED = (
+    "RuntimeError: The differentiated Tensor at index {} appears to not have been used in the graph. "
+    "Set allow_unused=True if this is the desired behavior."
+)
+
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls whose root has no graph; where a leaf was rebound, the fault is `rebound-parameter`."""
@@ -62,7 +67,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         f"nothing leads back from `{result}` to `{name}`: {why}",
         (*steps, Step(failure.site, "finds no way to it")),
         raised_at=failure.site,
-        pytorch="RuntimeError: One of the differentiated Tensors appears to not have been used in the graph.",
+        pytorch=_UNUSED.format(0 if failure.error is None else failure.error.index),
         help=way,
         alternatives=("allow_unused=True gives None in place of that gradient",),
         fixes=fixes,

@@ -83,7 +83,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
             seen["fixes"] += 1
             seen[f"fixes {fix.safety.value}{' preferred' if fix.preferred else ''}"] += 1
             after, reason = _applied(document, fix)
-            reason = reason or _judged(text, after, fix.edits, before, diagnostic, diagnostics)
+            reason = reason or _judged(text, after, fix.edits, before, fix.safety, diagnostic, diagnostics)
             if reason:
                 seen["complaints"] += 1
                 yield Complaint(seed, f"{diagnostic.rule}: {fix.title}", reason, text, after)
@@ -95,7 +95,7 @@ def complaints_about(seed: str, text: str, seen: Counter[str]) -> Iterator[Compl
         if again.count:
             name = "--fix" if len(allowed) == 1 else "--unsafe-fixes"
             yield Complaint(seed, name, "a second application changes more", once.after.text, again.after.text)
-        reason = _judged(text, once.after.text, (), before) if once.count else ""
+        reason = _judged(text, once.after.text, (), before, allowed[-1], None, diagnostics) if once.count else ""
         if reason:
             yield Complaint(seed, "all fixes", reason, text, once.after.text)
 
@@ -114,17 +114,22 @@ def _judged(
     after: str,
     edits: Sequence[Edit],
     before: Observation,
-    diagnostic: Diagnostic | None = None,
-    diagnostics: Sequence[Diagnostic] = (),
+    safety: Safety,
+    diagnostic: Diagnostic | None,
+    diagnostics: Sequence[Diagnostic],
 ) -> str:
     """Why an outcome is not good enough; empty where it is. `diagnostic` is the one that was fixed, of all of them.
 
-    Without `edits` the lines that stay the same are those that both versions have.
+    Without `edits` the lines that stay the same are those that both versions have. A fix that is not safe may train
+    other numbers, and a condition on these may lead to a fault that was reported before.
     """
     outcome = observe(after)
     if outcome.clean:
         return ""
     if before.clean:
+        fault = outcome.fault if safety is Safety.UNSAFE else None
+        if fault is not None and _is_anothers(text, after, fault, diagnostic, diagnostics):
+            return ""
         return f"raises {outcome.fault or outcome.foreign}, and ran before"
     mine, theirs = _progress(text, after, edits)
     if theirs < mine:
@@ -143,7 +148,7 @@ def _tells(diagnostic: Diagnostic, fault: Fault) -> bool:
 
 
 def _is_anothers(
-    text: str, after: str, fault: Fault, diagnostic: Diagnostic, diagnostics: Sequence[Diagnostic]
+    text: str, after: str, fault: Fault, diagnostic: Diagnostic | None, diagnostics: Sequence[Diagnostic]
 ) -> bool:
     """Whether what is left is what another report said already, which has fixes of its own."""
     others = {(each.rule, each.range.start.line) for each in diagnostics if each is not diagnostic}

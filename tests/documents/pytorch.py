@@ -138,7 +138,7 @@ def _untouched_process(folder: str) -> Iterator[None]:
         sys.argv, sys.path[:] = argv, path
         sys.modules["__main__"] = main
         for name in set(sys.modules) - known:
-            if _stands_in(folder, sys.modules[name]):
+            if not isinstance(sys.modules[name], types.ModuleType) or _stands_in(folder, sys.modules[name]):
                 del sys.modules[name]
         importlib.invalidate_caches()
         for filename in [name for name in linecache.cache if name.startswith(folder + os.sep)]:

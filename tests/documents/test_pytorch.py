@@ -39,6 +39,12 @@ def test_a_file_can_be_imported_and_is_forgotten() -> None:
     assert not {"a", "a.b"} & set(sys.modules)
 
 
+def test_what_a_program_puts_in_the_place_of_a_library_is_forgotten() -> None:
+    source = _source("import sys\nfrom types import SimpleNamespace\nsys.modules['no_library'] = SimpleNamespace()\n")
+    assert run([source], []) == Outcome(None, ())
+    assert "no_library" not in sys.modules
+
+
 def test_leaving_by_sys_exit_is_an_end() -> None:
     assert run([_source("import sys\nsys.exit()\n")], []) == Outcome(None, ())
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from multiprocessing import Pipe, Process
 from multiprocessing.connection import Connection, wait
 from typing import cast
@@ -26,13 +25,14 @@ def check_in_processes(
     outcomes: dict[int, Checked] = {}
     waiting = list(reversed(range(len(files))))
     busy: dict[Connection, tuple[Process, int]] = {}
+    _interrupts(wanted=False)
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
                 connection, process = _start(measure, trials)
                 busy[connection] = process, waiting.pop()
                 connection.send(files[busy[connection][1]])
-            for ready in wait(list(busy)):
+            for ready in _next(busy):
                 connection = cast("Connection", ready)
                 process, index = busy.pop(connection)
                 try:
@@ -52,36 +52,37 @@ def check_in_processes(
         for connection, (process, _) in busy.items():
             process.terminate()
             connection.close()
+        _interrupts(wanted=True)
     return tuple(outcomes[index] for index in range(len(files)))
 
 
 def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
     here, there = Pipe()
     process = Process(target=_work, args=(there, measure, trials), daemon=True)
-    with _without_interrupts():
-        process.start()
+    process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process
 
 
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Put off Ctrl-C: Python loses it in the middle of a fork, and a new process would answer with a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _next(busy: Iterable[Connection]) -> list[object]:
+    """Wait until a process has something to tell, or has died; Ctrl-C comes through here alone."""
+    _interrupts(wanted=True)
     try:
-        yield
+        return list(wait(list(busy)))
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        _interrupts(wanted=False)
+
+
+def _interrupts(*, wanted: bool) -> None:
+    """Let Ctrl-C through, or put it off: Python loses it in the middle of a fork and where it deletes an object."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK if wanted else signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def _work(connection: Connection, measure: bool, trials: bool) -> None:
     """Check one file after the other until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _interrupts(wanted=True)
     calm_collector()
     while True:
         try:

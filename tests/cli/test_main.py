@@ -77,7 +77,8 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: R
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
 def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Write) -> None:
     code = (
-        "import os, sys, threading, gradpath.check\n"
+        "import os, signal, sys, threading, gradpath.check\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # Who runs the tests may ignore it.\n"
         "def check(document, config, **more):\n"
         "    os.write(1, b'started ')\n"
         "    threading.Event().wait(60)\n"

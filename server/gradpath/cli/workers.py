@@ -81,7 +81,8 @@ def _interrupts(*, wanted: bool) -> None:
 
 def _work(connection: Connection, measure: bool, trials: bool) -> None:
     """Check one file after the other until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # As in a job in the background.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
     _interrupts(wanted=True)
     calm_collector()
     while True:

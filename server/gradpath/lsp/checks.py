@@ -55,6 +55,8 @@ class Checks:
         self._worker = Worker(_load_analysis, RESTS)
         self._finder: Finder | None = None
         self._still: dict[str, asyncio.TimerHandle] = {}
+        self._changes = 0
+        self._changed: dict[Path, int] = {}
 
     def start(self) -> None:
         """Start the worker, which loads the analysis first; a second call does nothing."""
@@ -73,7 +75,8 @@ class Checks:
         if not document.is_python:
             return
         self._forget(document)
-        self.submit(Job(document.uri, document.generation, partial(self._run, _State.of(document))), urgent=urgent)
+        state = _State.of(document, self._changes)
+        self.submit(Job(document.uri, document.generation, partial(self._run, state)), urgent=urgent)
 
     def recheck(self, first: OpenDocument | None = None) -> None:
         """Check all open documents anew, `first` before all others."""
@@ -82,7 +85,12 @@ class Checks:
             self.schedule(document, urgent=document is first)
 
     def recheck_dependents(self, path: str) -> None:
-        """Check the open documents anew that depend on the file of a path, whose text has changed."""
+        """Check the open documents anew that depend on the file of a path, whose text has changed.
+
+        Whether a check that is under way has read the old text is known only when it is done.
+        """
+        self._changes += 1
+        self._changed[Path(path)] = self._changes
         self._renew(self._server.documents.dependents(path))
 
     def drop(self, document: OpenDocument) -> None:
@@ -216,6 +224,14 @@ class Checks:
         self._renew(documents if own is None else [own, *documents])
 
     def _deliver(self, state: _State, analysis: Analysis | None) -> None:
+        current = self._server.documents.get(state.uri)
+        if analysis is not None and current is not None and current.generation == state.generation:
+            read = (self._changed.get(path, 0) for path in analysis.dependencies)
+            if any(change > state.changes for change in read):
+                edited = current.edited
+                self._renew([current])
+                current.edited = edited  # The client that edited it asks for its reports by itself.
+                return
         document = self._server.documents.answer(state.uri, state.generation, analysis)
         if document is None:
             return
@@ -247,9 +263,11 @@ class _State:
     """The cells of a notebook, which stand instead of the text."""
     last: Parsed | None
     memory: Memory | None
+    changes: int
+    """How many texts of open documents had changed by then."""
 
     @classmethod
-    def of(cls, document: OpenDocument) -> _State:
+    def of(cls, document: OpenDocument, changes: int) -> _State:
         return cls(
             document.uri,
             document.path,
@@ -258,6 +276,7 @@ class _State:
             document.checked_cells(),
             document.last,
             document.memory,
+            changes,
         )
 
     def document(self) -> Document:

@@ -51,7 +51,7 @@ def detached_at(
     for each in found.values():
         changes += edits.append(source.document(each.site), each.expression, ".detach()")
     names = dict.fromkeys(source.text(each.site, each.expression) for each in found.values())
-    lines = dict.fromkeys(each.site.line for each in found.values())
+    lines = sorted({each.site.line for each in found.values()})
     what = " and ".join(f"`{name}`" for name in names)
     title = f"Detach {what} on {'line' if len(lines) == 1 else 'lines'} {' and '.join(map(str, lines))}"
     if len(names) <= 3 and len(lines) <= 3:

@@ -15,7 +15,7 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "failures", "packages", "patterns", "records", "toml"},
+    {"", "failures", "packages", "patterns", "reading", "records", "toml"},
     {"diagnostic"},
     {"config", "render"},
     {"source", "autograd"},
@@ -38,13 +38,14 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "failures": set[str](),
     "packages": set[str](),
     "patterns": set[str](),
+    "reading": set[str](),
     "records": set[str](),
     "toml": set[str](),
     "diagnostic": {"records"},
     "autograd": {"records"},
-    "config": {"diagnostic", "records", "toml"},
+    "config": {"diagnostic", "reading", "records", "toml"},
     "render": {"diagnostic", "records"},
-    "source": {"diagnostic", "patterns", "records"},
+    "source": {"diagnostic", "patterns", "reading", "records"},
 }
 HOMES = {  # Outside libraries and the layers that may import them.
     "torch": set[str](),

@@ -79,6 +79,11 @@ class Server:
 
     def diagnostics(self, uri: str, version: int, since: float, patience: float = 60.0) -> float | None:
         """Seconds until the diagnostics of a version; of any later publication, where the server gives no versions."""
+        answer = self.answer({uri: version}, patience)
+        return None if answer is None else answer[0] - since
+
+    def answer(self, versions: dict[str, int], patience: float) -> tuple[float, str] | None:
+        """When the diagnostics of one of some documents came, for these versions or later ones, and its URI."""
         end = time.perf_counter() + patience
         while (left := end - time.perf_counter()) > 0:
             try:
@@ -87,10 +92,10 @@ class Server:
                 break
             if "id" in message and "method" in message:
                 self.send({"id": message["id"], "result": [{}] if "configuration" in message["method"] else None})
-            if message.get("method") != "textDocument/publishDiagnostics" or message["params"]["uri"] != uri:
-                continue
-            if message["params"].get("version", version) >= version:
-                return when - since
+            if message.get("method") == "textDocument/publishDiagnostics":
+                uri = message["params"]["uri"]
+                if uri in versions and message["params"].get("version", versions[uri]) >= versions[uri]:
+                    return when, uri
         return None
 
     def drain(self) -> None:
@@ -107,12 +112,12 @@ class Server:
 
     def memory(self) -> float:
         """The megabytes that the server holds; 0 where the system does not say."""
-        return sum(_memory(process) for process in _family(self.process.pid))
+        return sum(memory_of(process) for process in family(self.process.pid))
 
     def processor(self) -> Processor:
         """How long the threads of the server have run so far; the system may not say."""
         found = Processor(0.0, 0.0)
-        for process in _family(self.process.pid):
+        for process in family(self.process.pid):
             for file in Path(f"/proc/{process}/task").glob("*/schedstat"):
                 try:
                     ran, waited, _ = map(int, file.read_text().split())
@@ -139,7 +144,7 @@ class Server:
             self._messages.put((time.perf_counter(), json.loads(body)))
 
 
-def _family(process: int) -> list[int]:
+def family(process: int) -> list[int]:
     """A process and those that it has started: some servers are started by a program of their own."""
     found = [process]
     for each in found:
@@ -151,7 +156,8 @@ def _family(process: int) -> list[int]:
     return found
 
 
-def _memory(process: int) -> float:
+def memory_of(process: int) -> float:
+    """The megabytes that one process holds; 0 where the system does not say."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:

@@ -22,7 +22,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"names"},
     {"interpreter", "writes"},
     {"rules", "overlays", "entries"},
-    {"marks", "quiet"},
+    {"gaps", "marks", "quiet"},
     {"reuse"},
     {"verdict", "progress"},
     {"check"},

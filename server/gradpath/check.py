@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
-from gradpath import entries
+from gradpath import entries, gaps
 from gradpath.config import Config, is_selected, level_of
-from gradpath.diagnostic import Diagnostic, Level, Range
+from gradpath.diagnostic import Diagnostic, Gap, Level, Range
 from gradpath.failures import failed
 from gradpath.interpreter.machine import Cancelled
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, Run, explore
@@ -80,7 +81,8 @@ class Analysis:
     check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
     those of reused entry points are left out (see `with_traces`). `marks` are what an editor may write beside the code
     of all of them, `endings` how the paths of each ended, by its name: the likeliest first, and no others unless the
-    check was thorough. `memory` is what the next check may reuse.
+    check was thorough. `incomplete` says which parts of the document were not fully checked; one that was never run, as
+    it does not speak of PyTorch, has none. `memory` is what the next check may reuse.
     """
 
     document: Document
@@ -93,6 +95,7 @@ class Analysis:
     traces: tuple[Trace, ...] = ()
     marks: tuple[Mark, ...] = ()
     endings: Mapping[str, tuple[Ending, ...]] = field(default_factory=dict)
+    incomplete: tuple[Gap, ...] = ()
     memory: Memory | None = None
 
     def findings(self) -> Analysis:
@@ -165,6 +168,7 @@ def check(
     marks: list[Mark] = []
     traces: list[Trace] | None = [] if traced else None
     endings: dict[str, tuple[Ending, ...]] = {}
+    incomplete = list(gaps.unreadable(parsed))
     backwards = entries.runs_backward(document.text)
     runs_module = not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
@@ -173,11 +177,12 @@ def check(
     kept_for_next: Memory | None = None
     try:
         runs = backwards, runs_module, thorough
-        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), traces):
+        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), traces, incomplete):
             found.extend(record.diagnostics)
             unknowns.update(record.unknowns)
             marks.extend(record.marks)
             endings[_unused(record.name, endings)] = record.endings
+            incomplete += record.incomplete
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
@@ -196,6 +201,7 @@ def check(
         traces=tuple(traces or ()),
         marks=tuple(marks),
         endings=endings,
+        incomplete=tuple(incomplete),
         memory=kept_for_next,
     )
 
@@ -268,11 +274,13 @@ def _entries(
     runs: tuple[bool, bool, bool],
     stack: frozenset[int],
     traces: list[Trace] | None,
+    incomplete: list[Gap],
 ) -> Iterator[Record]:
     """Run the module body, then each function that no call reached, or tell what is known of them already.
 
     `runs` says whether the document runs a backward itself, whether its module body is worth a run, and whether to be
-    thorough. The likeliest path of what is run is added to `traces`, if anybody wants them.
+    thorough. The likeliest path of what is run is added to `traces`, if anybody wants them, and what was not entered at
+    all to `incomplete`.
     """
     document = files.checked.document
     backwards, runs_module, thorough = runs
@@ -304,8 +312,9 @@ def _entries(
             steps,
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
-            "" if entry is None else ".".join(filter(None, (entry.owner, entry.function.name))),
+            "" if entry is None else gaps.name_of(entry),
             tuple(ending_of(each, document.path, statements) for each in told),
+            gaps.unfollowed(document, explored.traces[0], entry),
         )
         if traces is not None:
             traces.append(explored.traces[0])
@@ -319,10 +328,12 @@ def _entries(
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps
         yield record
-    for entry in entries.functions(files.checked, stack, reuse.is_entry):
+    todo = entries.functions(files.checked, stack, reuse.is_entry)
+    for entry in todo:
         if entry.function in called:
             continue
         if left < -2 * TOTAL_EFFORT:
+            incomplete += gaps.unentered(document, chain([entry], todo), called)
             break
         effort = max(1, min(EFFORT if backwards else LITTLE_EFFORT, left))
         number = reuse.numbers.get(entry.function, MODULE - 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gradpath.records import dataclass
+from gradpath.records import dataclass, replace
 
 
 class Level(str, Enum):
@@ -49,6 +49,11 @@ class Range:
 
     start: Position
     end: Position
+
+    def moved(self, lines: int) -> Range:
+        """The same stretch so many lines further down."""
+        start, end = self.start, self.end
+        return Range(Position(start.line + lines, start.column), Position(end.line + lines, end.column))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +124,45 @@ class Diagnostic:
     alternatives: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     cell: int | None = None
+
+
+class GapKind(str, Enum):
+    """Why a part of a file was not fully checked.
+
+    `SYNTAX`: it does not parse. `BUDGET`: it was too much to be followed to its end. `TIME`, `MEMORY`: it was given up
+    because it took too much of that. `FAILURE`: gradpath itself failed there. `CRASH`: the process that checked it has
+    died. `UNREAD`: a file that it needs was refused.
+    """
+
+    SYNTAX = "syntax"
+    BUDGET = "budget"
+    TIME = "time"
+    MEMORY = "memory"
+    FAILURE = "failure"
+    CRASH = "crash"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A part of the file `path` that was not fully checked, so that nothing found there does not mean much.
+
+    `range` is one line, where the part begins or where it could not be followed any further. `entry` is the function
+    or method that is meant, such as `Trainer.fit`; it is empty for the code of the module, and None where the kind
+    speaks of the whole file. `rule` is the id of a rule, where that alone failed. `detail` goes with the kind: what the
+    parser says, the exception of a failure in one line, or the path of the file that was refused. `report` is the path
+    of the crash report, where one was written. `cell` as in `Diagnostic`.
+    """
+
+    path: str
+    kind: GapKind
+    range: Range
+    entry: str | None = None
+    rule: str = ""
+    detail: str = ""
+    report: str = ""
+    cell: int | None = None
+
+    def moved(self, lines: int) -> Gap:
+        """The gap so many lines further down."""
+        return replace(self, range=self.range.moved(lines))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.diagnostic import Position, Range
+from gradpath.diagnostic import Range
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Trace
 from gradpath.records import dataclass
 from gradpath.source.document import Document
@@ -40,9 +40,7 @@ class Mark:
 
     def moved(self, lines: int) -> Mark:
         """The mark so many lines further down."""
-        start, end = self.range.start, self.range.end
-        place = Range(Position(start.line + lines, start.column), Position(end.line + lines, end.column))
-        return Mark(self.kind, place, self.text)
+        return Mark(self.kind, self.range.moved(lines), self.text)
 
 
 def marks_of(trace: Trace, document: Document) -> tuple[Mark, ...]:

@@ -25,7 +25,7 @@ from gradpath.source.nodes import BLOCKS, is_generator
 from gradpath.source.reuse import first_line
 
 if TYPE_CHECKING:
-    from gradpath.diagnostic import Diagnostic
+    from gradpath.diagnostic import Diagnostic, Gap, Range
     from gradpath.marks import Mark
     from gradpath.names.files import Surroundings
     from gradpath.source.parse import Parsed
@@ -112,6 +112,7 @@ class Record:
     The same paths are run with every effort above `least`, up to `most` where there is such a bound. `inside` are the
     pieces with the functions that it ran, `called` the numbers of those functions. `name` is that of the entry point,
     empty for the module body; `endings` says how its paths ended, the likeliest first, or of that one alone.
+    `incomplete` is what of it was not looked at.
     """
 
     paths: int
@@ -125,6 +126,7 @@ class Record:
     called: frozenset[int]
     name: str
     endings: tuple[Ending, ...]
+    incomplete: tuple[Gap, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,16 +194,18 @@ class Reuse:
             return None
         if self.changed_names and self._mentions(record):
             return None
-        if self.moved and record.marks:
-            record = replace(record, marks=tuple(map(self._moved, record.marks)))
+        if self.moved and (record.marks or record.incomplete):
+            marks = tuple(each.moved(self._distance(each.range)) for each in record.marks)
+            incomplete = tuple(each.moved(self._distance(each.range)) for each in record.incomplete)
+            record = replace(record, marks=marks, incomplete=incomplete)
         self.records[number] = record
         return record
 
-    def _moved(self, mark: Mark) -> Mark:
-        """A mark of the earlier check where its piece is now."""
+    def _distance(self, place: Range) -> int:
+        """How many lines further down the piece is now in which a place of the earlier check lay."""
         assert self.before is not None
-        index = self.before.piece_at(mark.range.start.line)
-        return mark.moved(self.pieces[index].first - self.before.pieces[index].first)
+        index = self.before.piece_at(place.start.line)
+        return self.pieces[index].first - self.before.pieces[index].first
 
     def _is_the_same_to_a_reader(self, record: Record) -> bool:
         if self.moved or Change.BODY in self.changes or Change.NAMES in self.changes:

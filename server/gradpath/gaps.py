@@ -1,0 +1,75 @@
+"""What of a document was not fully checked, so that "no mistakes" never stands for what nobody has looked at.
+
+Only what the likeliest path of an entry point should have come to counts. That not every combination of undecided
+branches is tried is no gap: then every check would have some.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from gradpath.diagnostic import Gap, GapKind, Position, Range
+from gradpath.entries import Entry, is_telling
+from gradpath.interpreter.trace import Trace
+from gradpath.source.cells import CellsDocument
+from gradpath.source.document import Document
+from gradpath.source.nodes import BLOCKS
+from gradpath.source.parse import Parsed
+
+
+def unreadable(parsed: Parsed) -> tuple[Gap, ...]:
+    """The first place that does not parse, in a notebook that of each cell; statements too deep to be followed."""
+    document = parsed.document
+    kind = GapKind.BUDGET if parsed.complete else GapKind.SYNTAX
+    first: dict[int, Gap] = {}
+    for problem in parsed.problems:
+        line = problem.range.start.line
+        cell = document.index_at(line) if isinstance(document, CellsDocument) else 0
+        first.setdefault(cell, Gap(document.path, kind, line_of(document, line), "", detail=problem.message))
+    return tuple(first.values())
+
+
+def unfollowed(document: Document, trace: Trace, entry: Entry | None) -> tuple[Gap, ...]:
+    """The entry point (None: the module body) whose likeliest path, which left `trace`, did not come to its end."""
+    if not trace.truncated:
+        return ()
+    if entry is None:
+        body = trace.entry.body if isinstance(trace.entry, ast.Module) else []
+        return (Gap(document.path, GapKind.BUDGET, line_of(document, _last_line(body, trace.visits)), ""),)
+    return (_gap_at(document, entry, GapKind.BUDGET),)
+
+
+def unentered(document: Document, left: Iterable[Entry], called: Collection[ast.AST]) -> Iterator[Gap]:
+    """The functions among those that were `left` in which gradients are computed or used; none that was `called`."""
+    for entry in {each.function: each for each in left}.values():
+        if entry.function not in called and is_telling(entry.function):
+            yield _gap_at(document, entry, GapKind.BUDGET)
+
+
+def name_of(entry: Entry) -> str:
+    """The name of a function; with that of the class around it, if it is a method."""
+    return ".".join(filter(None, (entry.owner, entry.function.name)))
+
+
+def line_of(document: Document, line: int) -> Range:
+    """The text of a line, without its indentation."""
+    text = document.line(line)
+    start = len(text) - len(text.lstrip()) + 1
+    return Range(Position(line, start), Position(line, max(start, len(text.rstrip()) + 1)))
+
+
+def _gap_at(document: Document, entry: Entry, kind: GapKind) -> Gap:
+    return Gap(document.path, kind, line_of(document, entry.function.lineno), name_of(entry))
+
+
+def _last_line(body: list[ast.stmt], visits: Mapping[ast.AST, int]) -> int:
+    """The line of the last of some statements that a path came to, or of the last in its block."""
+    last = next((each for each in reversed(body) if each in visits), None)
+    if last is None:
+        return 1
+    if isinstance(last, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return last.lineno
+    blocks = [getattr(last, field, None) for field in BLOCKS]
+    inner = (_last_line(block, visits) for block in blocks if isinstance(block, list) and block)
+    return max(last.lineno, *inner, 1)

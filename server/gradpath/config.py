@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradpath import toml
 from gradpath.diagnostic import Level
+from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field, replace
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def find_config(start: Path, names: Collection[str] = ()) -> tuple[Config, tuple
     for parent in (folder, *folder.parents):
         for name in _FILES:
             file = parent / name
-            if file.is_file():
+            if os.path.exists(file):
                 found = read_config(file, names)
                 if found is not None:
                     return found
@@ -65,13 +66,13 @@ def find_config(start: Path, names: Collection[str] = ()) -> tuple[Config, tuple
 def read_config(file: Path, names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]] | None:
     """The configuration in a file, and complaints which name it; None where the file says nothing about gradpath."""
     try:
-        data: object = toml.loads(file.read_text(encoding="utf-8-sig"))
+        data: object = toml.loads(read_text(file, CONFIGURATION))
     except OSError as error:
         return Config(), (f"{file}: {error.strerror or type(error).__name__}",)
     except UnicodeDecodeError:
         return Config(), (f"{file}: not UTF-8 text",)
-    except (ValueError, RecursionError) as error:
-        return Config(), (f"{file}: not valid TOML: {' '.join(str(error).split())}",)
+    except ValueError as error:
+        return Config(), (f"{file}: not valid TOML: {error}",)
     nested = file.name == "pyproject.toml" or (isinstance(data, Mapping) and "tool" in data)
     for key in ("tool", "gradpath") if nested else ():
         if not isinstance(data, Mapping) or key not in data:

@@ -71,11 +71,15 @@ def test_what_is_not_text_is_named_with_the_reason(
 
 
 def test_a_file_without_permission_is_named(gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
-        raise PermissionError(13, "Permission denied", str(path))
+    really = os.open
+
+    def refuse(path: str | Path, *arguments: int, **more: int) -> int:
+        if str(path) == "secret.py":
+            raise PermissionError(13, "Permission denied", str(path))
+        return really(path, *arguments, **more)
 
     write("secret.py", "x = 1\n")
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     result = gradpath_main("check", "secret.py")
     assert (result.status, result.err) == (2, "gradpath: secret.py: Permission denied\n")
 
@@ -203,3 +207,60 @@ def test_a_name_with_control_characters_reaches_the_terminal_harmless(gradpath_m
     result = gradpath_main("check", ".")
     assert "\x1b" not in result.out
     assert result.out.startswith("a␛[31m .py:1:1: error")
+
+
+def giant(file: Path) -> None:
+    with file.open("wb") as sparse:
+        sparse.truncate(3_000_000_000)
+
+
+@pytest.mark.parametrize("name", ["big.py", "big.ipynb"])
+def test_a_giant_is_told_in_one_line_and_the_other_files_are_checked(
+    gradpath_main: Run, write: Write, name: str
+) -> None:
+    giant(write(name))
+    write("train.py", "broken()\n")
+    result = gradpath_main("check", ".")
+    limit = "10 MB" if name.endswith(".py") else "50 MB"
+    assert result.status == 2
+    assert result.err == f"gradpath: {name}: 3 GB is more than the {limit} that are read\n"
+    assert "train.py:1:1" in result.out
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"a = " + b"[" * 100_000, "not valid TOML: nested too deeply"),
+        (b"a = " + b"{a=" * 100_000, "not valid TOML: nested too deeply"),
+        (b"a" + b".a" * 400_000 + b" = 1", "not valid TOML: a key has more than 100 parts"),
+        (b"[" + b"'a' . " * 100_000 + b"a]", "not valid TOML: a key has more than 100 parts"),
+        (b"a = 1\0", "not valid TOML: "),
+        (b"\xff\xfea", "not UTF-8 text"),
+        (b"a = " + b"1" * 900_000, "not valid TOML: "),
+    ],
+)
+def test_a_hostile_configuration_costs_one_line_and_no_file(
+    gradpath_main: Run, write: Write, text: bytes, reason: str
+) -> None:
+    write("pyproject.toml", text)
+    write("train.py", "broken()\n")
+    result = gradpath_main("check", ".")
+    assert result.status == 2
+    assert reason in result.err
+    assert result.err.count("\n") == 1
+    assert "train.py:1:1" in result.out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["pyproject.toml", "gradpath.toml", "setup.cfg", "setup.py", ".gitignore"])
+def test_a_pipe_or_a_device_in_the_place_of_a_configuration_stops_nothing(
+    gradpath_main: Run, write: Write, project: Path, name: str
+) -> None:
+    write("train.py", "broken()\n")
+    told = {"pyproject.toml": 2, "gradpath.toml": 2}.get(name, 1)
+    for make in (os.mkfifo, lambda path: os.symlink("/dev/zero", path)):
+        (project / name).unlink(missing_ok=True)
+        make(project / name)
+        result = gradpath_main("check", ".", "--no-cache")
+        assert (result.status, "train.py:1:1" in result.out) == (told, True)
+        assert (": not a file but a " in result.err) == (told == 2)

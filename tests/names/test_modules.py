@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -302,3 +303,13 @@ def test_a_search_path_that_cannot_be_told_is_passed_over(tmp_path: Path, line: 
     write(tmp_path, {"lib/net.py": NET, "scripts/train.py": LOOP.format(imports=imports, net="Net")})
     write(tmp_path, {"scripts/pyproject.toml": ""})
     assert "carried-graph" not in rules(tmp_path, "scripts/train.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_in_the_place_of_a_module_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    for name in ("data.py", "package/__init__.py"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "other.py").symlink_to("/dev/zero")
+    text = "import torch\nfrom data import load\nimport package\nimport other\nother.f(load(package.x))\n"
+    assert not check(Document(str(tmp_path / "train.py"), text)).diagnostics

@@ -15,6 +15,7 @@ from pathlib import Path
 from gradpath.cli.run import Checked
 from gradpath.cli.status import UsageError
 from gradpath.diagnostic import Diagnostic
+from gradpath.reading import LOG, read_bytes
 from gradpath.records import dataclass, replace
 from gradpath.render.width import safe_text
 from gradpath.source.document import Document, UnreadableSource, read_document
@@ -74,10 +75,10 @@ def choose_new(path: Path) -> Callable[[Checked], tuple[Diagnostic, ...]]:
 def read_baseline(path: Path) -> list[Entry]:
     """The entries of a file; raises `UsageError` where it cannot be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_bytes(path, LOG, pipes=True).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not a baseline: {error}") from error
     if not isinstance(data, dict) or data.get("version") != _FORMAT or not isinstance(data.get("entries"), list):
         raise UsageError(f"{path}: not a baseline of version {_FORMAT}")

@@ -17,6 +17,7 @@ from gradpath.cli.whereabouts import Whereabouts
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.explaining import Match, Place, matching, of_autograd
 from gradpath.features.tracebacks import Failure, failures
+from gradpath.reading import LOG, read_bytes
 from gradpath.records import dataclass, replace
 from gradpath.render.full import render_full
 from gradpath.render.json import diagnostic_as_json
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> str:
-    data = sys.stdin.buffer.read() if path == _STDIN else Path(path).read_bytes()
+    data = sys.stdin.buffer.read() if path == _STDIN else read_bytes(path, LOG, pipes=True)
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     return data.decode(encoding, errors="replace")
 

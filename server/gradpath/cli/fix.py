@@ -22,7 +22,7 @@ from gradpath.records import dataclass, replace
 from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
-from gradpath.source.notebook import decode_notebook
+from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.positions import line_starts
 
 _ROUNDS = 10
@@ -177,7 +177,7 @@ def fix_file(
     if not os.path.isfile(path):
         raise UnwritableFile("fixes not applied: not a regular file")
     try:
-        data = Path(path).read_bytes()
+        data = source_bytes(path)
         document = source_of(path, data)
     except (OSError, ValueError) as error:
         raise UnwritableFile(str(error)) from error
@@ -247,7 +247,7 @@ def replace_file(path: str, data: bytes, new_data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        if Path(target).read_bytes() != data:
+        if source_bytes(target) != data:
             raise UnwritableFile("fixes not applied: the file has changed in the meantime")
         os.replace(temporary, target)
         temporary = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from gradpath.cli.fix import Fixed, UnwritableFile, in_file, write_fixed
 from gradpath.cli.run import Checked, check_document, source_of
@@ -16,7 +15,7 @@ from gradpath.records import dataclass
 from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
-from gradpath.source.notebook import decode_notebook
+from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.suppress import ignore_edit
 
 
@@ -65,7 +64,7 @@ def ignore_in_files(
 def ignore_in_file(path: str, config: Config, checked: Checked) -> Fixed:
     """Suppress what `checked` reports in a file, and write it; raises `UnwritableFile`."""
     try:
-        data = Path(path).read_bytes()
+        data = source_bytes(path)
         document = source_of(path, data)
     except (OSError, ValueError) as error:
         raise UnwritableFile(str(error)) from error

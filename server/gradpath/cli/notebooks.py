@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from gradpath.diagnostic import Diagnostic, Range
 from gradpath.records import replace
 from gradpath.source.cells import CellsDocument, in_cells
 from gradpath.source.document import Document
-from gradpath.source.notebook import decode_notebook
+from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.notebook_text import place_in_file, sources_of, with_sources
 
 
@@ -51,7 +50,7 @@ class _File:
 
     def __init__(self, path: str) -> None:
         try:
-            self._document = Document(path, decode_notebook(Path(path).read_bytes()))
+            self._document = Document(path, decode_notebook(source_bytes(path)))
             self._sources = sources_of(self._document.text)
         except (OSError, ValueError):
             self._sources = {}  # It came from standard input, or has gone: the lines are those of the cell.

@@ -100,7 +100,7 @@ def source_of(path: str, data: bytes) -> Document:
 def check_file(path: str, config: Config, *, measure: bool = False, trials: bool = True) -> Checked:
     """Check a file as `check_document` does a text."""
     try:
-        document = read_source(Path(path), path)
+        document = read_source(Path(path), path, pipes=True)  # A pipe is checked where its name was given.
     except UnreadableSource as error:
         return Checked(path, problem=error.reason)
     with watched() as folders:

@@ -9,6 +9,7 @@ from gradpath import toml
 from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import UsageError
 from gradpath.config import Config, config_from, find_config
+from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Problem
 from gradpath.rules import RULES
@@ -78,7 +79,7 @@ def _home(folder: Path) -> Path:
 
 def _read(file: Path) -> tuple[Config, tuple[str, ...]]:
     try:
-        data = toml.loads(file.read_text(encoding="utf-8"))
+        data = toml.loads(read_text(file, CONFIGURATION))
     except OSError as error:
         raise UsageError(f"--config {file}: {error.strerror}") from error
     except ValueError as error:

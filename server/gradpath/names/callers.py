@@ -11,6 +11,7 @@ from gradpath.names.folders import has
 from gradpath.names.layout import MARKERS, REPOSITORY
 from gradpath.names.project import Project
 from gradpath.patterns import regex
+from gradpath.reading import read_text
 from gradpath.records import dataclass
 
 _FILES = 2_000
@@ -102,9 +103,7 @@ def _imports_of(path: Path, text: str | None) -> _Imports | None:
         known = _known.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        if status.st_size > _LARGEST:
-            return None
-        imports = _imports_in(path.read_text(encoding="utf-8", errors="replace"))
+        imports = _imports_in(read_text(path, _LARGEST, errors="replace"))
     except OSError:
         return None
     if len(_known) >= _KEPT:

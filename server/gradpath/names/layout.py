@@ -12,6 +12,7 @@ from typing import Any
 from gradpath import toml
 from gradpath.names.folders import has, held
 from gradpath.patterns import regex
+from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field
 
 REPOSITORY = (".git", ".hg", ".svn")
@@ -22,8 +23,6 @@ MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "gradpath.toml", "requirem
 
 LEVELS = 12
 """How many folders upwards a root is looked for."""
-
-_LARGEST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +80,13 @@ def _stamp(file: Path) -> tuple[int, int] | None:
         status = os.stat(file)
     except (OSError, ValueError):
         return None
-    return (status.st_mtime_ns, status.st_size) if status.st_size < _LARGEST else None
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=64)
 def _of_pyproject(folder: Path, file: str, modified: int, size: int) -> Layout:
     try:
-        tools = _table(toml.loads(Path(file).read_text(encoding="utf-8")), "tool")
+        tools = _table(toml.loads(read_text(file, CONFIGURATION)), "tool")
     except (OSError, ValueError):
         return Layout()
     setuptools = _table(tools, "setuptools")
@@ -113,7 +112,7 @@ def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
 
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(Path(file).read_text(encoding="utf-8"))
+        parser.read_string(read_text(file, CONFIGURATION))
     except (OSError, ValueError, configparser.Error):
         return Layout()
     pairs = [
@@ -131,7 +130,7 @@ _WHERE = regex(r"""find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?["']([^"']+
 @lru_cache(maxsize=64)
 def _of_setup_py(folder: Path, file: str, modified: int, size: int) -> Layout:
     try:
-        text = Path(file).read_text(encoding="utf-8", errors="replace")
+        text = read_text(file, CONFIGURATION, errors="replace")
     except OSError:
         return Layout()
     pairs = [pair for match in _PACKAGE_DIR.finditer(text) for pair in _PAIR.findall(match[0])]

@@ -144,10 +144,10 @@ class Project:
         inner = folder / name
         is_there = has(folder, name)
         initial = inner / "__init__.py"
-        if (is_there and has(inner, "__init__.py")) or self.read(initial) is not None:
+        if (is_there and has(inner, "__init__.py") and os.path.isfile(initial)) or self.read(initial) is not None:
             return initial
         single = folder / f"{name}.py"
-        if has(folder, single.name) or self.read(single) is not None:
+        if (has(folder, single.name) and os.path.isfile(single)) or self.read(single) is not None:
             return single
         return inner if is_there and os.path.isdir(inner) else None
 

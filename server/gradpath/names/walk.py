@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass
 
 if TYPE_CHECKING:
@@ -123,9 +124,8 @@ def _gitignores_above(folder: str) -> tuple[_Rules, ...]:
 
 
 def _gitignore_in(folder: str) -> tuple[_Rules, ...]:
-    file = Path(folder, ".gitignore")
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_text(os.path.join(folder, ".gitignore"), CONFIGURATION, errors="replace").splitlines()
     except OSError:
         return ()  # There is none, or it cannot be read, which git passes over as well.
     return _rules(folder, lines)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gradpath.names import folders
 from gradpath.names.environment import editable, hooked
+from gradpath.source.notebook import source_bytes
 
 _SETTINGS = ("pyproject.toml", "setup.cfg", "setup.py")
 
@@ -44,7 +45,7 @@ def state_of(folder: str, names: Collection[str]) -> str:
 def content_of(path: str) -> str:
     """A file's content as a short text, "" where it cannot be read; asked once in a process."""
     try:
-        return digest_of(Path(path).read_bytes())
+        return digest_of(source_bytes(path))
     except OSError:
         return ""
 

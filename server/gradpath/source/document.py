@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradpath.diagnostic import Position, Range
+from gradpath.reading import SOURCE, read_bytes
 from gradpath.source.positions import column_at_byte, line_end, line_starts, utf8_columns
 
 
@@ -124,13 +125,13 @@ class Document:
         return start, len(self.text)
 
 
-def read_document(path: Path, shown_as: str | None = None) -> Document:
-    """Read and decode a file; raises `UnreadableSource` with a reason of one line."""
+def read_document(path: Path, shown_as: str | None = None, *, pipes: bool = False) -> Document:
+    """Read and decode a file; raises `UnreadableSource` with a reason of one line. `pipes` as in `read_bytes`."""
     shown = shown_as if shown_as is not None else str(path)
     try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise UnreadableSource(shown, getattr(error, "strerror", None) or str(error)) from error
+        data = read_bytes(path, SOURCE, pipes=pipes)
+    except OSError as error:
+        raise UnreadableSource(shown, error.strerror or str(error)) from error
     try:
         return Document(shown, decode_source(data))
     except ValueError as error:

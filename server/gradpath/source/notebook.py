@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gradpath.reading import NOTEBOOK, SOURCE, read_bytes
 from gradpath.source.cells import Cell, CellsDocument
 from gradpath.source.document import Document, UnreadableSource, read_document
 
@@ -20,18 +21,24 @@ _PYTHON = frozenset(
 )
 
 
-def read_source(path: Path, shown_as: str | None = None) -> Document:
-    """Read a file of either kind; raises `UnreadableSource` with a reason of one line."""
-    return read_notebook(path, shown_as) if path.suffix == SUFFIX else read_document(path, shown_as)
+def source_bytes(path: str) -> bytes:
+    """The bytes of a file of either kind; raises OSError as `read_bytes` does."""
+    return read_bytes(path, NOTEBOOK if path.endswith(SUFFIX) else SOURCE)
 
 
-def read_notebook(path: Path, shown_as: str | None = None) -> CellsDocument:
-    """Read a notebook file; raises `UnreadableSource` with a reason of one line."""
+def read_source(path: Path, shown_as: str | None = None, *, pipes: bool = False) -> Document:
+    """Read a file of either kind as `read_document` does."""
+    read = read_notebook if path.suffix == SUFFIX else read_document
+    return read(path, shown_as, pipes=pipes)
+
+
+def read_notebook(path: Path, shown_as: str | None = None, *, pipes: bool = False) -> CellsDocument:
+    """Read a notebook file as `read_document` does."""
     shown = shown_as if shown_as is not None else str(path)
     try:
-        data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise UnreadableSource(shown, getattr(error, "strerror", None) or str(error)) from error
+        data = read_bytes(path, NOTEBOOK, pipes=pipes)
+    except OSError as error:
+        raise UnreadableSource(shown, error.strerror or str(error)) from error
     try:
         return notebook_of(shown, decode_notebook(data))
     except ValueError as error:

@@ -21,6 +21,7 @@ from gradpath.names.files import TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
+from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
@@ -42,9 +43,6 @@ PATHS = 24
 
 EFFORT = 1_800
 """Statements that the paths of one entry point may execute together: none is begun that would go beyond."""
-
-RELEVANT = ("torch", "lightning", "accelerate", ".backward(")
-"""A text without any of these is not analysed, nor parsed."""
 
 TOTAL_EFFORT = 12_000
 """Statements that all entry points of a document may execute together before each is left with its likeliest path.
@@ -156,7 +154,7 @@ def check(
     far as the budget goes, and tells of each path how it ended.
     """
     config = Config() if config is None else config
-    relevant = any(word in document.text for word in RELEVANT)
+    relevant = speaks_of_tensors(document.text)
     if not relevant and MARK not in document.text:
         return Analysis(document, unparsed(document), ())
     parsed = TREES.of_document(document, last)

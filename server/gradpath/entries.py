@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from gradpath.overlays.registry import called_methods
 from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.document import Document
@@ -39,9 +40,6 @@ _MEANT_TO_WRITE = frozenset(
 _ALONE = regex(r"[ \t]+[\w.]+")
 """What stands before such a call on its line."""
 
-_CALLED_BY_FRAMEWORKS = frozenset({"training_step", "compute_loss"})
-"""Methods whose result a framework back-propagates."""
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -55,7 +53,7 @@ def is_entry(function: Definition, owner: str | None) -> bool:
     """Whether a function, or a method of the class `owner`, is worth entering, whatever else the file holds."""
     if is_telling(function) or _loses(function):
         return True
-    return owner is not None and function.name in _CALLED_BY_FRAMEWORKS
+    return owner is not None and function.name in called_methods()
 
 
 def functions(
@@ -73,7 +71,7 @@ def functions(
     defined = _defined(parsed.tree) if "def forward(" in document.text else {}
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
-        may = _holds_any(function, told) or (owner is not None and function.name in _CALLED_BY_FRAMEWORKS)
+        may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
         may_write = owner is not None and function.name == "forward" and _may_write(function, document)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
-from gradpath.overlays.relevance import speaks_of_tensors
+from gradpath.overlays.relevance import is_of_tensors
 from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes, parts
 
@@ -170,7 +170,7 @@ class _Top:
         path = files.locate(module, files.checked.document.path)
         if path is None:
             dotted = ".".join(part for part in (module, name, *names) if part)
-            return not speaks_of_tensors(module) or dotted.startswith(_HARMLESS)
+            return not is_of_tensors(module) or dotted.startswith(_HARMLESS)
         for part in (name, *names):
             inner = files.member(path, part) if part else path
             if inner is None:
@@ -259,7 +259,7 @@ class _Plain:
         module, name = origin
         source = self._files.locate(module, self._files.shown(path))
         if source is None:
-            return not speaks_of_tensors(module)
+            return not is_of_tensors(module)
         inner = self._files.member(source, name) if name else source
         if inner is None:
             return self.has(source, name)

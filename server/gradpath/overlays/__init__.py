@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from functools import cache
-from types import ModuleType
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
@@ -25,7 +23,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import chance, keeping, plain_data, presumptions, roles, tensor_methods
+from gradpath.overlays import chance, keeping, plain_data, presumptions, registry, roles, tensor_methods
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
@@ -34,43 +32,6 @@ from gradpath.overlays.operations import call_operation, operation
 from gradpath.overlays.presumed_tensors import RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
-from gradpath.packages import modules_of
-
-
-@cache
-def _overlays() -> list[ModuleType]:
-    """The modules of this package."""
-    return list(modules_of(__name__, __path__[0]))
-
-
-@cache
-def _names() -> dict[str, object]:
-    """What all overlays register."""
-    return {name: meaning for overlay in _overlays() for name, meaning in getattr(overlay, "NAMES", {}).items()}
-
-
-@cache
-def _followed() -> frozenset[str]:
-    """The libraries whose other names are looked for in their files, as those of any package."""
-    marked = (overlay for overlay in _overlays() if getattr(overlay, "FOLLOWED", False))
-    return frozenset(name.partition(".")[0] for overlay in marked for name in overlay.NAMES)
-
-
-@cache
-def _prefixes() -> frozenset[str]:
-    """The dotted names of modules that overlays speak of."""
-    prefixes = {"torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.nn.modules", "torch.utils"}
-    for name in _names():
-        parts = name.split(".")
-        prefixes.update(".".join(parts[:count]) for count in range(1, len(parts)))
-    return frozenset(prefixes)
-
-
-@cache
-def _is_overlaid(name: str) -> bool:
-    """Whether a dotted name is not looked for in files: overlays say what it means, or speak for its whole library."""
-    top = name.partition(".")[0]
-    return name in _names() or name in _prefixes() or (top in _prefixes() and top not in _followed())
 
 
 class Overlays:
@@ -79,11 +40,12 @@ class Overlays:
     def __init__(self, project: ProjectModules | None = None, assume: Assumptions | None = None) -> None:
         self._project = project
         self._assume = assume
-        _names()  # Tensors learn what they do from one of the overlays, also in a document that imports no library.
+        # Tensors learn what they do from one of the overlays, also in a document that imports no library.
+        registry.names()
 
     def module(self, machine: Machine, name: str) -> Value:
         """What a dotted name means: an overlay's word, an operation, a built-in module, a namespace, or unknown."""
-        own = None if self._project is None or _is_overlaid(name) else self._project.find(machine, name)
+        own = None if self._project is None or registry.is_overlaid(name) else self._project.find(machine, name)
         if own is not None:
             return own
         if name in machine.modules:
@@ -93,7 +55,7 @@ class Overlays:
         return meaning
 
     def _meaning(self, machine: Machine, name: str) -> Value:
-        names = _names()
+        names = registry.names()
         if name in names:
             return as_value(name, names[name])
         if name.startswith("torch."):
@@ -106,9 +68,9 @@ class Overlays:
             in_place = self._in_place(name)
             if in_place is not None:
                 return in_place
-        if name in _prefixes():
+        if name in registry.prefixes():
             return Namespace(name)
-        cause = name if _is_overlaid(name) else f"library {name.partition('.')[0]}"
+        cause = name if registry.is_overlaid(name) else f"library {name.partition('.')[0]}"
         made = machine.unknown(cause, ("name", name), (), data=plain_data.is_library(name))
         if isinstance(made, Unknown):
             made.name = name.rpartition(".")[2]
@@ -188,10 +150,8 @@ class Overlays:
     ) -> Value:
         """Call a function that nobody calls; a method of a framework's class runs as that framework runs it."""
         for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
-            runner = getattr(base, "enter", None)
-            if runner is not None:
-                result: Value = runner(machine, function, decorated, receiver, arguments)
-                return result
+            if isinstance(base, registry.Caller) and function.name in base.calls:
+                return base.enter(machine, function, decorated, receiver, arguments)
         return machine.call(decorated, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:

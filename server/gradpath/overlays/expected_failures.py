@@ -36,3 +36,5 @@ NAMES = {
     "contextlib.suppress": lambda machine, arguments: Swallowing(arguments.positional),
     "pytest.raises": lambda machine, arguments: Swallowing(arguments.positional[:1]),
 }
+
+GENERAL = True

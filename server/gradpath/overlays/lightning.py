@@ -20,6 +20,7 @@ from gradpath.overlays import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
 from gradpath.overlays.optim import OptimizerInstance, clip
+from gradpath.overlays.registry import Caller
 
 
 class LightningInstance(ModuleInstance):
@@ -54,10 +55,12 @@ class LightningInstance(ModuleInstance):
                 return super().native_attribute(machine, name)
 
 
-class LightningClass(ModuleClass):
+class LightningClass(ModuleClass, Caller):
     """`LightningModule`."""
 
     __slots__ = ()
+
+    calls = frozenset({"training_step"})
 
     def create(self, machine: Machine) -> Instance:
         return LightningInstance(self)
@@ -68,11 +71,11 @@ class LightningClass(ModuleClass):
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
-        """A `training_step` is entered as the trainer runs it; any other method is called."""
-        if function.name == "training_step" and isinstance(receiver, LightningInstance):
-            fit(machine, receiver, machine.unknown("batches"))
-            return None
-        return machine.call(decorated, arguments)
+        """A `training_step` is entered as the trainer runs it."""
+        if not isinstance(receiver, LightningInstance):
+            return machine.call(decorated, arguments)
+        fit(machine, receiver, machine.unknown("batches"))
+        return None
 
 
 def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:

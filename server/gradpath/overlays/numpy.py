@@ -61,3 +61,5 @@ NAMES: Names = {
     **{f"numpy.{name}": _refusing(name) for name in _REFUSING.split()},
     **{f"numpy.{name}": _converting(name) for name in CONVERSIONS},
 }
+
+GENERAL = True

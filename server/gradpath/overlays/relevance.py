@@ -1,18 +1,21 @@
-"""Which of the project's functions are not worth following: those that only shuffle options, texts and files about.
+"""Which texts have to do with tensors, and which of the project's functions are not worth following.
 
-They can cost more than all the rest: parsers of configurations that call themselves, walks over folders. A call of one
-gives something unknown, as that of a library's function does.
+Those are the ones that only shuffle options, texts and files about. They can cost more than all the rest: parsers of
+configurations that call themselves, walks over folders. A call of one gives something unknown, as that of a library's
+function does.
 """
 
 from __future__ import annotations
 
 import ast
 from enum import Enum
+from functools import cache
 
+from gradpath.overlays.registry import called_methods, libraries
 from gradpath.patterns import regex
 from gradpath.source.nodes import Noted, nodes
 
-_TENSORS = regex(r"torch|lightning|accelerate|\.backward\(")
+_IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
 _TELLING = frozenset(
     {
         "backward",
@@ -31,14 +34,45 @@ _KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
-_LIBRARIES = frozenset({"F", "accelerate", "lightning", "nn", "np", "numpy", "optim", "pl", "torch"})
+_USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
+"""What programs call libraries of tensors, and parts of them, besides by their own names."""
 
 _known: Noted[_Kind] = Noted("_relevance_known")
 
 
 def speaks_of_tensors(text: str) -> bool:
-    """Whether a module's text has anything to do with tensors."""
-    return _TENSORS.search(text) is not None
+    """Whether a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
+
+    That is one which speaks of PyTorch, runs a backward, imports a library that an overlay knows, or defines a method
+    that a framework calls.
+    """
+    # A word is found many times as fast as an expression, and most texts with such a word need nothing else.
+    if "torch" in text or ".backward(" in text:
+        return True
+    if any(word in text for word in _definitions()):
+        return True
+    return any(name in text and _is_imported(name, text) for name in libraries())
+
+
+def is_of_tensors(module: str) -> bool:
+    """Whether a dotted name is that of a library of tensors, or of a part of one, by its looks."""
+    return "torch" in module or module.partition(".")[0] in libraries()
+
+
+@cache
+def _definitions() -> tuple[str, ...]:
+    return tuple(f"def {name}(" for name in called_methods())
+
+
+def _is_imported(name: str, text: str) -> bool:
+    """Whether a name stands in an import statement, in its first line at least."""
+    at = text.find(name)
+    while at >= 0:
+        start = text.rfind("\n", 0, at) + 1
+        if _IMPORT.match(text, start, at):
+            return True
+        at = text.find(name, at + 1)
+    return False
 
 
 def is_chore(statement: ast.stmt, module: str) -> bool:
@@ -75,7 +109,7 @@ def _kind(function: ast.FunctionDef | ast.AsyncFunctionDef) -> _Kind:
                 repeats = True
             case ast.Name(id=name):
                 files = files or name in _FILES
-                tensors = tensors or name in _LIBRARIES
+                tensors = tensors or name in _USUAL_NAMES or name in libraries()
             case ast.Import() | ast.ImportFrom():
                 tensors = True
             case _:

@@ -386,6 +386,8 @@ NAMES: Names = {
     "math.inf": math.inf,
 }
 
+GENERAL = True
+
 
 def _progress(machine: Machine, arguments: Arguments) -> Value:
     source = arguments.get(0, "iterable", None)

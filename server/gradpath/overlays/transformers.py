@@ -12,12 +12,15 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, NativeFunction, Unknown, Value
 from gradpath.overlays import engines
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.registry import Caller
 
 
-class TrainerClass(OpenClass):
+class TrainerClass(OpenClass, Caller):
     """`transformers.Trainer` and its kin: all but the loss is the library's own business."""
 
     __slots__ = ()
+
+    calls = frozenset({"compute_loss"})
 
     def __init__(self, name: str) -> None:
         super().__init__(None)
@@ -29,9 +32,7 @@ class TrainerClass(OpenClass):
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
-        """A `compute_loss` is entered as the trainer runs it; any other method is called."""
-        if function.name != "compute_loss":
-            return machine.call(decorated, arguments)
+        """A `compute_loss` is entered as the trainer runs it."""
         model = _named(machine.unknown("model of a trainer"), "model")
 
         def run(inputs: Value) -> None:

@@ -1,0 +1,81 @@
+"""What the overlays register together: the names that they know, the libraries, and the methods that frameworks call.
+
+An overlay is a module of this package with a `NAMES` table, and nothing else names it. With `FOLLOWED` the other names
+of its libraries are looked for in their files, as those of any package; with `GENERAL` its libraries are such as
+programs without tensors use as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, Function, Value
+from gradpath.packages import modules_of
+
+
+class Caller:
+    """What a class of a framework has besides, which calls methods that the program writes in subclasses of it."""
+
+    __slots__ = ()
+
+    calls: frozenset[str] = frozenset()
+    """The methods whose results it back-propagates."""
+
+    def enter(
+        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+    ) -> Value:
+        """Run one of the methods that it `calls`, which nobody else calls, as the framework does."""
+        raise NotImplementedError
+
+
+@cache
+def overlays() -> tuple[ModuleType, ...]:
+    """The modules of this package."""
+    package, _, _ = __name__.rpartition(".")
+    return tuple(modules_of(package, str(Path(__file__).parent)))
+
+
+@cache
+def names() -> dict[str, object]:
+    """What all overlays register, by dotted names."""
+    return {name: meaning for overlay in overlays() for name, meaning in getattr(overlay, "NAMES", {}).items()}
+
+
+@cache
+def prefixes() -> frozenset[str]:
+    """The dotted names of modules that overlays speak of."""
+    found = {"torch.nn.functional", "torch.linalg", "torch.fft", "torch.special", "torch.nn.modules", "torch.utils"}
+    for name in names():
+        parts = name.split(".")
+        found.update(".".join(parts[:count]) for count in range(1, len(parts)))
+    return frozenset(found)
+
+
+@cache
+def is_overlaid(name: str) -> bool:
+    """Whether a dotted name is not looked for in files: overlays say what it means, or speak for its whole library."""
+    top = name.partition(".")[0]
+    return name in names() or name in prefixes() or (top in prefixes() and top not in _marked("FOLLOWED"))
+
+
+@cache
+def libraries() -> frozenset[str]:
+    """The libraries of which a program with tensors uses one: those of the overlays, but for what any program uses."""
+    tops = {name.partition(".")[0] for name in names()}
+    return frozenset(tops - sys.stdlib_module_names - _marked("GENERAL"))
+
+
+@cache
+def called_methods() -> frozenset[str]:
+    """The names of the methods that frameworks call, and whose results they back-propagate."""
+    return frozenset[str]().union(*(each.calls for each in names().values() if isinstance(each, Caller)))
+
+
+@cache
+def _marked(mark: str) -> frozenset[str]:
+    """The libraries of the overlays that have a mark."""
+    return frozenset(name.partition(".")[0] for each in overlays() if getattr(each, mark, False) for name in each.NAMES)

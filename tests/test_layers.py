@@ -15,8 +15,8 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "failures", "packages", "patterns", "reading", "records"},
-    {"diagnostic", "toml"},
+    {"", "packages", "patterns", "reading", "records"},
+    {"diagnostic", "failures", "toml"},
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
@@ -26,6 +26,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"gaps"},
     {"reuse"},
     {"verdict", "progress"},
+    {"inspection"},
     {"check"},
     {"mending"},
     {"features"},
@@ -36,7 +37,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
-    "failures": set[str](),
+    "failures": {"", "records"},
     "packages": set[str](),
     "patterns": set[str](),
     "reading": set[str](),

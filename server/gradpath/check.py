@@ -5,35 +5,35 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from itertools import chain
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
 from gradpath import entries, gaps
 from gradpath.config import Config, is_selected, level_of
-from gradpath.diagnostic import Diagnostic, Gap, Level, Range
-from gradpath.failures import failed
+from gradpath.diagnostic import Diagnostic, Gap, Level, Range, whole
+from gradpath.failures import Place, failed
+from gradpath.inspection import Runs, inspect
 from gradpath.interpreter.machine import Cancelled
-from gradpath.interpreter.paths import NOWHERE, Going, Paths, Run, explore
-from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
+from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.marks import Mark, marks_of
 from gradpath.names.files import TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
-from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
 from gradpath.rules import RULES
-from gradpath.rules.report import Report, Rule, Source
+from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed, parse, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
-from gradpath.verdict import Found, Unread, judge
 
 STEPS = 12_000
 """Statements that one path may execute."""
@@ -102,6 +102,10 @@ class Analysis:
         return replace(self, parsed=parsed, traces=(), memory=None)
 
 
+Given = ParamSpec("Given")
+Check = Callable[Concatenate[Document, Given], Analysis]
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """The exception that ends a program: autograd's kind or the class name, and the innermost line (from 1)."""
@@ -132,6 +136,24 @@ def first_fault(document: Document) -> Fault | None:
     return None
 
 
+def _never_raising(
+    check: Callable[Concatenate[Document, Given], Analysis],
+) -> Callable[Concatenate[Document, Given], Analysis]:
+    """A check that costs no more than its own document where gradpath fails outside of all entry points."""
+
+    @wraps(check)
+    def checked(document: Document, /, *given: Given.args, **named: Given.kwargs) -> Analysis:
+        try:
+            return check(document, *given, **named)
+        except Exception as error:  # noqa: BLE001 - told, and the other documents are still checked.
+            failure = failed("the check of a file failed", Place(document.path))
+            gap = whole(document.path, gaps.kind_of(error), failure.cause, failure.report)
+            return Analysis(document, unparsed(document), (), incomplete=(gap,))
+
+    return checked
+
+
+@_never_raising
 def check(
     document: Document,
     config: Config | None = None,
@@ -223,7 +245,7 @@ def with_traces(
     try:
         for number, record in memory.records.items():
             if piece in record.inside or (number == MODULE and not memory.pieces[piece].is_function):
-                traces.append(_Runs(files, config, cancelled, memory.entry(number)).run(()))
+                traces.append(Runs(files, config, cancelled, memory.entry(number), STEPS).run(()))
     except Cancelled:
         pass
     return replace(analysis, traces=tuple(traces))
@@ -292,31 +314,31 @@ def _entries(
         if known is not None:
             called.update(reuse.functions_of(known.called))
             return known
-        runs = _Runs(files, config, cancelled, entry, forgives=not stack)
-        explored = _explore(runs.run, source, document.path, (paths, effort), files.unread, thorough=thorough)
+        runs = Runs(files, config, cancelled, entry, STEPS, forgives=not stack)
+        found = inspect(runs, source, paths, effort, thorough=thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
-        seen = set() if entry is not None and explored.traces[0].truncated else runs.ran
+        seen = set() if entry is not None and found.traces[0].truncated else runs.ran
         called.update(seen)
         entered = () if entry is None else (entry.function,)
-        steps = sum(trace.steps for trace in explored.traces)
-        told = explored.traces if thorough else explored.traces[:1]
+        steps = sum(trace.steps for trace in found.traces)
+        told = found.traces if thorough else found.traces[:1]
         record = Record(
             paths,
-            steps - explored.traces[-1].steps,
+            steps - found.traces[-1].steps,
             None if steps < effort else steps,
-            tuple(explored.diagnostics),
-            marks_of(explored.traces[0], document),
-            explored.traces[0].unknowns,
+            found.diagnostics,
+            marks_of(found.traces[0], document),
+            found.traces[0].unknowns,
             steps,
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
             reuse.numbers_of(seen),
             "" if entry is None else gaps.name_of(entry),
             tuple(ending_of(each, document.path, statements) for each in told),
-            gaps.unfollowed(document, explored.traces[0], entry),
+            found.incomplete,
         )
         if traces is not None:
-            traces.append(explored.traces[0])
-        if explored.sound:
+            traces.append(found.traces[0])
+        if found.sound:
             reuse.records[number] = record
         return record
 
@@ -343,90 +365,6 @@ def _entries(
 def _statements(tree: ast.Module) -> set[ast.AST]:
     """The statements of a tree, but for what is done about an exception."""
     return {each for each in nodes(tree, outside=(ast.ExceptHandler,)) if isinstance(each, ast.stmt)}
-
-
-class _Runs:
-    """The runs of one entry point (None: the module body), and the functions that they ran or looked into."""
-
-    def __init__(
-        self,
-        files: Files,
-        config: Config,
-        cancelled: Callable[[], bool],
-        entry: entries.Entry | None,
-        *,
-        forgives: bool = True,
-    ) -> None:
-        self._files, self._config, self._entry = files, config, entry
-        self._cancelled, self._forgives = cancelled, forgives
-        self.ran: set[ast.AST] = set()
-        self.surveyed: set[ast.AST] = set()
-
-    def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
-        """Run the path that begins with these decisions and then goes some ways."""
-        document, tree, entry = self._files.checked.document, self._files.checked.tree, self._entry
-        overlays = Overlays(ProjectModules(self._files), self._config.assume)
-        entered = tree if entry is None else entry.function
-        machine = make_machine(overlays, prefix, entered, document.path, STEPS, going)
-        machine.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
-        machine.forgives = self._forgives
-        if entry is None:
-            run_module(machine, bodies(document, tree))
-        else:
-            run_definitions(machine, tree)
-            run_function(machine, entry.function, entry.owner)
-        run_inner(machine, entries.is_telling)
-        trace = machine.trace
-        machine.end()
-        return trace
-
-
-@dataclass(frozen=True, slots=True)
-class _Explored:
-    """What came of an entry point; `sound` is false where the analysis itself failed on it."""
-
-    diagnostics: list[Diagnostic]
-    traces: list[Trace]
-    sound: bool
-
-
-def _explore(
-    run: Run, source: Source, home: str, most: tuple[int, int], unread: Unread, *, thorough: bool
-) -> _Explored:
-    """The diagnostics of one entry point and its traces, of which there is at least one.
-
-    At `most` so many paths are run, with so many statements; `unread` is as in `judge`, `thorough` as in `check`.
-    A failure inside the analysis costs this entry point alone.
-    """
-    paths = Paths(run)
-    traces: list[Trace] = []
-    found: list[Found] = []
-    try:
-        for trace in explore(paths, *most, combined=thorough):
-            traces.append(trace)
-            for rule in RULES.values():
-                for report in _apply(rule, trace, source):
-                    if _begins(report, home):
-                        found.append(Found(rule, report, trace))
-        return _Explored(judge(found, traces, paths, source, unread), traces, True)
-    except Cancelled:
-        raise
-    except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
-        failed("the analysis of an entry point failed")
-        return _Explored([], traces or [Trace(ast.Module([], []))], False)
-
-
-def _begins(report: Report, home: str) -> bool:
-    """Whether code of the file `home` leads to the place; what happens in an import is that module's own business."""
-    return any(site.path == home for site in report.at.frames())
-
-
-def _apply(rule: Rule, trace: Trace, source: Source) -> list[Report]:
-    try:
-        return list(rule.find(trace, source))
-    except Exception:  # noqa: BLE001 - logged, and the rest of the document is still analysed.
-        failed(f"the rule {rule.id} failed")
-        return []
 
 
 def _unused(name: str, names: Collection[str]) -> str:

@@ -131,7 +131,8 @@ class GapKind(str, Enum):
 
     `SYNTAX`: it does not parse. `BUDGET`: it was too much to be followed to its end. `TIME`, `MEMORY`: it was given up
     because it took too much of that. `FAILURE`: gradpath itself failed there. `CRASH`: the process that checked it has
-    died. `UNREAD`: a file that it needs was refused.
+    died. `UNREAD`: a file that it needs was refused. `FIXES`: gradpath itself failed when it tried the fixes of what it
+    had found.
     """
 
     SYNTAX = "syntax"
@@ -141,6 +142,7 @@ class GapKind(str, Enum):
     FAILURE = "failure"
     CRASH = "crash"
     UNREAD = "unread"
+    FIXES = "fixes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,3 +168,9 @@ class Gap:
     def moved(self, lines: int) -> Gap:
         """The gap so many lines further down."""
         return replace(self, range=self.range.moved(lines))
+
+
+def whole(path: str, kind: GapKind, detail: str = "", report: str = "") -> Gap:
+    """A file of which nothing was checked."""
+    start = Position(1, 1)
+    return Gap(path, kind, Range(start, start), None, "", detail, report)

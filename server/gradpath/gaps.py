@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from gradpath.diagnostic import Gap, GapKind, Position, Range
 from gradpath.entries import Entry, is_telling
+from gradpath.failures import Failure, Place
 from gradpath.interpreter.trace import Trace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
@@ -45,6 +46,24 @@ def unentered(document: Document, left: Iterable[Entry], called: Collection[ast.
     for entry in {each.function: each for each in left}.values():
         if entry.function not in called and is_telling(entry.function):
             yield _gap_at(document, entry, GapKind.BUDGET)
+
+
+def failure_in(
+    document: Document, entry: Entry | None, place: Place, error: Exception, failure: Failure, rule: str = ""
+) -> Gap:
+    """The entry point (None: the module body) on which gradpath itself failed, or one `rule` did.
+
+    It is told at the `place` where that happened, if that is in the document.
+    """
+    begin = 1 if entry is None else entry.function.lineno
+    line = place.line if place.path == document.path else begin
+    name = "" if entry is None else name_of(entry)
+    return Gap(document.path, kind_of(error), line_of(document, line), name, rule, failure.cause, failure.report)
+
+
+def kind_of(error: Exception) -> GapKind:
+    """Why what an exception ended was not checked."""
+    return GapKind.MEMORY if isinstance(error, MemoryError) else GapKind.FAILURE
 
 
 def name_of(entry: Entry) -> str:

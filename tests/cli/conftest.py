@@ -12,6 +12,7 @@ import pytest
 
 import gradpath.check
 import gradpath.mending
+from gradpath import failures
 from gradpath.cli import main
 from tests.cli import made_up
 
@@ -36,6 +37,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     for name in ("NO_COLOR", "FORCE_COLOR", "GRADPATH_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(failures, "folder", lambda: tmp_path / "crashes")
+    monkeypatch.setattr(failures, "_reports", {})
+    monkeypatch.setattr(failures, "_logged", set())
     return folder
 
 

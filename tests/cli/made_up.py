@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import gradpath.check
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
+from gradpath.gaps import unreadable
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
 
@@ -42,7 +43,7 @@ def check(
     traced: bool = True,
     thorough: bool = False,
 ) -> gradpath.check.Analysis:
-    """Report each marked call; `crash()` stands for a bug in gradpath."""
+    """Report each marked call; `crash()` stands for a bug in gradpath, `endless()` for what is too much for it."""
     if "crash()" in document.text:
         raise AssertionError("the tower\nfell down")
     found = []
@@ -54,7 +55,16 @@ def check(
                 and not {diagnostic.rule, diagnostic.family} & set(config.ignore)
             ):
                 found.append(diagnostic)
-    return gradpath.check.Analysis(document, parse(document), tuple(found), {"a call of an unknown function": 2})
+    parsed = parse(document)
+    incomplete = (*unreadable(parsed), *_endless(document))
+    unknowns = {"a call of an unknown function": 2}
+    return gradpath.check.Analysis(document, parsed, tuple(found), unknowns, incomplete=incomplete)
+
+
+def _endless(document: Document) -> Iterator[Gap]:
+    for number in range(1, document.line_count + 1):
+        if "endless()" in document.line(number):
+            yield Gap(document.path, GapKind.BUDGET, Range(Position(number, 1), Position(number, 2)), "fit")
 
 
 def _diagnostic(path: str, number: int, match: re.Match[str]) -> Diagnostic:

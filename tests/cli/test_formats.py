@@ -53,16 +53,23 @@ def test_json_is_the_object_that_is_promised(gradpath_main: Run, write: Write) -
         ],
         "errors": [{"path": "absent.py", "message": "no such file or folder"}],
         "files": 1,
+        "incomplete": [],
     }
 
 
 def test_json_is_one_object_even_where_nothing_was_found(gradpath_main: Run, write: Write) -> None:
     write("train.py", "x = 1\n")
-    assert json_of(gradpath_main, "train.py") == {"version": 1, "diagnostics": [], "errors": [], "files": 1}
+    assert json_of(gradpath_main, "train.py") == {
+        "version": 1,
+        "diagnostics": [],
+        "errors": [],
+        "files": 1,
+        "incomplete": [],
+    }
 
 
 def test_json_of_a_folder_without_python_is_an_object_too(gradpath_main: Run) -> None:
-    assert json_of(gradpath_main) == {"version": 1, "diagnostics": [], "errors": [], "files": 0}
+    assert json_of(gradpath_main) == {"version": 1, "diagnostics": [], "errors": [], "files": 0, "incomplete": []}
 
 
 def test_json_counts_columns_in_code_points_and_is_ascii(gradpath_main: Run, write: Write) -> None:

@@ -26,7 +26,7 @@ def test_every_option_of_check_is_in_the_readme_and_no_other() -> None:
 
 
 def test_the_json_of_the_readme_has_the_shape_of_the_output(gradpath_main: Run, write: Write) -> None:
-    write("train.py", ERROR)
+    write("train.py", f"{ERROR}\nendless()\n")
     example = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL)[1])  # type: ignore[index]
     real = json.loads(gradpath_main("check", "--output-format", "json", "train.py", "absent.py").out)
     assert shape(example) == shape(real)

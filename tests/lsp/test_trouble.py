@@ -44,9 +44,10 @@ def profile(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def editor(request: pytest.FixtureRequest, profile: str) -> AsyncIterator[Editor]:
+async def editor(request: pytest.FixtureRequest, profile: str, tmp_path: Path) -> AsyncIterator[Editor]:
     made = Editor()
-    await made.start_io(sys.executable, str(HERE / "troubled_server.py"), request.param, env=ENVIRONMENT)
+    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(tmp_path)}
+    await made.start_io(sys.executable, str(HERE / "troubled_server.py"), request.param, env=environment)
     await made.begin(profile)
     yield made
     await made.shutdown_session()
@@ -63,7 +64,9 @@ async def test_a_rule_that_fails_costs_its_own_reports_alone(editor: Editor) -> 
         uri = f"file:///project/{name}.py"
         editor.open(uri, TWICE)
         assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
-    assert messages(editor) == ["the rule inplace-on-saved failed"]
+    [told] = messages(editor)
+    assert told.startswith("the rule inplace-on-saved failed on the code of the module, at /project/one.py:1: Arith")
+    assert "a report to attach to an issue is " in told
 
 
 @pytest.mark.parametrize("editor", ["budget"], indirect=True)
@@ -73,8 +76,8 @@ async def test_what_is_too_much_is_left_out_and_the_rest_is_told(editor: Editor)
     assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
     editor.replace(uri, "n = 1", "n = 2")
     assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
-    told = "/project/much.py is too much to be followed to its end: something in it may be left out"
-    assert messages(editor) == [told]
+    too_much = "the code of the module is too much to be followed beyond this line"
+    assert messages(editor) == [f"/project/much.py:614: not fully checked: {too_much}"]
 
 
 @pytest.mark.parametrize("editor", ["jedi"], indirect=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import gradpath.check
 import gradpath.cli
+import gradpath.inspection
 import gradpath.names.finder
 from gradpath.records import replace
 from gradpath.rules import RULES
@@ -20,7 +21,7 @@ if __name__ == "__main__":
     trouble = sys.argv[1]
     if trouble == "rule":
         failing = replace(RULES["inplace-on-saved"], find=fails)
-        gradpath.check.RULES = {**RULES, "inplace-on-saved": failing}
+        gradpath.inspection.RULES = {**RULES, "inplace-on-saved": failing}
     elif trouble == "budget":
         gradpath.check.STEPS = 400
     elif trouble == "jedi":

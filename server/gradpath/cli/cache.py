@@ -20,11 +20,14 @@ from typing import Any
 from gradpath import __version__
 from gradpath.cli.run import Checked, source_of
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
 from gradpath.names.layout import find_root
 from gradpath.names.watch import content_of, digest_of, environment, forget, state_of
 
 FOLDER = ".gradpath_cache"
+
+_LASTING = (GapKind.SYNTAX, GapKind.BUDGET)
+"""Gaps that every check of the same files has."""
 
 
 class Cache:
@@ -55,7 +58,7 @@ class Cache:
 
     def keep(self, checked: Checked, config: Config) -> None:
         """Remember an outcome, unless a file has been written since the run began, perhaps after it was read."""
-        if checked.problem is not None or checked.incomplete:
+        if checked.problem is not None or any(gap.kind not in _LASTING for gap in checked.incomplete):
             return
         with suppress(OSError):
             if not all(map(self._is_settled, (checked.path, *checked.dependencies))):
@@ -66,6 +69,7 @@ class Cache:
                 "files": {each: content_of(each) for each in sorted(checked.dependencies)},
                 "folders": {folder: [state_of(folder, names), *names] for folder, names in checked.folders.items()},
                 "diagnostics": [_told(each) for each in checked.diagnostics],
+                "incomplete": [_gap_told(each) for each in checked.incomplete],
                 "used": [[path, *_place(place)] for path, place in sorted(checked.used)],
             }
             self._prepare()
@@ -115,6 +119,7 @@ def _checked(path: str, data: bytes, entry: dict[str, Any]) -> Checked:
         path,
         source_of(path, data) if diagnostics else None,
         diagnostics,
+        incomplete=tuple(_gap(path, *each) for each in entry["incomplete"]),
         dependencies=frozenset(entry["files"]),
         used=frozenset((name, _range(place)) for name, *place in entry["used"]),
     )
@@ -127,6 +132,14 @@ def _place(place: Range) -> list[int]:
 def _range(numbers: list[int]) -> Range:
     first, column, last, end = numbers
     return Range(Position(first, column), Position(last, end))
+
+
+def _gap_told(gap: Gap) -> list[object]:
+    return [gap.kind.value, _place(gap.range), gap.entry, gap.detail, gap.cell]
+
+
+def _gap(path: str, kind: str, place: list[int], entry: str, detail: str, cell: int | None) -> Gap:
+    return Gap(path, GapKind(kind), _range(place), entry, detail=detail, cell=cell)
 
 
 def _told(each: Diagnostic) -> list[object]:

@@ -36,7 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gradpath check`."""
     parser.epilog = (
         "Exit status: 0 nothing found at error or warning level; 1 something found; "
-        "2 bad usage, a file that cannot be read, or a broken configuration."
+        "2 bad usage, a file that cannot be read, or a broken configuration. "
+        "What was not fully checked is told on standard error; --strict makes that 1."
     )
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
@@ -55,6 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-cache", action="store_true", help="check all files anew, and keep nothing in .gradpath_cache")
     add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
+    add("--strict", action="store_true", help="exit 1 also if a part of a file was not checked")
     add("--quiet", "-q", action="store_true", help="diagnostics only: no summary, no progress")
 
 
@@ -96,7 +98,14 @@ def _wants_trials(arguments: argparse.Namespace) -> bool:
 
 
 def _output(arguments: argparse.Namespace) -> Output:
-    return Output(arguments.output_format, arguments.statistics, arguments.quiet, arguments.diff, arguments.exit_zero)
+    return Output(
+        arguments.output_format,
+        arguments.statistics,
+        arguments.quiet,
+        arguments.diff,
+        arguments.exit_zero,
+        arguments.strict,
+    )
 
 
 def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
@@ -131,7 +140,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
 
         if arguments.write_baseline:
             outcomes = make_known(arguments.baseline, outcomes, quiet=arguments.quiet)
-            return Output("concise", quiet=True).tell(outcomes, problems, None, sys.stdout)
+            return Output("concise", quiet=True, strict=arguments.strict).tell(outcomes, problems, None, sys.stdout)
         outcomes = leave_out_known(arguments.baseline, outcomes, quiet=arguments.quiet)
     if arguments.add_ignores:
         from gradpath.cli.ignores import ignore_in_files

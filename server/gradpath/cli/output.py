@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from gradpath import __version__
 from gradpath.cli import status
-from gradpath.cli.run import HOW_TO_SEE, Checked, notebooks_among
+from gradpath.cli.run import Checked, notebooks_among
 from gradpath.cli.terminal import complain, style_for
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Gap, GapKind, Level
 from gradpath.records import dataclass
+from gradpath.render.gaps import gap_lines
 from gradpath.render.report import Problem, Report, SourceLookup, Understood
 from gradpath.render.style import BOLD, GREEN, RED, Style
 from gradpath.render.summary import render_statistics, render_summary
@@ -24,6 +25,12 @@ from gradpath.source.document import Document, UnreadableSource, read_document
 
 if TYPE_CHECKING:
     from gradpath.cli.fix import Fixed
+
+_OWN = (GapKind.FAILURE, GapKind.FIXES, GapKind.MEMORY)
+"""Gaps because gradpath itself failed."""
+
+_REPORTS = 3
+"""Crash reports that are named."""
 
 FORMATS = ("full", "concise", "json", "sarif", "github")
 
@@ -37,6 +44,7 @@ class Output:
     quiet: bool = False
     diff: bool = False
     exit_zero: bool = False
+    strict: bool = False
 
     def tell(
         self,
@@ -52,8 +60,9 @@ class Output:
         report = self._report(outcomes, problems, fixes)
         for problem in report.problems:
             complain(problem.path, problem.message)
-        if any(outcome.incomplete for outcome in outcomes):
-            print(f"gradpath: a part of the analysis failed; {HOW_TO_SEE}", file=sys.stderr)
+        for line in gap_lines(report.incomplete):
+            print(f"gradpath: {safe_text(line)}", file=sys.stderr)
+        _name_reports(outcomes)
         if self.diff:
             _write_difference(fixes or (), stream)
             stream = sys.stderr
@@ -63,7 +72,8 @@ class Output:
         if report.problems:
             return status.UNUSABLE
         found = report.count(Level.ERROR) + report.count(Level.WARNING)
-        return status.FOUND if found and not self.exit_zero else status.CLEAN
+        fails = (found and not self.exit_zero) or (report.incomplete and self.strict)
+        return status.FOUND if fails else status.CLEAN
 
     def _report(
         self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None
@@ -80,6 +90,7 @@ class Output:
             diagnostics=tuple(in_places(diagnostic, notebooks) for diagnostic in diagnostics),
             problems=tuple(sorted({*problems, *failed}, key=lambda problem: (problem.path, problem.message))),
             files=len(outcomes) - len(failed),
+            incomplete=tuple(sorted(_gaps(outcomes), key=lambda gap: (gap.path, gap.cell or 0, gap.range))),
             understood=_understood(outcomes) if self.statistics else None,
             fixed=None if fixes is None or self.diff else sum(fixed.count for fixed in fixes),
             descriptions={rule.id: rule.summary for rule in RULES.values()} if self.format == "sarif" else {},
@@ -96,10 +107,11 @@ class Output:
 
                 yield render_sarif(report, __version__) + "\n"
             case "github":
-                from gradpath.render.github import render_github, render_github_problem
+                from gradpath.render.github import render_github, render_github_gap, render_github_problem
 
                 yield from (render_github(each) + "\n" for each in report.diagnostics)
                 yield from (render_github_problem(each) + "\n" for each in report.problems)
+                yield from (render_github_gap(each) + "\n" for each in report.incomplete)
             case "concise":
                 from gradpath.render.concise import render_concise
 
@@ -122,6 +134,22 @@ class Output:
 
 def _understood(outcomes: Sequence[Checked]) -> Mapping[str, Understood]:
     return {outcome.path: outcome.understood for outcome in outcomes if outcome.understood is not None}
+
+
+def _gaps(outcomes: Sequence[Checked]) -> Iterator[Gap]:
+    """What was not checked in files of which the rest was."""
+    for outcome in outcomes:
+        if outcome.problem is None:
+            yield from outcome.incomplete
+
+
+def _name_reports(outcomes: Sequence[Checked]) -> None:
+    """Say where the crash reports lie, if gradpath itself failed."""
+    failures = [gap for outcome in outcomes for gap in outcome.incomplete if gap.kind in _OWN]
+    reports = sorted({gap.report for gap in failures if gap.report})
+    if failures:
+        where = ", ".join(reports[:_REPORTS]) or "none could be written, but GRADPATH_TRACEBACK=1 shows the failure"
+        print(f"gradpath: crash report to attach to an issue: {safe_text(where)}", file=sys.stderr)
 
 
 def source_lookup(outcomes: Sequence[Checked]) -> SourceLookup:

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Range
-from gradpath.failures import collected
+from gradpath.diagnostic import Diagnostic, Gap, GapKind, Range, whole
+from gradpath.failures import Place, failed, unlogged
 from gradpath.names.watch import watched
 from gradpath.records import dataclass, field, replace
+from gradpath.render.gaps import reason
 from gradpath.render.report import Understood
-from gradpath.source.cells import CellsDocument
+from gradpath.source.cells import CellsDocument, gap_in_cell
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
 
-HOW_TO_SEE = "set GRADPATH_TRACEBACK=1 to see where"
+if TYPE_CHECKING:
+    from gradpath.check import Analysis
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The outcome for one file.
 
-    `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` that
-    gradpath itself failed on a part of it. `understood` is measured where it is asked for. `dependencies` are the
-    absolute paths of the other files that were read, `used` the suppression comments in them that have an effect here.
-    `folders` are the names that were looked for, by folder, to find modules.
+    `document` is None where nothing was found, `problem` says why the file was not checked, and `incomplete` which
+    parts of it were not, in a notebook by its cells. `understood` is measured where it is asked for. `dependencies` are
+    the absolute paths of the other files that were read, `used` the suppression comments in them that have an effect
+    here. `folders` are the names that were looked for, by folder, to find modules.
     """
 
     path: str
@@ -35,7 +38,7 @@ class Checked:
     diagnostics: tuple[Diagnostic, ...] = ()
     understood: Understood | None = None
     problem: str | None = None
-    incomplete: bool = False
+    incomplete: tuple[Gap, ...] = ()
     dependencies: frozenset[str] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
     folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -49,22 +52,24 @@ def check_document(
     With `measure` the outcome tells how much of it was understood. Without `trials` its fixes are not tried, which is
     for those who do not look at them. `stack` as in `gradpath.check.check`.
     """
+    with nullcontext() if os.environ.get("GRADPATH_TRACEBACK") else unlogged():
+        try:
+            return _checked(document, config, stack, measure=measure, trials=trials)
+        except Exception:  # noqa: BLE001 - it becomes the problem, and the other files are still checked.
+            failure = failed("the check of a file failed", Place(document.path))
+            gap = whole(document.path, GapKind.FAILURE, failure.cause, failure.report)
+            return Checked(document.path, problem=_problem([gap]), incomplete=(gap,))
+
+
+def _checked(document: Document, config: Config, stack: Collection[int], *, measure: bool, trials: bool) -> Checked:
     # Imported here, like what is wanted of it below, because a run that finds everything in the cache does without.
     import gradpath.check
 
-    quiet: AbstractContextManager[list[str]] = nullcontext([]) if _wants_tracebacks() else collected()
-    try:
-        with quiet as failures:
-            analysis = gradpath.check.check(document, config, stack=stack, traced=measure)
-            if trials and analysis.diagnostics:
-                from gradpath.mending import mended
-
-                analysis = mended(analysis, config)
-    except Exception as error:  # A bug in one file's analysis must not cost the others theirs.
-        if _wants_tracebacks():
-            raise
-        cause = " ".join(f"{type(error).__name__}: {error}".split())
-        return Checked(document.path, problem=f"gradpath failed on this file ({cause}; {HOW_TO_SEE})")
+    analysis = gradpath.check.check(document, config, stack=stack, traced=measure)
+    gaps = analysis.incomplete
+    if trials and analysis.diagnostics:
+        analysis, more = _mended(analysis, config)
+        gaps += more
     understood: Understood | None = None
     if measure:
         from gradpath.features.understanding import understanding
@@ -75,19 +80,36 @@ def check_document(
         document if analysis.diagnostics else None,
         tuple(analysis.diagnostics),
         understood,
-        incomplete=bool(failures),
-        dependencies=frozenset(map(str, analysis.dependencies)),
-        used=analysis.used,
+        _problem(gaps),
+        gaps if not isinstance(document, CellsDocument) else tuple(gap_in_cell(each, document) for each in gaps),
+        frozenset(map(str, analysis.dependencies)),
+        analysis.used,
     )
+
+
+def _mended(analysis: Analysis, config: Config) -> tuple[Analysis, tuple[Gap, ...]]:
+    """The analysis with the fixes that hold; where gradpath fails on their trials without any, and what failed."""
+    from gradpath.mending import mended
+
+    try:
+        return mended(analysis, config), ()
+    except Exception:  # noqa: BLE001 - told, and what was found is still reported.
+        path = analysis.document.path
+        failure = failed("the trial of fixes failed", Place(path))
+        found = tuple(replace(each, fixes=()) for each in analysis.diagnostics)
+        gap = Gap(path, GapKind.FIXES, found[0].range, "", detail=failure.cause, report=failure.report)
+        return replace(analysis, diagnostics=found), (gap,)
+
+
+def _problem(gaps: Iterable[Gap]) -> str | None:
+    """Why the file as a whole was not checked, if it was not."""
+    whole = next((each for each in gaps if each.entry is None), None)
+    return None if whole is None else f"not checked: {reason(whole)}"
 
 
 def notebooks_among(outcomes: Iterable[Checked]) -> Mapping[str, CellsDocument]:
     """The notebooks in which something was found, by path."""
     return {each.path: each.document for each in outcomes if isinstance(each.document, CellsDocument)}
-
-
-def _wants_tracebacks() -> bool:
-    return bool(os.environ.get("GRADPATH_TRACEBACK"))
 
 
 def source_of(path: str, data: bytes) -> Document:

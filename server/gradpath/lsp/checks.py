@@ -170,11 +170,16 @@ class Checks:
 
     def _trace(self, path: str, analysis: Analysis, seconds: float) -> None:
         """Tell a client that traces what the server does how a check went; on the worker's thread."""
+        from gradpath.diagnostic import GapKind
+        from gradpath.render.gaps import gap_lines
+
         found = len(analysis.diagnostics)
         message = f"{path}: checked in {1000 * seconds:.0f} ms, {found} report{'' if found == 1 else 's'}"
         logger.debug("%s", message)
-        if any(likeliest.truncated for likeliest, *_ in analysis.endings.values()):
-            logger.info("%s is too much to be followed to its end: something in it may be left out", path)
+        # What does not parse is half typed; failures are logged where they happen.
+        gaps = [each for each in analysis.incomplete if each.kind not in (GapKind.SYNTAX, GapKind.FAILURE)]
+        for line in gap_lines(gaps):
+            logger.info("%s", line)
         level = self._server.configurations.trace or self._server.protocol.trace
         if level not in (types.TraceValue.Messages, types.TraceValue.Verbose):
             return
@@ -298,12 +303,14 @@ def _load_analysis() -> None:
     """Load what the first check needs, while the client is still busy with its own start."""
     try:
         from gradpath.check import check
+        from gradpath.failures import unlogged
         from gradpath.names.files import TREES
         from gradpath.source.document import Document
 
         TREES.kept = TREES_KEPT
         # What is asked of the table of operations comes with the first check.
-        check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
+        with unlogged():  # What fails here fails again on a text of the user, and is logged with its place then.
+            check(Document("<nothing>", "import torch\ntorch.ones(1, requires_grad=True).sum().backward()\n"))
     except Exception:
         logger.exception("The analysis cannot be loaded")
     collector.begin()

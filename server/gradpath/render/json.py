@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Position, Range
+from gradpath.render.gaps import reason
 from gradpath.render.report import Report, Understood
 
 VERSION = 1
@@ -19,6 +20,7 @@ def render_json(report: Report) -> str:
         "diagnostics": [diagnostic_as_json(diagnostic) for diagnostic in report.diagnostics],
         "errors": [{"path": problem.path, "message": problem.message} for problem in report.problems],
         "files": report.files,
+        "incomplete": [_gap(gap) for gap in report.incomplete],
     }
     if report.fixed is not None:
         data["fixed"] = report.fixed
@@ -50,6 +52,11 @@ def diagnostic_as_json(diagnostic: Diagnostic) -> dict[str, Any]:
         "related": [_related(label) for label in diagnostic.labels if not label.primary],
         "fixes": [_fix(fix) for fix in diagnostic.fixes],
     }
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    place = {"path": gap.path, "cell": gap.cell, "line": gap.range.start.line}
+    return {**place, "kind": gap.kind.value, "entry": gap.entry, "rule": gap.rule or None, "message": reason(gap)}
 
 
 def _related(label: Label) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from gradpath.diagnostic import Diagnostic, Level
+from gradpath.diagnostic import Diagnostic, Gap, Level
 from gradpath.records import dataclass, field
 
 
@@ -54,15 +54,16 @@ class Understood:
 class Report:
     """All that a run found.
 
-    `diagnostics` are sorted by path and place. `files` counts the files that were read and checked.
-    `understood` says by path how much of each file was understood, and `fixed` counts the fixes that were applied; each
-    is None unless it was asked for.
+    `diagnostics` are sorted by path and place. `files` counts the files that were read and checked, those of which
+    parts are `incomplete` among them. `understood` says by path how much of each file was understood, and `fixed`
+    counts the fixes that were applied; each is None unless it was asked for.
     `descriptions` has a sentence for every rule, by id.
     """
 
     diagnostics: tuple[Diagnostic, ...] = ()
     problems: tuple[Problem, ...] = ()
     files: int = 0
+    incomplete: tuple[Gap, ...] = ()
     understood: Mapping[str, Understood] | None = None
     fixed: int | None = None
     descriptions: Mapping[str, str] = field(default_factory=dict)

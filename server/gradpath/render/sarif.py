@@ -7,7 +7,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Range
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Level, Range
+from gradpath.render.gaps import sentence
 from gradpath.render.report import Problem, Report
 
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "note"}
@@ -32,7 +33,10 @@ def render_sarif(report: Report, version: str) -> str:
                 "invocations": [
                     {
                         "executionSuccessful": not report.problems,
-                        "toolExecutionNotifications": [_notification(problem) for problem in report.problems],
+                        "toolExecutionNotifications": [
+                            *(_notification(problem) for problem in report.problems),
+                            *(_gap(gap) for gap in report.incomplete),
+                        ],
                     }
                 ],
                 "results": [_result(diagnostic, rules) for diagnostic in report.diagnostics],
@@ -98,6 +102,16 @@ def _notification(problem: Problem) -> dict[str, Any]:
         "message": {"text": problem.message},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(problem.path)}}}],
     }
+
+
+def _gap(gap: Gap) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(gap.path)}}
+    message = sentence(gap)
+    if gap.cell is None:
+        place["region"] = {"startLine": gap.range.start.line}
+    else:  # Lines count in the file there, and these are those of the cell.
+        message = f"cell {gap.cell}, line {gap.range.start.line}: {message}"
+    return {"level": "warning", "message": {"text": message}, "locations": [{"physicalLocation": place}]}
 
 
 def _place(path: str, range: Range) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Level
 from gradpath.render.report import Report, Understood
@@ -13,18 +13,26 @@ _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
 
 
 def render_summary(report: Report) -> str:
-    """How many of each level, in how many files; empty where no file was checked."""
+    """How many of each level, in how many files, and how many of those were not fully checked; empty for no file."""
     if report.files == 0 and not report.diagnostics:
         return ""
-    fixed = f"; applied {_counted(report.fixed, 'fix', 'fixes')}" if report.fixed else ""
-    checked = _counted(report.files, "file")
+    partly = len({gap.path for gap in report.incomplete})
+    whole = report.files - partly
     found = [_counted(report.count(level), word) for level, word in _WORDS.items() if report.count(level)]
-    if not found:
-        return f"No mistakes found in {checked}{fixed}"
+    parts = [_found(found, report)] if found else [f"No mistakes found in {_counted(whole, 'file')}"] if whole else []
+    if partly:
+        parts.append(f"{_counted(partly, 'file')} {'was' if partly == 1 else 'were'} not fully checked")
+    if report.fixed:
+        parts.append(f"applied {_counted(report.fixed, 'fix', 'fixes')}")
+    return "; ".join(parts)
+
+
+def _found(found: Sequence[str], report: Report) -> str:
     places = len({diagnostic.path for diagnostic in report.diagnostics})
+    checked = _counted(report.files, "file")
     where = checked if places == report.files else f"{places} of {checked}"
     words = f"{', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else found[0]
-    return f"Found {words} in {where}{fixed}"
+    return f"Found {words} in {where}"
 
 
 def render_statistics(report: Report) -> Iterator[str]:

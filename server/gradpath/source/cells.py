@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Position, Range
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Position, Range
 from gradpath.patterns import regex
 from gradpath.records import dataclass, replace
 from gradpath.source.document import Document
@@ -177,6 +177,14 @@ def in_cells(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> 
         alternatives=tuple(map(told, diagnostic.alternatives)),
         fixes=tuple(fix for fix in fixes if fix is not None),
     )
+
+
+def gap_in_cell(gap: Gap, notebook: CellsDocument) -> Gap:
+    """A gap in a notebook, of which not all was left out, in the cell that it lies in."""
+    if gap.entry is None or not notebook.cells:
+        return gap
+    cell, place = notebook.in_cell(gap.range)
+    return replace(gap, range=place, cell=cell.number)
 
 
 def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None) -> str:

@@ -1,0 +1,136 @@
+"""One entry point looked at: its paths are run, the rules read what happened, and the verdict says what is certain."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from gradpath import entries
+from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic, Gap
+from gradpath.failures import Place, failed
+from gradpath.gaps import failure_in, name_of, unfollowed
+from gradpath.interpreter.machine import Cancelled, Machine
+from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
+from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
+from gradpath.interpreter.trace import Trace
+from gradpath.names.files import Files
+from gradpath.overlays import Overlays
+from gradpath.overlays.project_modules import ProjectModules
+from gradpath.records import dataclass
+from gradpath.rules import RULES
+from gradpath.rules.report import Report, Source
+from gradpath.source.cells import bodies
+from gradpath.source.document import Document
+from gradpath.source.nodes import nodes
+from gradpath.verdict import Found, judge
+
+
+class Runs:
+    """The runs of one entry point (None: the module body), and the functions that they ran or looked into.
+
+    Each may execute so many `steps`.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        config: Config,
+        cancelled: Callable[[], bool],
+        entry: entries.Entry | None,
+        steps: int,
+        *,
+        forgives: bool = True,
+    ) -> None:
+        self.files, self.entry = files, entry
+        self._config, self._cancelled, self._steps, self._forgives = config, cancelled, steps, forgives
+        self._machine: Machine | None = None
+        self.ran: set[ast.AST] = set()
+        self.surveyed: set[ast.AST] = set()
+
+    @property
+    def document(self) -> Document:
+        """The checked document."""
+        return self.files.checked.document
+
+    def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
+        """Run the path that begins with these decisions and then goes some ways."""
+        document, tree, entry = self.document, self.files.checked.tree, self.entry
+        overlays = Overlays(ProjectModules(self.files), self._config.assume)
+        entered = tree if entry is None else entry.function
+        self._machine = machine = make_machine(overlays, prefix, entered, document.path, self._steps, going)
+        machine.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
+        machine.forgives = self._forgives
+        if entry is None:
+            run_module(machine, bodies(document, tree))
+        else:
+            run_definitions(machine, tree)
+            run_function(machine, entry.function, entry.owner)
+        run_inner(machine, entries.is_telling)
+        trace = machine.trace
+        machine.end()
+        self._machine = None
+        return trace
+
+    def place(self) -> Place:
+        """Where a run is that has not come to its end because gradpath failed; else where the entry point begins."""
+        latest = None if self._machine is None else next(self._machine.come_to(-1), None)
+        for path in list(self.files.documents) if latest is not None else ():
+            parsed = self.files.parsed(self.files.path_of(path)) if path != self.document.path else self.files.checked
+            if parsed is not None and any(each is latest for each in nodes(parsed.tree)):
+                return Place(path, getattr(latest, "lineno", 1), latest)
+        return Place(self.document.path, 1 if self.entry is None else self.entry.function.lineno)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What came of an entry point: at least one trace, the likeliest path's first, and what of it was not checked.
+
+    `sound` is false where the analysis itself failed on it.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    traces: list[Trace]
+    incomplete: tuple[Gap, ...]
+    sound: bool
+
+
+def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
+    """Look at an entry point, on at most so many paths, with so many statements; `thorough` is as in `check`.
+
+    A failure inside the analysis costs this entry point alone, one inside a rule what that rule would find.
+    """
+    known = Paths(runs.run)
+    traces: list[Trace] = []
+    found: list[Found] = []
+    gaps: dict[str, Gap] = {}
+    try:
+        for trace in explore(known, paths, effort, combined=thorough):
+            traces.append(trace)
+            for rule in RULES.values():
+                try:
+                    reports = list(rule.find(trace, source))
+                except Exception as error:  # noqa: BLE001 - told, and the other rules still read the trace.
+                    if rule.id not in gaps:
+                        gaps[rule.id] = _failure(runs, error, rule.id)
+                    continue
+                found += [Found(rule, each, trace) for each in reports if _begins(each, runs.document.path)]
+        diagnostics = tuple(judge(found, traces, known, source, runs.files.unread))
+        incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())
+        return Inspected(diagnostics, traces, incomplete, True)
+    except Cancelled:
+        raise
+    except Exception as error:  # noqa: BLE001 - told, and the rest of the document is still analysed.
+        return Inspected((), traces or [Trace(ast.Module([], []))], (_failure(runs, error),), False)
+
+
+def _failure(runs: Runs, error: Exception, rule: str = "") -> Gap:
+    place = runs.place()
+    name = "the code of the module" if runs.entry is None else name_of(runs.entry)
+    what = f"the rule {rule} failed on {name}" if rule else f"the analysis of {name} failed"
+    return failure_in(runs.document, runs.entry, place, error, failed(what, place), rule)
+
+
+def _begins(report: Report, home: str) -> bool:
+    """Whether code of the file `home` leads to the place; what happens in an import is that module's own business."""
+    return any(site.path == home for site in report.at.frames())

@@ -15,7 +15,7 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "packages", "patterns", "reading", "records"},
+    {"", "isolation", "packages", "patterns", "reading", "records"},
     {"diagnostic", "failures", "toml"},
     {"config", "render"},
     {"source", "autograd"},
@@ -39,6 +39,7 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "": set[str](),
     "failures": {"", "records"},
     "packages": set[str](),
+    "isolation": set[str](),
     "patterns": set[str](),
     "reading": set[str](),
     "records": set[str](),

@@ -30,7 +30,7 @@ def answer(server: Server, document: OpenDocument, *found: Diagnostic, reads: tu
 
 
 async def test_actions_wait_for_the_check_of_a_file_that_tells_of_the_document() -> None:
-    server = Server(trusted=False)
+    server = Server()
     library, user = opened(server, "library.py"), opened(server, "user.py")
     fault = Diagnostic(library.path, PLACE, "double-backward", "graph", Level.ERROR, "a fault that the user shows")
     answer(server, library)

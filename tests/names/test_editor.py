@@ -11,8 +11,7 @@ import pytest_lsp
 from lsprotocol import types
 
 from tests.lsp.harness import PATIENCE, PROFILES, REAL, Editor, server
-from tests.names.test_modules import LOOP
-from tests.names.trees import with_hooked_environment, write
+from tests.names.trees import ran, with_hooked_environment, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -197,13 +196,14 @@ async def test_a_caller_that_changes_is_looked_at_again(editor: Editor, folder: 
     await shown(editor, losses, [])
 
 
-async def test_what_only_an_import_hook_finds_is_told_once_it_is_known(editor: Editor, tmp_path: Path) -> None:
-    program = with_hooked_environment(tmp_path, LOOP.format(imports="from mylib.net import Net", net="Net"))
-    uri = program.as_uri()
-    editor.open(uri, program.read_text())
-    await shown(editor, uri, ["carried-graph"])
-    first = next(each for each in editor.published if each.uri == uri)
-    assert list(first.diagnostics) == []
+async def test_an_import_hook_of_the_environment_is_not_executed(editor: Editor, tmp_path: Path) -> None:
+    text = "from mylib.net import Net\nimport torch\nloss = torch.ones(3, requires_grad=True).exp().sum()\n"
+    program = with_hooked_environment(tmp_path, text + "loss.backward()\n" * 2)
+    editor.open(program.as_uri(), program.read_text())
+    await shown(editor, program.as_uri(), ["double-backward"])
+    editor.edit(program.as_uri(), [(0, 0, "import mylib.other\n")])
+    assert [found.code for found in await editor.diagnostics_of(program.as_uri())] == ["double-backward"]
+    assert not ran(program)
 
 
 @pytest_lsp.fixture(config=server(REAL))

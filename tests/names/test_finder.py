@@ -1,8 +1,10 @@
-"""Modules that only an import hook of the user's environment finds: asked for in the background."""
+"""What is asked of jedi in the background, where an environment has import hooks that are not executed."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
+import gradpath.names.finder
 from gradpath.check import check
+from gradpath.isolation import isolated
 from gradpath.names.environment import Environment, environment_of, hooked
-from gradpath.names.finder import COMMAND, FAILURES, Finder
+from gradpath.names.finder import FAILURES, Finder
 from gradpath.names.project import project_of
 from gradpath.source.document import Document
 from tests.names.test_modules import LOOP
-from tests.names.trees import with_hooked_environment
+from tests.names.trees import compiled_module, ran, touch, with_hooked_environment
 
 PATIENCE = 60.0
 
@@ -36,7 +40,7 @@ def finder(train: Path, *command: str, deadline: float = PATIENCE) -> Iterator[t
         assert importer == train
         told.set()
 
-    made = Finder(found, command or COMMAND, deadline)
+    made = Finder(found, command, deadline)
     try:
         yield made, told
     finally:
@@ -50,23 +54,56 @@ def test_such_an_environment_is_known_by_its_files(train: Path) -> None:
     assert hooked(train.parent, None) is None
 
 
-def test_the_module_is_found_once_jedi_has_answered(train: Path) -> None:
+def test_the_hook_is_not_executed_by_asking(train: Path) -> None:
+    subprocess.run([train.parent / ".venv/bin/python", "-c", "import mylib"], check=True)
+    assert ran(train)
+    for mark in train.parent.rglob("*.ran"):
+        mark.unlink()
     with finder(train) as (asked, told):
         project = project_of(train, ask=asked.ask)
         document = Document(str(train), train.read_text())
         assert [found.rule for found in check(document, project=project).diagnostics] == []
-        assert told.wait(PATIENCE)
-        assert [found.rule for found in check(document, project=project).diagnostics] == ["carried-graph"]
+        assert found_by_jedi(asked, told, train) == train.parent / "beside.py"
+    assert not ran(train)
 
 
-def test_what_there_is_not_stays_unknown(train: Path) -> None:
-    with finder(train) as (asked, told):
-        project = project_of(train, ask=asked.ask)
-        assert project.locate("nothing.of_the_kind", train) is None
-        assert project.locate("mylib", train) is None
-        assert told.wait(PATIENCE)
-        assert project.locate("nothing.of_the_kind", train) is None
-        assert project.locate("mylib", train) == train.parent.parent / "elsewhere/mylib/__init__.py"
+WORKER = isolated(str(Path(gradpath.names.finder.__file__).with_name("jedi_worker.py")))
+
+
+def test_no_compiled_module_is_loaded_by_asking(train: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "loaded"
+    environment = environment_of(train.parent, None)
+    for folder in (train.parent, *environment.sites):
+        module = compiled_module(folder, "compiled", mark)
+    subprocess.run([sys.executable, "-c", "import compiled"], cwd=module.parent, check=False, stderr=subprocess.DEVNULL)
+    assert mark.exists()
+    mark.unlink()
+    # jedi itself loads those that lie where it was imported from: gradpath may be installed in this environment.
+    with finder(train, *WORKER, *map(str, environment.sites)) as (asked, told):
+        assert asked.ask("compiled", train, environment) is None
+        assert asked.ask("compiled.part", train, environment) is None
+        assert found_by_jedi(asked, told, train) == train.parent / "beside.py"
+    assert not mark.exists()
+
+
+def test_the_process_does_not_outlive_the_one_that_asks(train: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "endless.py")  # Who opens it waits for a writer, and nobody writes.
+    request = {"module": "endless", "importer": str(train), "root": str(tmp_path), "folders": [str(tmp_path)]}
+    worker = subprocess.Popen(WORKER, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        assert worker.stdin is not None
+        worker.stdin.write(json.dumps(request).encode() + b"\n")
+        worker.stdin.close()
+        assert worker.wait(PATIENCE) == 0
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def found_by_jedi(asked: Finder, told: threading.Event, train: Path) -> Path | None:
+    """Where jedi finds a module, once it has answered all that was asked before."""
+    touch(train.parent, "beside.py")
+    return answered(asked, told, train, "beside")
 
 
 def echo(*, before: str = "") -> tuple[str, ...]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import venv
 from collections.abc import Mapping
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
 
 from gradpath.names.environment import environment_of
 
@@ -26,6 +32,8 @@ class Net(nn.Module):
 """
 HOOK = """\
 import importlib.util, sys
+
+open(__file__ + ".ran", "w").close()
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -59,3 +67,27 @@ def with_hooked_environment(folder: Path, program: str) -> Path:
     hook = HOOK.format(file=str(library / "__init__.py"), folder=str(library))
     write(site, {"hook.pth": "import my_hook\n", "my_hook.py": hook})
     return app / "train.py"
+
+
+def ran(program: Path) -> bool:
+    """Whether that environment's hook has been executed since."""
+    return any((program.parent / ".venv").rglob("*.ran"))
+
+
+_MARKING = """\
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void) {{ close(open({mark}, O_CREAT | O_WRONLY, 0600)); }}
+"""
+
+
+def compiled_module(folder: Path, name: str, mark: Path) -> Path:
+    """A compiled module that makes the file `mark` as soon as it is loaded; skips the test without a compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None or os.name == "nt":
+        pytest.skip("there is no C compiler")
+    source = mark.with_suffix(".c")
+    source.write_text(_MARKING.format(mark='"' + str(mark) + '"'))
+    module = folder / f"{name}{EXTENSION_SUFFIXES[0]}"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", module, source], check=True)
+    return module

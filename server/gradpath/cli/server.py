@@ -15,10 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     channel.add_argument("--stdio", action="store_true", help="use standard input and output (the default)")
     channel.add_argument("--tcp", type=_address, metavar="HOST:PORT", help="listen on a TCP port")
     channel.add_argument("--ws", type=_address, metavar="HOST:PORT", help="listen for WebSocket connections")
-    parser.add_argument(
-        "--untrusted", action="store_true", help="start no interpreter that belongs to the workspace's environments"
-    )
     parser.add_argument("--log-file", metavar="FILE", help="write what is logged to a file as well")
+    # Every workspace is treated alike since nothing of one is executed; editors may still pass the word.
+    parser.add_argument("--untrusted", action="store_true", help=argparse.SUPPRESS)
     # Clients built on vscode-languageclient name their process, which `initialize` does, too.
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
 
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Imported here so that `gradpath server --help` answers at once.
     from gradpath.lsp.server import main
 
-    main(tcp=arguments.tcp, ws=arguments.ws, trusted=not arguments.untrusted, log_file=arguments.log_file)
+    main(tcp=arguments.tcp, ws=arguments.ws, log_file=arguments.log_file)
     return CLEAN
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradpath.lsp.documents import OpenDocument
@@ -71,6 +72,31 @@ class Asking:
                 del questions[what]
             if found is not None:
                 return None if found[0] is None else (document, found[0])
+
+    async def explain(self, traceback: str, folder: Path) -> str:
+        """The story behind a traceback whose files are looked for in a folder; it belongs to no document."""
+        server = self._server
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        key = f"explain#{id(answer)}"
+
+        def run(cancelled: Cancelled) -> bool:
+            from gradpath.features.explanation import explained
+
+            try:
+                story = explained(traceback, folder, cancelled)
+            except Exception:
+                logger.exception("A traceback cannot be explained")
+                story = "Cannot tell: gradpath itself failed, as its log says.\n"
+            if cancelled():
+                return False
+            server.from_thread(lambda: None if answer.done() else answer.set_result(story))
+            return True
+
+        server.checks.submit(Job(key, 0, run), urgent=True)
+        try:
+            return await answer
+        finally:
+            server.checks.withdraw(key)
 
     def forget(self, document: OpenDocument) -> None:
         """Drop all questions about a document that changes; those who wait for answers ask again."""

@@ -210,15 +210,15 @@ class Checks:
     def project_of(self, path: str) -> Project | None:
         """The project of a document, with what is open in the editor; None for one that is no file."""
         from gradpath.names.finder import Finder
-        from gradpath.names.project import nobody, project_of
+        from gradpath.names.project import project_of
 
         server = self._server
         if not Path(path).is_absolute():
             return None
-        if self._finder is None and server.trusted:
+        if self._finder is None:
             self._finder = Finder(lambda importer: server.from_thread(lambda: self._found(importer)))
-        ask = nobody if self._finder is None else self._finder.ask
-        return project_of(Path(path), server.configurations.of(path).python, server.documents.text_at, ask)
+        python = server.configurations.of(path).python
+        return project_of(Path(path), python, server.documents.text_at, self._finder.ask)
 
     # What comes of it
 

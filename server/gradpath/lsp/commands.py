@@ -6,10 +6,7 @@ code lenses: the server carries it out for clients that have no panel of their o
 
 from __future__ import annotations
 
-import asyncio
-import sys
 import tempfile
-from asyncio.subprocess import PIPE
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +57,7 @@ def register_commands(server: Server) -> None:
     async def explain(traceback: str) -> str:
         """The story behind a traceback, as `gradpath explain` tells it in the first folder of the workspace."""
         folder = next((path_of(each.uri) for each in server.workspace.folders.values()), None)
-        # A program of its own: what it looks at, from the names in a text, is not a part of the session.
-        asked = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "gradpath", "explain"), cwd=folder, stdin=PIPE, stdout=PIPE, stderr=PIPE
-        )
-        told, complaint = await asked.communicate(traceback.encode())
-        return (told or complaint).decode(errors="replace")
+        return await server.asking.explain(traceback, Path.home() if folder is None else Path(folder))
 
     @server.command("gradpath.server.rules")
     def rules() -> list[dict[str, Any]]:

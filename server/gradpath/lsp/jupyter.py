@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
+
+from gradpath.isolation import PACKAGES
 
 
 def specification(_manager: object) -> dict[str, dict[str, Any]]:
@@ -11,7 +14,8 @@ def specification(_manager: object) -> dict[str, dict[str, Any]]:
     return {
         "gradpath": {
             "version": 2,
-            "argv": [sys.executable, "-m", "gradpath", "server"],
+            # By its path: JupyterLab starts it in the folder of the notebooks, which may have a `gradpath` of its own.
+            "argv": [sys.executable, os.path.join(PACKAGES, "gradpath", "__main__.py"), "server"],
             "languages": ["python"],
             "mime_types": ["text/x-python", "text/python", "text/x-ipython"],
             "display_name": "gradpath",

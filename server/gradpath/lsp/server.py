@@ -9,20 +9,17 @@ import sys
 Address = tuple[str, int]
 
 
-def main(
-    tcp: Address | None = None, ws: Address | None = None, *, trusted: bool = True, log_file: str | None = None
-) -> None:
+def main(tcp: Address | None = None, ws: Address | None = None, *, log_file: str | None = None) -> None:
     """Serve one client, on standard input and output unless an address (host, port) is given.
 
-    In a workspace that is not `trusted` no interpreter of its environments is started.
     Returns after `shutdown`; raises SystemExit with status 1 where the client has gone without it, 2 where the server
     cannot listen. What is logged also goes to `log_file`, if there is one.
     """
-    if status := _serve(tcp, ws, trusted, log_file):
+    if status := _serve(tcp, ws, log_file):
         raise SystemExit(status)
 
 
-def _serve(tcp: Address | None, ws: Address | None, trusted: bool, log_file: str | None) -> int:
+def _serve(tcp: Address | None, ws: Address | None, log_file: str | None) -> int:
     # The protocol's types are thousands of objects that stay for good: the collector need not look at them while they
     # are made. It begins its work once the analysis is loaded.
     gc.disable()
@@ -38,7 +35,7 @@ def _serve(tcp: Address | None, ws: Address | None, trusted: bool, log_file: str
     # A busy check gives way to messages sooner than by default (5 ms).
     sys.setswitchinterval(0.001)
     load()
-    server = Server(trusted=trusted)
+    server = Server()
     register(server)
     register_commands(server)
     try:

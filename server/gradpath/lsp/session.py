@@ -41,14 +41,11 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 
 class Server(LanguageServer):
-    """The state of a session, which belongs to the thread of the event loop.
-
-    In a workspace that is not `trusted` no interpreter of its environments is started.
-    """
+    """The state of a session, which belongs to the thread of the event loop."""
 
     protocol: Protocol
 
-    def __init__(self, *, trusted: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__(
             "gradpath",
             __version__,
@@ -56,7 +53,6 @@ class Server(LanguageServer):
             converter_factory=default_converter,
             notebook_document_sync=NOTEBOOKS,
         )
-        self.trusted = trusted
         self.client = Client()
         self.documents = Documents()
         self.configurations = Configurations(logger.warning)

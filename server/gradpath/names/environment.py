@@ -54,6 +54,11 @@ class Environment:
         """When packages were last installed or removed; answers hold as long as this does."""
         return tuple(_modified(site) for site in self.sites)
 
+    def folders(self) -> tuple[Path, ...]:
+        """The folders that its Python imports from, the standard library aside, as far as files tell."""
+        found = [path for site in self.sites for path in (site, *_read(site).layout.folders)]
+        return tuple(dict.fromkeys(found))
+
 
 def environment_of(root: Path, python: str | None) -> Environment:
     """The environment of the project at `root`; without packages where there is none."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gradpath.isolation import isolated
 from gradpath.names.environment import Environment
 from gradpath.names.layout import find_root
 
@@ -22,7 +23,7 @@ DEADLINE = 20.0
 FAILURES = 3
 """How often the process may hang or die before it is left alone."""
 
-COMMAND = (sys.executable, "-m", "gradpath.names.jedi_worker")
+_WORKER = os.path.join(os.path.dirname(__file__), "jedi_worker.py")
 
 Question = tuple[str, Path, Environment, tuple[int, ...]]
 
@@ -33,11 +34,9 @@ class Finder:
     An answer holds until packages are installed or removed. `found` gets the file whose import has been found.
     """
 
-    def __init__(
-        self, found: Callable[[Path], None], command: Sequence[str] = COMMAND, deadline: float = DEADLINE
-    ) -> None:
+    def __init__(self, found: Callable[[Path], None], command: Sequence[str] = (), deadline: float = DEADLINE) -> None:
         self._found = found
-        self._command = command
+        self._command = command or isolated(_WORKER)
         self._deadline = deadline
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, Path, tuple[int, ...]], Path | None] = {}
@@ -82,11 +81,12 @@ class Finder:
 
     def _answer(self, module: str, importer: Path, environment: Environment) -> Path | None:
         """Ask the process, which is started where it does not run, and ended where it does not answer in time."""
+        root = find_root(importer.parent)
         request = {
             "module": module,
             "importer": str(importer),
-            "root": str(find_root(importer.parent)),
-            "prefix": str(environment.prefix),
+            "root": str(root),
+            "folders": [str(folder) for folder in (root, *environment.folders())],
         }
         try:
             if self._process is None:

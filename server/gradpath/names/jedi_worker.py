@@ -1,35 +1,54 @@
-"""A process of its own that asks jedi where modules lie: `python -m gradpath.names.jedi_worker`.
+"""The program of a process that asks jedi where modules lie, from files alone: nothing of a project is executed.
 
-jedi asks the interpreter of the project's environment, and so learns what its import hooks find. One request a line on
-standard input, one answer a line on standard output, both JSON: `{"module", "importer", "root", "prefix"}` and
-`{"path"}`, which is null where there is no such module.
+Its arguments are the folders of gradpath and of the libraries that it needs. One request a line on standard input, one
+answer a line on standard output, both JSON: `{"module", "importer", "root", "folders"}` and `{"path"}`, which is null
+where there is no such module. `folders` are what stands for the project's `sys.path`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import sys
-from collections.abc import Callable
-from functools import cache, partial
+import threading
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 
 @cache
-def _script(root: str, prefix: str) -> Callable[..., Any]:
-    """What makes a script of a project for jedi."""
-    import jedi  # type: ignore[import-untyped]
+def _reading_alone() -> Any:
+    """An environment for jedi that imports nothing: to look into a compiled module jedi would load it."""
+    from jedi import settings  # type: ignore[import-untyped]
+    from jedi.api.environment import InterpreterEnvironment  # type: ignore[import-untyped]
+    from jedi.inference.compiled.subprocess import InferenceStateSameProcess  # type: ignore[import-untyped]
 
-    # The environment is the one that the user works in: what it runs at its start it runs there all the time.
-    environment = jedi.create_environment(prefix, safe=False)
-    return partial(jedi.Script, project=jedi.Project(root, environment_path=prefix), environment=environment)
+    class ReadingAlone(InferenceStateSameProcess):  # type: ignore[misc]
+        def load_module(self, dotted_name: str, sys_path: object) -> Any:
+            from jedi.inference.compiled.subprocess import functions
+
+            # What is built into the interpreter lies in no folder, so that nothing can stand in its place.
+            if dotted_name not in sys.builtin_module_names:
+                return None
+            return functions.load_module(self._inference_state_weakref(), dotted_name=dotted_name, sys_path=[])
+
+    class Environment(InterpreterEnvironment):  # type: ignore[misc]
+        def get_inference_state_subprocess(self, inference_state: Any) -> Any:
+            return ReadingAlone(inference_state)
+
+    settings.auto_import_modules = []
+    return Environment()
 
 
-def locate(module: str, importer: str, root: str, prefix: str) -> str | None:
+def locate(module: str, importer: str, root: str, folders: list[str]) -> str | None:
     """The file of a module as jedi finds it, or None."""
+    import jedi
+
     code = f"import {module}"
-    script = _script(root, prefix)(code, path=importer)
+    project = jedi.Project(root, sys_path=folders, smart_sys_path=False)
+    script = jedi.Script(code, path=importer, project=project, environment=_reading_alone())
     for name in script.goto(1, len(code), follow_imports=True):
         if name.module_path is not None:
             return str(Path(name.module_path))
@@ -39,10 +58,8 @@ def locate(module: str, importer: str, root: str, prefix: str) -> str | None:
 def main() -> None:
     """Answer requests until standard input ends; a request that fails is answered with null."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # What jedi or an environment prints is no answer.
-    # Bytecode that the interpreter of an environment wrote there would count as a change of it.
-    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    for line in sys.stdin:
+    os.dup2(2, 1)  # What jedi prints is no answer.
+    for line in _requests():
         path = None
         try:
             path = locate(**json.loads(line))
@@ -52,5 +69,20 @@ def main() -> None:
         answers.flush()
 
 
+def _requests() -> Iterator[str]:
+    """The lines of standard input; when it ends, so does the process, whatever it is doing: nobody waits for it."""
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            lines.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield lines.get()
+
+
 if __name__ == "__main__":
+    sys.path += sys.argv[1:]
     main()

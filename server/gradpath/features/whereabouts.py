@@ -21,11 +21,12 @@ _MOST = 5_000
 
 @dataclass(slots=True)
 class Whereabouts:
-    """Finds the places of frames in files under the current folder, or among the files that were `given`.
+    """Finds the places of frames in files under a folder, or among the files that were `given`.
 
-    `documents` are the files found so far, by path as it is shown.
+    `documents` are the files found so far, by path as it is shown: relative where `folder` is.
     """
 
+    folder: Path = field(default_factory=Path)
     given: Sequence[str] = ()
     documents: dict[str, Document] = field(default_factory=dict)
 
@@ -60,21 +61,20 @@ class Whereabouts:
             return
         expanded = os.path.expanduser(path)
         if os.path.isfile(expanded):
-            yield os.path.relpath(expanded) if _is_below(expanded) else expanded
+            yield self._shown(expanded)
             return
         yield from (given for given in self.given if Path(given).name == parts[-1])
         for start in range(len(parts)):
-            tail = os.path.join(*parts[start:])
+            tail = self.folder.joinpath(*parts[start:])
             if start and os.path.isfile(tail):
-                yield tail
+                yield str(tail)
                 return
-        yield from sorted(_called(parts[-1]), key=lambda each: (-_common_tail(each, parts), each))
+        yield from sorted(_called(parts[-1], self.folder), key=lambda each: (-_common_tail(each, parts), each))
 
     def _cell(self, frame: Frame) -> Place | None:
         """The place of a frame in the cell of a notebook, which its number or its code tells."""
-        notebooks = [path for path in self.given if path.endswith(SUFFIX)] or sorted(
-            str(p) for p in Path().glob("*.ipynb")
-        )
+        given = [path for path in self.given if path.endswith(SUFFIX)]
+        notebooks = given or sorted(map(str, self.folder.glob(f"*{SUFFIX}")))
         for path in notebooks:
             document = self._document(path)
             if isinstance(document, CellsDocument):
@@ -82,6 +82,11 @@ class Whereabouts:
                 if line is not None:
                     return Place(path, line, frame.function)
         return None
+
+    def _shown(self, path: str) -> str:
+        """How an absolute path, or one from the current folder, is shown."""
+        real, folder = os.path.realpath(path), os.path.realpath(self.folder)
+        return str(self.folder / os.path.relpath(path, self.folder)) if Path(real).is_relative_to(folder) else path
 
     def _document(self, path: str) -> Document | None:
         if path not in self.documents:
@@ -99,18 +104,14 @@ def _is_installed(path: str) -> bool:
     return path.startswith("<") or standard or not _INSTALLED.isdisjoint(parts)
 
 
-def _is_below(path: str) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(os.curdir))
-
-
-def _called(name: str) -> Iterator[str]:
-    """The files of that name under the current folder."""
+def _called(name: str, under: Path) -> Iterator[str]:
+    """The files of that name under a folder."""
     seen = 0
-    for folder, folders, files in os.walk(os.curdir):
+    for folder, folders, files in os.walk(under):
         folders[:] = sorted(each for each in folders if each not in SKIPPED_FOLDERS and not each.startswith("."))
         seen += len(files)
         if name in files:
-            yield os.path.relpath(os.path.join(folder, name))
+            yield str(Path(folder) / name)
         if seen > _MOST:
             return
 

@@ -1,0 +1,141 @@
+"""The story behind a traceback, from its text alone: which of the user's files it tells of, and which fault there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from gradpath.check import check
+from gradpath.config import Config, find_config
+from gradpath.diagnostic import Diagnostic
+from gradpath.failures import Place as Spot
+from gradpath.failures import failed
+from gradpath.features.explaining import Match, Place, matching, of_autograd
+from gradpath.features.tracebacks import Failure, failures
+from gradpath.features.whereabouts import Whereabouts
+from gradpath.mending import mended
+from gradpath.records import dataclass, replace
+from gradpath.render.full import render_full
+from gradpath.render.report import SourceLookup
+from gradpath.render.style import BOLD, PLAIN, Style
+from gradpath.render.width import safe_text
+from gradpath.source.cells import CellsDocument, in_cells
+from gradpath.source.document import Document, UnreadableSource, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What can be said of a traceback: the fault behind it, or `reason` why that cannot be told.
+
+    `looked_at` are the files that were checked, and `places` those of the stack that lie in them, outermost first.
+    """
+
+    failure: Failure | None
+    places: tuple[Place, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    match: Match | None = None
+    reason: str = ""
+
+
+def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> str:
+    """The story behind a traceback as lines of text; the files that it names are looked for in `folder`.
+
+    Paths are shown as absolute ones where `folder` is absolute.
+    """
+    whereabouts = Whereabouts(folder)
+    return "".join(f"{line}\n" for line in told(answer_to(text, whereabouts, cancelled), whereabouts))
+
+
+def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+    """Find the fault that a traceback tells of."""
+    found = failures(text)
+    failure = of_autograd(found)
+    if failure is None:
+        reason = "this is none of the errors that PyTorch's autograd raises" if found else "there is no traceback in it"
+        return Answer(found[-1] if found else None, reason=reason)
+    places = whereabouts.places(failure.frames)
+    if not places:
+        return Answer(failure, reason="no file that the traceback names is here (--program PATH names one)")
+    forward = whereabouts.places(failure.forward)
+    paths = tuple(dict.fromkeys(place.path for place in (*places, *forward)))
+    diagnostics: list[Diagnostic] = []
+    for path in paths:
+        stack = {place.line for place in (*places, *forward) if place.path == path}
+        diagnostics += _diagnostics(whereabouts.documents[path], stack, cancelled)
+    match = matching(failure, places, forward, diagnostics)
+    reason = "" if match else "nothing in these files ends in this error, as far as they can be followed"
+    if match is not None:
+        match = replace(match, diagnostic=in_cells(match.diagnostic, _notebooks(whereabouts)))
+    return Answer(failure, tuple(places), paths, match, reason)
+
+
+def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iterator[str]:
+    """An answer as lines for people."""
+    if answer.failure is not None:
+        yield style.paint(safe_text(f"{answer.failure.kind}: {answer.failure.message}"), BOLD)
+        yield from _stack(answer.places, whereabouts)
+        yield ""
+    if answer.match is None:
+        yield f"Cannot tell: {answer.reason}."
+        if answer.looked_at:
+            yield f"Looked at: {', '.join(map(safe_text, answer.looked_at))}"
+        return
+    diagnostic = answer.match.diagnostic
+    if not answer.match.certain:
+        yield "Where it was raised is not where the fault shows here, but on the way there is:"
+    yield render_full(diagnostic, _sources(whereabouts), style)
+    fixes = [fix for fix in diagnostic.fixes if fix.edits]
+    if fixes:
+        yield ""
+        yield "Ways out that an editor, or `gradpath check --fix --unsafe-fixes`, can apply:"
+        for fix in fixes:
+            yield f"  - {safe_text(fix.title)} ({fix.safety.value})"
+    yield ""
+    yield f"More: gradpath rule {diagnostic.rule}"
+
+
+def _diagnostics(document: Document, stack: Collection[int], cancelled: Callable[[], bool]) -> Sequence[Diagnostic]:
+    """What all rules find in a document, whatever its configuration leaves out."""
+    config = replace(_config(document), select=(), ignore=(), levels={}, per_file_ignores={})
+    analysis = check(document, config, stack=stack, cancelled=cancelled, traced=False)
+    try:
+        return mended(analysis, config, cancelled=cancelled).diagnostics
+    except Exception:  # noqa: BLE001 - told, and the story does without fixes.
+        failed("the trial of fixes failed", Spot(document.path))
+        return [replace(each, fixes=()) for each in analysis.diagnostics]
+
+
+def _config(document: Document) -> Config:
+    return find_config(Path(document.path).absolute().parent)[0]
+
+
+def _notebooks(whereabouts: Whereabouts) -> dict[str, CellsDocument]:
+    return {path: each for path, each in whereabouts.documents.items() if isinstance(each, CellsDocument)}
+
+
+def _sources(whereabouts: Whereabouts) -> SourceLookup:
+    """From a path to the text that was checked under it, or that stands in the file."""
+    notebooks = _notebooks(whereabouts)
+
+    @cache
+    def source_of(path: str, cell: int | None) -> Document | None:
+        if cell is not None and path in notebooks:
+            return notebooks[path].source(cell)
+        if path in whereabouts.documents:
+            return whereabouts.documents[path]
+        try:
+            return read_document(Path(path), path)
+        except UnreadableSource:
+            return None  # The label is then shown without its source.
+
+    return source_of
+
+
+def _stack(places: Sequence[Place], whereabouts: Whereabouts) -> Iterator[str]:
+    """The calls in the user's files, innermost first."""
+    for number, place in enumerate(reversed(places)):
+        cell, line = whereabouts.shown(place)
+        where = f"{place.path}:{line}" if cell is None else f"{place.path}: cell {cell}, line {line}"
+        function = f" in {place.function}" if place.function else ""
+        yield safe_text(f"   {'called from' if number else 'raised at'} {where}{function}")

@@ -67,7 +67,7 @@ def test_an_empty_table_is_the_default() -> None:
         ),
         (
             {"levels": {"detachedloss": "off"}},
-            "`levels`: unknown rule `detachedloss`; did you mean `detached-loss`?",
+            "`levels`: unknown rule or family `detachedloss`; did you mean `detached-loss`?",
         ),
         ({"per-file-ignores": 1}, "`per-file-ignores` must be a table"),
         ({"per-file-ignores": {"a.py": "graph"}}, "`per-file-ignores.a.py` must be a list of strings"),
@@ -102,6 +102,33 @@ def test_the_good_values_of_a_list_hold() -> None:
     config, complaints = config_from({"select": ["graph", "zzz", "loop"]}, NAMES)
     assert config.select == ("graph", "loop")
     assert len(complaints) == 1
+
+
+def test_an_unknown_rule_alone_in_select_leaves_all_rules_on() -> None:
+    config, complaints = config_from({"select": ["double-backwards"]}, NAMES)
+    assert is_selected(config, "detached-loss", "detach")
+    assert complaints == ("`select`: unknown rule or family `double-backwards`; did you mean `double-backward`?",)
+
+
+def test_a_level_of_a_family_holds_for_its_rules_but_for_those_with_one_of_their_own() -> None:
+    config = Config(levels={"graph": "off", "double-backward": "hint"})
+    assert level_of(config, "double-backward", "graph", Level.ERROR) is Level.HINT
+    assert level_of(config, "carried-graph", "graph", Level.ERROR) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [([[]], "a list"), ([{}], "a table"), ([16**9999], "a giant number"), ([1.5], "`1.5`"), ([True], "`True`")],
+)
+def test_a_value_of_any_size_is_told_in_a_few_words(value: object, told: str) -> None:
+    assert config_from({"exclude": value})[1] == (f"`exclude` must hold strings, not {told}",)
+
+
+def test_thousands_of_mistakes_are_told_in_few_lines_at_once() -> None:
+    _, complaints = config_from({"select": [f"rule-{number}" * 9 for number in range(50_000)]}, NAMES)
+    assert len(complaints) == 21
+    assert complaints[-1] == "49980 more mistakes like these"
+    assert max(map(len, complaints)) < 200
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -212,9 +239,9 @@ def test_rules_and_families_select_and_ignore(select: tuple[str, ...], ignore: t
 
 def test_levels_replace_the_default() -> None:
     config = Config(levels={"double-backward": "hint", "detached-loss": "off"})
-    assert level_of(config, "double-backward", Level.ERROR) is Level.HINT
-    assert level_of(config, "detached-loss", Level.ERROR) is None
-    assert level_of(config, "inplace-on-leaf", Level.WARNING) is Level.WARNING
+    assert level_of(config, "double-backward", "graph", Level.ERROR) is Level.HINT
+    assert level_of(config, "detached-loss", "detach", Level.ERROR) is None
+    assert level_of(config, "inplace-on-leaf", "in-place", Level.WARNING) is Level.WARNING
 
 
 PATTERNS = [

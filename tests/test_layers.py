@@ -15,7 +15,7 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "isolation", "packages", "patterns", "reading", "records"},
+    {"", "isolation", "nearest", "packages", "patterns", "reading", "records"},
     {"diagnostic", "failures", "toml"},
     {"config", "render"},
     {"source", "autograd"},
@@ -38,6 +38,7 @@ HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for pa
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
     "failures": {"", "records"},
+    "nearest": set[str](),
     "packages": set[str](),
     "isolation": set[str](),
     "patterns": set[str](),
@@ -46,9 +47,9 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "toml": {"patterns"},
     "diagnostic": {"records"},
     "autograd": {"records"},
-    "config": {"diagnostic", "reading", "records", "toml"},
+    "config": {"diagnostic", "nearest", "reading", "records", "toml"},
     "render": {"diagnostic", "records"},
-    "source": {"diagnostic", "patterns", "reading", "records"},
+    "source": {"diagnostic", "nearest", "patterns", "reading", "records"},
 }
 HOMES = {  # Outside libraries and the layers that may import them.
     "torch": set[str](),

@@ -26,7 +26,7 @@ from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.quiet import only_defines
 from gradpath.records import dataclass, field, replace
 from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
-from gradpath.rules import RULES
+from gradpath.rules import NAMES, RULES
 from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, bodies
 from gradpath.source.document import Document
@@ -257,14 +257,13 @@ def _suppressed(
     """The diagnostics of a document without those that its comments suppress, and with hints on such comments."""
     if MARK not in document.text:
         return tuple(diagnostics)
-    known = {*RULES, *(rule.family for rule in RULES.values())}
     families = {rule.id: (rule.family, rule.level) for rule in RULES.values()} | {UNUSED: (FAMILY, Level.HINT)}
     active = {name for name, (family, level) in families.items() if _is_active(name, family, level, config, document)}
-    return apply_suppressions(document, parsed, diagnostics, known=known, active=active)
+    return apply_suppressions(document, parsed, diagnostics, known=NAMES, active=active)
 
 
 def _is_active(rule: str, family: str, level: Level, config: Config, document: Document) -> bool:
-    return is_selected(config, rule, family, document.path) and level_of(config, rule, level) is not None
+    return is_selected(config, rule, family, document.path) and level_of(config, rule, family, level) is not None
 
 
 def _elsewhere(
@@ -388,5 +387,5 @@ def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
 def _configured(diagnostic: Diagnostic, config: Config) -> Diagnostic | None:
     if not is_selected(config, diagnostic.rule, diagnostic.family, diagnostic.path):
         return None
-    level = level_of(config, diagnostic.rule, diagnostic.level)
+    level = level_of(config, diagnostic.rule, diagnostic.family, diagnostic.level)
     return None if level is None else replace(diagnostic, level=level)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradpath import toml
 from gradpath.diagnostic import Level
+from gradpath.nearest import did_you_mean
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field, replace
 
@@ -25,13 +26,17 @@ ASSUMPTIONS = ("differentiable", "pure", "backward")
 _FILES = ("gradpath.toml", "pyproject.toml")
 _KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume")
 _LEVELS = (OFF, *(level.value for level in Level))
+_MOST_COMPLAINTS = 20
+"""Complaints about one configuration that are told one by one."""
+
+_LONGEST_WORD = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """What a project asks of gradpath; the empty configuration is the default.
 
-    `select` and `ignore` hold rule ids and families; nothing selected means all. `levels` maps rule ids to `off` or a
+    `select` and `ignore` hold rule ids and families; nothing selected means all. `levels` maps the same to `off` or a
     level's name, `per_file_ignores` patterns to rule ids and families, `assume` one of `ASSUMPTIONS` to dotted names of
     calls. Patterns are those of `.gitignore`, relative to `root`, the folder of the configuration file; without a root
     they match anywhere in a path. `python` is the interpreter whose libraries the project uses.
@@ -66,23 +71,38 @@ def find_config(start: Path, names: Collection[str] = ()) -> tuple[Config, tuple
 def read_config(file: Path, names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]] | None:
     """The configuration in a file, and complaints which name it; None where the file says nothing about gradpath."""
     try:
+        table = table_in(file)
+    except BrokenConfiguration as error:
+        return Config(), (f"{file}: {error}",)
+    if table is None:
+        return None
+    config, complaints = config_from(table, names)
+    root = os.path.dirname(os.path.abspath(file))
+    return replace(config, root=root), tuple(f"{file}: {complaint}" for complaint in complaints)
+
+
+class BrokenConfiguration(Exception):
+    """A file of which nothing can be taken; the text is the reason, in one line."""
+
+
+def table_in(file: Path) -> Mapping[str, Any] | None:
+    """The table of gradpath in a file, None where it has none; raises `BrokenConfiguration`."""
+    try:
         data: object = toml.loads(read_text(file, CONFIGURATION))
     except OSError as error:
-        return Config(), (f"{file}: {error.strerror or type(error).__name__}",)
-    except UnicodeDecodeError:
-        return Config(), (f"{file}: not UTF-8 text",)
+        raise BrokenConfiguration(error.strerror or type(error).__name__) from error
+    except UnicodeDecodeError as error:
+        raise BrokenConfiguration("not UTF-8 text") from error
     except ValueError as error:
-        return Config(), (f"{file}: not valid TOML: {error}",)
+        raise BrokenConfiguration(f"not valid TOML: {error}") from error
     nested = file.name == "pyproject.toml" or (isinstance(data, Mapping) and "tool" in data)
     for key in ("tool", "gradpath") if nested else ():
         if not isinstance(data, Mapping) or key not in data:
             return None
         data = data[key]
     if not isinstance(data, Mapping):
-        return Config(), (f"{file}: `tool.gradpath` must be a table",)
-    config, complaints = config_from(data, names)
-    root = os.path.dirname(os.path.abspath(file))
-    return replace(config, root=root), tuple(f"{file}: {complaint}" for complaint in complaints)
+        raise BrokenConfiguration("`tool.gradpath` must be a table")
+    return data
 
 
 def config_from(data: Mapping[str, Any], names: Collection[str] = ()) -> tuple[Config, tuple[str, ...]]:
@@ -93,7 +113,7 @@ def config_from(data: Mapping[str, Any], names: Collection[str] = ()) -> tuple[C
     reader = _Reader(names)
     for key in data:
         if key not in _KEYS:
-            reader.complaints.append(f"unknown key `{key}`{_nearest(str(key), _KEYS)}")
+            reader.complain(f"unknown key `{_brief(key)}`", key, _KEYS)
     config = Config(
         select=tuple(reader.rules(data, "select")),
         ignore=tuple(reader.rules(data, "ignore")),
@@ -107,12 +127,12 @@ def config_from(data: Mapping[str, Any], names: Collection[str] = ()) -> tuple[C
         python=reader.string(data, "python"),
         assume=dict(reader.assumptions(data)),
     )
-    return config, tuple(reader.complaints)
+    return config, reader.told()
 
 
-def level_of(config: Config, rule: str, default: Level) -> Level | None:
-    """The level a rule reports at, None where it is off."""
-    word = config.levels.get(rule)
+def level_of(config: Config, rule: str, family: str, default: Level) -> Level | None:
+    """The level a rule reports at, None where it is off; its own id outweighs its family."""
+    word = config.levels.get(rule, config.levels.get(family))
     if word is None:
         return default
     return None if word == OFF else Level(word)
@@ -162,66 +182,90 @@ def _spec(pattern: str) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([pattern])
 
 
-def _nearest(word: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word.lower().replace("_", "-"), list(known), n=1, cutoff=0.5)
-    return f"; did you mean `{near[0]}`?" if near else ""
-
-
 class _Reader:
     """Takes what is right from the tables of a configuration, and complains about the rest."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names
         self.complaints: list[str] = []
+        self.more = 0
+
+    def complain(self, complaint: str, word: str = "", known: Iterable[str] = (), otherwise: str = "") -> None:
+        """Note a complaint; its end is the word among some `known` ones that is nearest to a mistyped one."""
+        if len(self.complaints) < _MOST_COMPLAINTS:
+            self.complaints.append(complaint + (did_you_mean(word, known) or otherwise))
+        else:
+            self.more += 1
+
+    def told(self) -> tuple[str, ...]:
+        """All complaints."""
+        return (*self.complaints, f"{self.more} more mistakes like these") if self.more else tuple(self.complaints)
 
     def strings(self, values: object, shown: str) -> Iterator[str]:
         if not isinstance(values, list | tuple):
-            self.complaints.append(f"`{shown}` must be a list of strings")
+            self.complain(f"`{shown}` must be a list of strings")
             return
         for value in values:
             if isinstance(value, str):
                 yield value
             else:
-                self.complaints.append(f"`{shown}` must hold strings, not `{value}`")
+                self.complain(f"`{shown}` must hold strings, not {_told(value)}")
 
     def rules(self, data: Mapping[str, Any], key: str, within: str = "") -> Iterator[str]:
-        shown = f"{within}{key}"
+        shown = f"{within}{_brief(key)}"
         for name in self.strings(data.get(key, ()), shown):
             if not self.names or name in self.names:
                 yield name
             else:
-                self.complaints.append(f"`{shown}`: unknown rule or family `{name}`{_nearest(name, self.names)}")
+                self.complain(f"`{shown}`: unknown rule or family `{_brief(name)}`", name, self.names)
 
     def table(self, data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = data.get(key, {})
         if isinstance(value, Mapping):
             return value
-        self.complaints.append(f"`{key}` must be a table")
+        self.complain(f"`{key}` must be a table")
         return {}
 
     def string(self, data: Mapping[str, Any], key: str) -> str | None:
         value = data.get(key)
         if value is None or isinstance(value, str):
             return value or None
-        self.complaints.append(f"`{key}` must be a string, not `{value}`")
+        self.complain(f"`{key}` must be a string, not {_told(value)}")
         return None
 
     def levels(self, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for rule, level in self.table(data, "levels").items():
             if self.names and rule not in self.names:
-                self.complaints.append(f"`levels`: unknown rule `{rule}`{_nearest(rule, self.names)}")
-            elif not isinstance(level, str) or level not in _LEVELS:
-                nearest = _nearest(str(level), _LEVELS) or f"; a level is one of {', '.join(_LEVELS)}"
-                self.complaints.append(f"`levels.{rule}`: unknown level `{level}`{nearest}")
-            else:
+                self.complain(f"`levels`: unknown rule or family `{_brief(rule)}`", rule, self.names)
+            elif isinstance(level, str) and level in _LEVELS:
                 yield rule, level
+            else:
+                word = level if isinstance(level, str) else ""
+                levels = f"; a level is one of {', '.join(_LEVELS)}"
+                self.complain(f"`levels.{_brief(rule)}`: unknown level {_told(level)}", word, _LEVELS, levels)
 
     def assumptions(self, data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
         for kind, calls in self.table(data, "assume").items():
             if kind in ASSUMPTIONS:
                 yield kind, tuple(self.strings(calls, f"assume.{kind}"))
             else:
-                nearest = _nearest(kind, ASSUMPTIONS) or f"; it may be one of {', '.join(ASSUMPTIONS)}"
-                self.complaints.append(f"`assume`: unknown key `{kind}`{nearest}")
+                kinds = f"; it may be one of {', '.join(ASSUMPTIONS)}"
+                self.complain(f"`assume`: unknown key `{_brief(kind)}`", kind, ASSUMPTIONS, kinds)
+
+
+def _told(value: object) -> str:
+    """A value of the wrong kind, in a few words: it may be of any size."""
+    match value:
+        case str():
+            return f"`{_brief(value)}`"
+        case Mapping():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case int() if abs(value) >= 10**_LONGEST_WORD:
+            return "a giant number"
+    return f"`{value}`"
+
+
+def _brief(word: str) -> str:
+    return word if len(word) <= _LONGEST_WORD else f"{word[: _LONGEST_WORD - 1]}…"

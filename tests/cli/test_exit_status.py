@@ -139,6 +139,39 @@ def test_a_broken_configuration_is_named_and_answers_2(gradpath_main: Run, write
     assert "train.py:1:1: error" in result.out
 
 
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (
+            'select = ["double-backwards"]',
+            "`select`: unknown rule or family `double-backwards`; did you mean",
+        ),
+        ('ignore = ["grap"]', "`ignore`: unknown rule or family `grap`; did you mean `graph`?"),
+        ('levels = {double-backwards = "off"}', "`levels`: unknown rule or family `double-backwards`; did you mean"),
+        ('per-file-ignores = {"*" = ["grap"]}', "`per-file-ignores.*`: unknown rule or family `grap`; did you mean"),
+    ],
+)
+@pytest.mark.parametrize("named", [False, True])
+def test_an_unknown_rule_in_a_configuration_is_told_once_and_switches_nothing_off(
+    gradpath_main: Run, write: Write, line: str, complaint: str, named: bool
+) -> None:
+    write("pyproject.toml", f"[tool.gradpath]\n{line}\n")
+    write("train.py", "broken()\n")
+    write("inner/other.py", "broken()\n")
+    result = gradpath_main("check", ".", *(("--config", "pyproject.toml") if named else ()))
+    assert result.status == 2
+    assert result.err.count("\n") == 1
+    assert complaint in result.err
+    assert result.out.count("error[double-backward]") == 2
+
+
+def test_a_named_configuration_without_a_table_is_one_line(gradpath_main: Run, write: Write) -> None:
+    write("strict.toml", "[tool]\ngradpath = 5\n")
+    result = gradpath_main("check", "--config", "strict.toml")
+    assert result.status == 2
+    assert result.err.startswith("gradpath check: --config strict.toml: `tool.gradpath` must be a table")
+
+
 def test_the_named_configuration_holds_and_the_command_line_wins(gradpath_main: Run, write: Write) -> None:
     write("strict.toml", 'ignore = ["double-backward"]\n')
     write("train.py", f"{ERROR}\n{WARNING}\n")

@@ -125,6 +125,24 @@ async def test_a_broken_file_is_reported_once_and_the_rest_goes_on(editor: Edito
     assert len(editor.log_messages) == 1
 
 
+@pytest.mark.parametrize("in_file", [True, False])
+async def test_an_unknown_rule_is_shown_once_and_switches_nothing_off(
+    editor: Editor, tmp_path: Path, in_file: bool
+) -> None:
+    if in_file:
+        (tmp_path / "pyproject.toml").write_text('[tool.gradpath]\nselect = ["double-backwards"]\n')
+    options = {} if in_file else {"gradpath": {"select": ["double-backwards"]}}
+    await editor.begin(types.ClientCapabilities(), initialization_options=options)
+    for name in ("one", "two"):
+        uri = faulty_file(tmp_path / name)
+        editor.open(uri, "BAD\n")
+        assert len(await editor.diagnostics_of(uri)) == 1
+    told = await editor.log_line("`select`: unknown rule or family `double-backwards`; did you mean `double-backward`?")
+    assert told.message.startswith("editor settings: ") is not in_file
+    assert [shown.message for shown in editor.messages] == [f"gradpath: {told.message}"]
+    assert len(editor.log_messages) == 1
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -158,9 +176,9 @@ def test_the_innermost_workspace_folder_counts(tmp_path: Path) -> None:
     configurations = Configurations(lambda _: None)
     outer, inner = tmp_path, tmp_path / "inner"
     inner.mkdir()
-    by_folder = {outer.as_uri(): {"ignore": ["outer"]}, inner.as_uri() + "/": {"ignore": ["inner"]}}
-    assert configurations.set({"ignore": ["anywhere"]}, by_folder)
-    assert not configurations.set({"ignore": ["anywhere"]}, by_folder)
-    assert configurations.of(str(inner / "x.py")).ignore == ("inner",)
-    assert configurations.of(str(outer / "x.py")).ignore == ("outer",)
-    assert configurations.of("untitled:Untitled-1").ignore == ("anywhere",)
+    by_folder = {outer.as_uri(): {"ignore": ["graph"]}, inner.as_uri() + "/": {"ignore": ["loop"]}}
+    assert configurations.set({"ignore": ["detach"]}, by_folder)
+    assert not configurations.set({"ignore": ["detach"]}, by_folder)
+    assert configurations.of(str(inner / "x.py")).ignore == ("loop",)
+    assert configurations.of(str(outer / "x.py")).ignore == ("graph",)
+    assert configurations.of("untitled:Untitled-1").ignore == ("detach",)

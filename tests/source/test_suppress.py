@@ -40,7 +40,7 @@ def after_fixes(text: str, *faults: Diagnostic, **names: set[str]) -> str:
         hints = [d for d in apply_suppressions(document, parse(document), faults, **names) if d.rule == "unused-ignore"]
         if not hints:
             return text
-        [fix] = hints[0].fixes
+        fix = hints[0].fixes[-1]
         [edit] = fix.edits
         assert fix.safety is Safety.SAFE
         text = applied(text, edit)
@@ -156,9 +156,9 @@ def test_a_comment_in_broken_code_still_holds_and_draws_no_hints() -> None:
         ("x = 1  # gradpath: ignore[detached-loss\n", "the list of this `ignore` lacks its closing bracket"),
         (
             "x = 1  # gradpath: ignore[doubel-backward]\n",
-            "there is no rule `doubel-backward`; did you mean `double-backward`?",
+            "no rule is called `doubel-backward`; did you mean `double-backward`?",
         ),
-        ("x = 1  # gradpath: ignore[zzz]\n", "there is no rule `zzz`"),
+        ("x = 1  # gradpath: ignore[zzz]\n", "no rule is called `zzz`"),
         (
             "# gradpath: ignore\nx = 1\n",
             "`ignore` on a line of its own suppresses nothing: it must stand at the end of the line it is for",
@@ -167,6 +167,16 @@ def test_a_comment_in_broken_code_still_holds_and_draws_no_hints() -> None:
 )
 def test_a_suppression_without_effect_draws_a_hint(text: str, message: str) -> None:
     assert outcome(text, known=KNOWN)[1] == [message]
+
+
+def test_a_mistyped_rule_is_corrected_by_a_fix_that_no_one_applies_unasked() -> None:
+    text = "loss.backward()  # noqa  # gradpath: ignore[detached-loss, doubel_backward]\n"
+    document = Document("a.py", text)
+    hint = apply_suppressions(document, parse(document), [fault(1, "detached-loss")], known=KNOWN)[-1]
+    correct, remove = hint.fixes
+    assert (correct.title, correct.safety, correct.preferred) == ("Write `double-backward`", Safety.UNSAFE, True)
+    assert applied(text, correct.edits[0]).endswith("# noqa  # gradpath: ignore[detached-loss, double-backward]\n")
+    assert (remove.safety, remove.preferred) == (Safety.SAFE, False)
 
 
 def test_a_hint_names_what_is_superfluous_in_a_list() -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn, Protocol
 
 from gradpath import __version__
 from gradpath.cli import status
-from gradpath.cli.nearest import did_you_mean
+from gradpath.nearest import did_you_mean
 from gradpath.records import dataclass
 
 

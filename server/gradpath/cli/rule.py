@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Iterator
 
-from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
+from gradpath.nearest import did_you_mean
 from gradpath.patterns import regex
 from gradpath.render.style import BOLD, CYAN, LEVEL_COLOURS, Style
 from gradpath.rules import RULES

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gradpath import toml
-from gradpath.cli.nearest import did_you_mean
 from gradpath.cli.status import UsageError
-from gradpath.config import Config, config_from, find_config
-from gradpath.reading import CONFIGURATION, read_text
+from gradpath.config import BrokenConfiguration, Config, config_from, find_config, table_in
+from gradpath.nearest import did_you_mean
 from gradpath.records import dataclass, field, replace
 from gradpath.render.report import Problem
-from gradpath.rules import RULES
+from gradpath.rules import NAMES
 
 _NAMES = ("gradpath.toml", "pyproject.toml")
 
 
 def rule_names(values: Sequence[str], option: str) -> tuple[str, ...]:
     """Rule ids and families from an option's comma-separated values; raises `UsageError` for an unknown one."""
-    known = {*RULES, *(rule.family for rule in RULES.values())}
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
-        if name not in known:
-            raise UsageError(f"{option}: unknown rule or family `{name}`{did_you_mean(name, sorted(known))}")
+        if name not in NAMES:
+            raise UsageError(f"{option}: unknown rule or family `{name}`{did_you_mean(name, NAMES)}")
     return tuple(names)
 
 
@@ -57,7 +54,7 @@ class Settings:
             home = self._homes[folder] = self.file.absolute().parent if self.file else _home(folder)
         known = self._by_home.get(home)
         if known is None:
-            config, complaints = _read(self.file) if self.file else find_config(home)
+            config, complaints = _read(self.file) if self.file else find_config(home, NAMES)
             shown = str(self.file or home)
             self.problems += [_problem(shown, complaint) for complaint in complaints]
             known = self._by_home[home] = self._with_options(config)
@@ -79,14 +76,10 @@ def _home(folder: Path) -> Path:
 
 def _read(file: Path) -> tuple[Config, tuple[str, ...]]:
     try:
-        data = toml.loads(read_text(file, CONFIGURATION))
-    except OSError as error:
-        raise UsageError(f"--config {file}: {error.strerror}") from error
-    except ValueError as error:
+        table = table_in(file)
+    except BrokenConfiguration as error:
         raise UsageError(f"--config {file}: {error}") from error
-    if file.name == "pyproject.toml" or "tool" in data:
-        data = data.get("tool", {}).get("gradpath", {})
-    return config_from(data)
+    return config_from(table or {}, NAMES)
 
 
 def _problem(shown: str, complaint: str) -> Problem:

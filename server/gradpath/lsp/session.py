@@ -55,7 +55,7 @@ class Server(LanguageServer):
         )
         self.client = Client()
         self.documents = Documents()
-        self.configurations = Configurations(logger.warning)
+        self.configurations = Configurations(self._complain)
         self.checks = Checks(self)
         self.asking = Asking(self)
         self.publishing = Publishing(self)
@@ -103,6 +103,12 @@ class Server(LanguageServer):
         """Log an error instead of showing it; requests have been answered with theirs already."""
         if source is not FeatureRequestError:
             logger.error("%s", error)
+
+    def _complain(self, complaint: str) -> None:
+        """Tell of a configuration that is not as it should be: its writer may not know of the log."""
+        logger.warning("%s", complaint)
+        shown = types.ShowMessageParams(types.MessageType.Warning, f"gradpath: {complaint}")
+        self.from_thread(lambda: self.window_show_message(shown))
 
     # The life of the session
 

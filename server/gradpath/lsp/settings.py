@@ -49,7 +49,7 @@ def merged(file: Config, editor: Config) -> Config:
 class Configurations:
     """The configuration of each file; files are read when they are first needed, and again after `forget`.
 
-    Safe to use from several threads. Complaints about a configuration go to `complain`, one line each.
+    Safe to use from several threads. Complaints about a configuration go to `complain`, one line each and once.
     """
 
     def __init__(self, complain: Callable[[str], None]) -> None:
@@ -58,6 +58,7 @@ class Configurations:
         self._everywhere: Settings = {}
         self._by_folder: dict[str, Settings] = {}
         self._found: dict[str, Config] = {}
+        self._told: set[str] = set()
 
     def set(self, everywhere: Settings, by_folder: Mapping[str, Settings]) -> bool:
         """Take new settings, those of workspace folders by URI; whether they differ from those before."""
@@ -85,11 +86,14 @@ class Configurations:
 
     def _read(self, folder: str) -> Config:
         from gradpath.config import Config, config_from, find_config
+        from gradpath.rules import NAMES
 
-        file, complaints = find_config(Path(folder)) if Path(folder).is_absolute() else (Config(), ())
-        editor, more = config_from(_for_analysis(self._settings_of(folder)))
+        file, complaints = find_config(Path(folder), NAMES) if Path(folder).is_absolute() else (Config(), ())
+        editor, more = config_from(_for_analysis(self._settings_of(folder)), NAMES)
         for complaint in (*complaints, *(f"editor settings: {complaint}" for complaint in more)):
-            self._complain(complaint)
+            if complaint not in self._told:
+                self._told.add(complaint)
+                self._complain(complaint)
         return merged(file, editor)
 
     def switch(self, name: str, path: str, *, default: bool) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, ValuesView
+from collections.abc import Collection, Iterator, Mapping, ValuesView
 from functools import cache
 
 from gradpath.packages import modules_of
 from gradpath.rules.report import Rule
+from gradpath.source.suppress import FAMILY, UNUSED
 
 
 @cache
@@ -32,3 +33,25 @@ class _Catalogue(Mapping[str, Rule]):
 
 
 RULES: Mapping[str, Rule] = _Catalogue()
+
+
+@cache
+def _names() -> dict[str, None]:
+    return dict.fromkeys((*RULES, UNUSED, *(rule.family for rule in RULES.values()), FAMILY))
+
+
+class _Names(Collection[str]):
+    """Loaded like the catalogue: a configuration that names no rule needs none."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in _names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+
+NAMES: Collection[str] = _Names()
+"""The ids of all rules and families: what a configuration or a suppression may name."""

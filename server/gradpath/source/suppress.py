@@ -12,6 +12,8 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
+from gradpath.nearest import did_you_mean, nearest
+from gradpath.records import replace
 from gradpath.source.comments import Comments, comments_of
 from gradpath.source.document import Document
 from gradpath.source.grammar import for_parser
@@ -143,10 +145,7 @@ def _hint(
     left = tuple(name for name in names if name not in unused)
     unknown = [name for name in unused if known is not None and name not in known and name != ALL]
     if unknown:
-        from difflib import get_close_matches
-
-        near = get_close_matches(unknown[0], known or (), n=1, cutoff=0.5)
-        message = f"there is no rule `{unknown[0]}`" + (f"; did you mean `{near[0]}`?" if near else "")
+        message = f"no rule is called `{unknown[0]}`{did_you_mean(unknown[0], known or ())}"
     elif not ignore.closed:
         message = f"the list of this `{ignore.word}` lacks its closing bracket"
     elif ignore.for_file and ignore.line >= top:
@@ -161,5 +160,12 @@ def _hint(
         fix = Fix("Remove what suppresses nothing", Safety.SAFE, (with_names(document, ignore, left),), preferred=True)
     else:
         fix = Fix("Remove the suppression", Safety.SAFE, (removal(document, ignore),), preferred=True)
+    fixes: tuple[Fix, ...] = (fix,)
+    right = nearest(unknown[0], known or ()) if unknown else None
+    if right is not None:
+        corrected = tuple(dict.fromkeys(right if name == unknown[0] else name for name in names))
+        # It may hide a report that was told so far, so a person decides.
+        edit = with_names(document, ignore, corrected)
+        fixes = (Fix(f"Write `{right}`", Safety.UNSAFE, (edit,), preferred=True), replace(fix, preferred=False))
     place = document.range_between(ignore.start, ignore.end)
-    return Diagnostic(document.path, place, UNUSED, FAMILY, Level.HINT, message, help=fix.title, fixes=(fix,))
+    return Diagnostic(document.path, place, UNUSED, FAMILY, Level.HINT, message, help=fixes[0].title, fixes=fixes)

@@ -23,7 +23,8 @@ from pathlib import Path
 
 from gradpath.check import check, load
 from gradpath.cli.memory import calm_collector, sweep
-from gradpath.failures import collected
+from gradpath.diagnostic import GapKind
+from gradpath.failures import unlogged
 from gradpath.names.files import TREES
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import read_source
@@ -118,15 +119,16 @@ def _one(path: str) -> Outcome:
         return Outcome(path, 0.0)
     start = time.process_time()
     wrong = ""
-    with collected() as failures:
+    with unlogged():
         try:
-            check(Document(path, document.text + FORCED))
+            gaps = check(Document(path, document.text + FORCED)).incomplete
+            wrong = "; ".join(gap.detail for gap in gaps if gap.kind in (GapKind.FAILURE, GapKind.MEMORY))
         except Exception as error:  # noqa: BLE001 - that is what is looked for.
             wrong = f"raises {type(error).__name__}: {error}"
     took = time.process_time() - start
     TREES.drop(path)
     sweep()
-    return Outcome(path, took, wrong or "; ".join(map(str, failures)))
+    return Outcome(path, took, wrong)
 
 
 def _told(batches: Iterator[Batch], total: int) -> int:

@@ -11,7 +11,8 @@ import traceback
 from dataclasses import asdict, dataclass
 
 from gradpath.check import check, load
-from gradpath.failures import collected
+from gradpath.diagnostic import GapKind
+from gradpath.failures import unlogged
 from gradpath.source.document import Document
 
 from .grammar import RULE, Bomb
@@ -76,11 +77,11 @@ def _checked(bomb: Bomb) -> Outcome:
     before = _seconds()
     trouble, is_found = "", False
     try:
-        with collected() as failures:
-            found = check(Document(f"{bomb.name}.py", bomb.text)).diagnostics
+        with unlogged():
+            found = check(Document(f"{bomb.name}.py", bomb.text))
         last = bomb.text.count("\n")
-        is_found = any(each.rule == RULE and each.range.start.line == last for each in found)
-        trouble = "; ".join(map(str, failures))
+        is_found = any(each.rule == RULE and each.range.start.line == last for each in found.diagnostics)
+        trouble = "; ".join(gap.detail for gap in found.incomplete if gap.kind in (GapKind.FAILURE, GapKind.MEMORY))
     except Exception:  # noqa: BLE001 - this is what the bomb is for.
         trouble = traceback.format_exc(limit=-3).strip()
     seconds = _seconds() - before

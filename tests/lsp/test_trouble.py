@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 from tests.lsp.harness import ENVIRONMENT, HERE, PROFILES, Editor
 from tests.names.test_modules import LOOP
@@ -63,7 +64,9 @@ async def test_a_rule_that_fails_costs_its_own_reports_alone(editor: Editor) -> 
     for name in ("one", "two"):
         uri = f"file:///project/{name}.py"
         editor.open(uri, TWICE)
-        assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
+        found = await editor.diagnostics_of(uri)
+        assert [each.code for each in found] == ["double-backward", "incomplete"]
+        assert found[1].message.startswith("not fully checked: gradpath failed in its rule inplace-on-saved")
     [told] = messages(editor)
     assert told.startswith("the rule inplace-on-saved failed on the code of the module, at /project/one.py:1: Arith")
     assert "a report to attach to an issue is " in told
@@ -73,11 +76,34 @@ async def test_a_rule_that_fails_costs_its_own_reports_alone(editor: Editor) -> 
 async def test_what_is_too_much_is_left_out_and_the_rest_is_told(editor: Editor) -> None:
     uri = "file:///project/much.py"
     editor.open(uri, MUCH)
-    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
-    editor.replace(uri, "n = 1", "n = 2")
-    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
     too_much = "the code of the module is too much to be followed beyond this line"
+    fault, hint = await editor.diagnostics_of(uri)
+    assert fault.code == "double-backward"
+    assert (hint.code, hint.message) == ("incomplete", f"not fully checked: {too_much}")
+    assert (hint.severity, hint.code_description, hint.tags) == (types.DiagnosticSeverity.Hint, None, None)
+    assert hint.range == types.Range(types.Position(613, 0), types.Position(613, len("work()")))
+    editor.replace(uri, "n = 1", "n = 2")
+    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward", "incomplete"]
     assert messages(editor) == [f"/project/much.py:614: not fully checked: {too_much}"]
+
+
+@pytest.mark.parametrize("editor", ["budget"], indirect=True)
+async def test_while_a_text_is_half_typed_no_hint_comes_and_goes(editor: Editor) -> None:
+    uri = "file:///project/much.py"
+    editor.open(uri, MUCH)
+    assert "incomplete" in [found.code for found in await editor.diagnostics_of(uri)]
+    editor.replace(uri, "work()\n", "work(\n")
+    assert "incomplete" not in [found.code for found in await editor.diagnostics_of(uri)]
+
+
+@pytest.mark.parametrize("editor", ["budget"], indirect=True)
+async def test_a_hint_that_something_was_not_checked_has_no_actions(editor: Editor) -> None:
+    uri = "file:///project/much.py"
+    editor.open(uri, MUCH)
+    _, hint = await editor.diagnostics_of(uri)
+    params = types.CodeActionParams(types.TextDocumentIdentifier(uri), hint.range, types.CodeActionContext([hint]))
+    actions = await editor.text_document_code_action_async(params)
+    assert [action.title for action in actions or ()] == ["Apply all safe gradpath fixes"]
 
 
 @pytest.mark.parametrize("editor", ["jedi"], indirect=True)

@@ -13,7 +13,7 @@ from gradpath.diagnostic import Diagnostic, Gap, GapKind, Range, whole
 from gradpath.failures import Place, failed, unlogged
 from gradpath.names.watch import watched
 from gradpath.records import dataclass, field, replace
-from gradpath.render.gaps import reason
+from gradpath.render.gaps import gap_reason
 from gradpath.render.report import Understood
 from gradpath.source.cells import CellsDocument, gap_in_cell
 from gradpath.source.document import Document, UnreadableSource, decode_source
@@ -104,7 +104,7 @@ def _mended(analysis: Analysis, config: Config) -> tuple[Analysis, tuple[Gap, ..
 def _problem(gaps: Iterable[Gap]) -> str | None:
     """Why the file as a whole was not checked, if it was not."""
     whole = next((each for each in gaps if each.entry is None), None)
-    return None if whole is None else f"not checked: {reason(whole)}"
+    return None if whole is None else f"not checked: {gap_reason(whole)}"
 
 
 def notebooks_among(outcomes: Iterable[Checked]) -> Mapping[str, CellsDocument]:

@@ -83,8 +83,7 @@ class Publishing:
     def diagnostics(self, document: OpenDocument, path: str | None = None) -> list[types.Diagnostic]:
         """What is known of a document whose check has ended, or of another file (`path`) that it depends on."""
         outgoing = self.outgoing(document)
-        found, _ = self._server.documents.found_at(document.path if path is None else path)
-        return [outgoing.diagnostic(diagnostic) for diagnostic in found]
+        return [outgoing.diagnostic(each) for each in self._told_at(document.path if path is None else path)]
 
     def diagnostics_by_cell(self, document: OpenDocument) -> dict[str, list[types.Diagnostic]]:
         """What is known of an open notebook, by the URI of its cells."""
@@ -92,7 +91,7 @@ class Publishing:
         by_cell: dict[str, list[types.Diagnostic]] = {}
         if notebook is not None and cells is not None:
             outgoing = self.outgoing(document)
-            for each in self._server.documents.found_at(document.path)[0]:
+            for each in self._told_at(document.path):
                 number = notebook.in_cell(each.range)[0].number
                 by_cell.setdefault(cells[number - 1].uri, []).append(outgoing.diagnostic(each))
         return by_cell
@@ -103,6 +102,14 @@ class Publishing:
             return None
         paths = [path for path in self._elsewhere(document) if self._server.documents.at_path(path) is None]
         return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
+
+    def _told_at(self, path: str) -> list[Diagnostic]:
+        """What is known of a file, and what of it was not fully checked, if it is open."""
+        from gradpath.features.gap_hints import gap_hints
+
+        found, _ = self._server.documents.found_at(path)
+        own = self._server.documents.at_path(path)
+        return found if own is None or own.analysis is None else [*found, *gap_hints(own.analysis)]
 
     def _has_news(self, paths: Set[str], asked: str | None = None) -> bool:
         """Whether a client would hear something new if it asked, of these files and those that it was told of before.
@@ -115,7 +122,7 @@ class Publishing:
             other = documents.at_path(path)
             if other is not None and not other.answered:
                 continue  # It is being checked.
-            found = documents.found_at(path)[0]
+            found = self._told_at(path)
             is_new |= path != asked and found != self._known.get(path, [])
             self._known[path] = found
         self._known = {path: found for path, found in self._known.items() if found}

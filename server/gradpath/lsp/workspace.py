@@ -122,6 +122,7 @@ class Workspace:
 
     def _gathered(self, paths: list[str], analyses: Mapping[str, Analysis]) -> dict[str, list[types.Diagnostic]]:
         """Each fault once, under the file that it lies in."""
+        from gradpath.features.gap_hints import gap_hints
         from gradpath.lsp.outgoing import Outgoing
         from gradpath.source.cells import CellsDocument
 
@@ -130,7 +131,7 @@ class Workspace:
         for path, analysis in analyses.items():
             document = self._server.documents.at_path(path)
             outgoing = Outgoing.of_analysis(analysis, document, self._server.documents, self._server.client)
-            for each in analysis.diagnostics:
+            for each in (*analysis.diagnostics, *gap_hints(analysis)):
                 key = each.path, each.rule, each.range
                 if key not in seen:
                     seen.add(key)

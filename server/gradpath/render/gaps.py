@@ -8,7 +8,7 @@ from gradpath.diagnostic import Gap, GapKind
 from gradpath.render.report import place_name
 
 
-def reason(gap: Gap) -> str:
+def gap_reason(gap: Gap) -> str:
     """Why that part was not fully checked, in a line; without its place."""
     part = f"`{gap.entry}`" if gap.entry else "this file" if gap.entry is None else "the code of the module"
     match gap.kind:
@@ -36,9 +36,9 @@ def reason(gap: Gap) -> str:
             return f"`{gap.detail}` was not read"
 
 
-def sentence(gap: Gap) -> str:
+def gap_sentence(gap: Gap) -> str:
     """That a part was not fully checked, and why, as a message at its place."""
-    return f"not fully checked: {reason(gap)}"
+    return f"not fully checked: {gap_reason(gap)}"
 
 
 def gap_lines(gaps: Iterable[Gap]) -> Iterator[str]:
@@ -48,4 +48,4 @@ def gap_lines(gaps: Iterable[Gap]) -> Iterator[str]:
         groups.setdefault((gap.path, gap.kind), []).append(gap)
     for first, *more in groups.values():
         others = f" (and {len(more)} more {'place' if len(more) == 1 else 'places'} below)" if more else ""
-        yield f"{place_name(first.path, first.cell)}:{first.range.start.line}: {sentence(first)}{others}"
+        yield f"{place_name(first.path, first.cell)}:{first.range.start.line}: {gap_sentence(first)}{others}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.diagnostic import Diagnostic, Gap, Level, Range
-from gradpath.render.gaps import sentence
+from gradpath.render.gaps import gap_sentence
 from gradpath.render.report import Problem
 from gradpath.render.width import safe_text
 
@@ -31,7 +31,7 @@ def render_github_gap(gap: Gap) -> str:
     """An annotation for a part of a file that was not fully checked."""
     line = "" if gap.cell is not None else f",line={gap.range.start.line}"
     cell = "" if gap.cell is None else f"cell {gap.cell}, line {gap.range.start.line}: "
-    return f"::warning file={_property(gap.path)}{line},title=gradpath::{_data(safe_text(cell + sentence(gap)))}"
+    return f"::warning file={_property(gap.path)}{line},title=gradpath::{_data(safe_text(cell + gap_sentence(gap)))}"
 
 
 def _properties(path: str, range: Range, title: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Position, Range
-from gradpath.render.gaps import reason
+from gradpath.render.gaps import gap_reason
 from gradpath.render.report import Report, Understood
 
 VERSION = 1
@@ -56,7 +56,7 @@ def diagnostic_as_json(diagnostic: Diagnostic) -> dict[str, Any]:
 
 def _gap(gap: Gap) -> dict[str, Any]:
     place = {"path": gap.path, "cell": gap.cell, "line": gap.range.start.line}
-    return {**place, "kind": gap.kind.value, "entry": gap.entry, "rule": gap.rule or None, "message": reason(gap)}
+    return {**place, "kind": gap.kind.value, "entry": gap.entry, "rule": gap.rule or None, "message": gap_reason(gap)}
 
 
 def _related(label: Label) -> dict[str, Any]:

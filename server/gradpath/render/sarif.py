@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Level, Range
-from gradpath.render.gaps import sentence
+from gradpath.render.gaps import gap_sentence
 from gradpath.render.report import Problem, Report
 
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "note"}
@@ -106,7 +106,7 @@ def _notification(problem: Problem) -> dict[str, Any]:
 
 def _gap(gap: Gap) -> dict[str, Any]:
     place: dict[str, Any] = {"artifactLocation": {"uri": _uri(gap.path)}}
-    message = sentence(gap)
+    message = gap_sentence(gap)
     if gap.cell is None:
         place["region"] = {"startLine": gap.range.start.line}
     else:  # Lines count in the file there, and these are those of the cell.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from gradpath import entries
 from gradpath.config import Config
@@ -17,7 +17,7 @@ from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.records import dataclass
+from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Source
 from gradpath.source.cells import bodies
@@ -47,6 +47,10 @@ class Runs:
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
+        self.twice = False
+        """Whether what is entered is called twice."""
+        self.lasts = False
+        """Whether a path left a graph behind which a second call may meet."""
 
     @property
     def document(self) -> Document:
@@ -65,9 +69,10 @@ class Runs:
             run_module(machine, bodies(document, tree))
         else:
             run_definitions(machine, tree)
-            run_function(machine, entry.function, entry.owner)
-        run_inner(machine, entries.is_telling)
+            run_function(machine, tree, entry.function, entry.owner, twice=self.twice)
+        run_inner(machine, tree, entries.is_telling, twice=self.twice)
         trace = machine.trace
+        self.lasts = self.lasts or machine.lasting
         machine.end()
         self._machine = None
         return trace
@@ -86,17 +91,43 @@ class Runs:
 class Inspected:
     """What came of an entry point: at least one trace, the likeliest path's first, and what of it was not checked.
 
-    `sound` is false where the analysis itself failed on it.
+    `places` are those of all reports on single paths. `sound` is false where the analysis itself failed on it.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     traces: list[Trace]
     incomplete: tuple[Gap, ...]
     sound: bool
+    places: frozenset[tuple[str, ast.AST]] = frozenset()
 
 
 def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
     """Look at an entry point, on at most so many paths, with so many statements; `thorough` is as in `check`.
+
+    Where it leaves a graph behind it is looked at once more, called twice, for what only that shows.
+    """
+    once = _inspect(runs, source, paths, effort, thorough=thorough)
+    if not runs.lasts:
+        return once
+    runs.twice = True
+    twice = _inspect(runs, source, paths, effort, told=once.places, presumed="in the second call")
+    diagnostics = (*once.diagnostics, *twice.diagnostics)
+    if twice.sound:
+        return replace(once, diagnostics=diagnostics)
+    return replace(once, diagnostics=diagnostics, incomplete=(*once.incomplete, *twice.incomplete), sound=False)
+
+
+def _inspect(
+    runs: Runs,
+    source: Source,
+    paths: int,
+    effort: int,
+    *,
+    thorough: bool = False,
+    told: Collection[tuple[str, ast.AST]] = (),
+    presumed: str | None = None,
+) -> Inspected:
+    """The same for runs of one kind, of which everything is `presumed` (as in `judge`); what is `told` is left out.
 
     A failure inside the analysis costs this entry point alone, one inside a rule what that rule would find.
     """
@@ -114,10 +145,15 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
                     if rule.id not in gaps:
                         gaps[rule.id] = _failure(runs, error, rule.id)
                     continue
-                found += [Found(rule, each, trace) for each in reports if _begins(each, runs.document.path)]
-        diagnostics = tuple(judge(found, traces, known, source, runs.files.unread))
+                found += [
+                    Found(rule, each, trace)
+                    for each in reports
+                    if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
+                ]
+        diagnostics = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())
-        return Inspected(diagnostics, traces, incomplete, True)
+        places = frozenset((each.rule.id, each.report.at.node) for each in found)
+        return Inspected(diagnostics, traces, incomplete, True, places)
     except Cancelled:
         raise
     except Exception as error:  # noqa: BLE001 - told, and the rest of the document is still analysed.

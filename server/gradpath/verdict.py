@@ -41,10 +41,12 @@ def judge(
     paths: Paths,
     source: Source,
     unread: Unread,
+    presumed: str | None = None,
 ) -> list[Diagnostic]:
     """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
 
-    What happens in an `unread` line, or hangs on a condition there, is left out.
+    What happens in an `unread` line, or hangs on a condition there, is left out. `presumed` is a condition, in words,
+    on which everything depends that is found.
     """
     first: dict[tuple[str, str, ast.AST], Found] = {}
     faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
@@ -59,7 +61,7 @@ def judge(
         for key, each in first.items()
         if not any(site.line in unread(site.path) for site in _sites(each))
         if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
-        for condition in (_condition(each, traces, paths),)
+        for condition in (_condition(each, traces, paths, presumed),)
         if condition is None or not _hangs_on_what_is_open(each, condition, unread)
     ]
 
@@ -143,7 +145,7 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
     return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
 
 
-def _condition(found: Found, traces: Sequence[Trace], paths: Paths) -> Decision | str | None:
+def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:
     """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
     if found.rule.level is not Level.ERROR:
         return None
@@ -154,7 +156,7 @@ def _condition(found: Found, traces: Sequence[Trace], paths: Paths) -> Decision 
             return decisions[index]
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
-    return None
+    return presumed
 
 
 def _tried(count: int) -> Iterable[int]:

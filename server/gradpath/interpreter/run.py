@@ -10,6 +10,7 @@ from functools import partial
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.defining import call_class
+from gradpath.interpreter.lasting import forget_what_others_set, leaves_graph
 from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import NOWHERE, Going, Path
@@ -166,8 +167,18 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
     return machine.globals.variables.get(name, UNDEFINED)
 
 
-def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None) -> None:
-    """Enter a function (or, with `owner`, a method of that class) with presumed arguments."""
+def run_function(
+    machine: Machine,
+    tree: ast.Module,
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    owner: str | None,
+    *,
+    twice: bool = False,
+) -> None:
+    """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments.
+
+    It is called once, or `twice` as its callers may, a method on the same object.
+    """
 
     def enter() -> None:
         machine.node = function
@@ -175,29 +186,80 @@ def run_function(machine: Machine, function: ast.FunctionDef | ast.AsyncFunction
         if found is None:
             return
         target, decorated, receiver = found
-        machine.era += 1
-        arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
-        arguments.open = True
-        result = machine.library.enter(machine, target, decorated, receiver, arguments)
-        if isinstance(result, Object):
-            host = result.iterate(machine) if is_generator(target.node) else None
-            for _, _ in zip(range(4), host or (), strict=False):
-                pass
+
+        def call() -> None:
+            machine.era += 1
+            arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
+            arguments.open = True
+            result = machine.library.enter(machine, target, decorated, receiver, arguments)
+            if isinstance(result, Object):
+                host = result.iterate(machine) if is_generator(target.node) else None
+                for _, _ in zip(range(4), host or (), strict=False):
+                    pass
+
+        _call(machine, tree, target, receiver, call, twice=twice)
 
     _guarded(machine, enter)
 
 
-def run_inner(machine: Machine, worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> None:
+def run_inner(
+    machine: Machine,
+    tree: ast.Module,
+    worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool],
+    *,
+    twice: bool = False,
+) -> None:
     """Enter the functions inside of functions that the path has defined and not called: somebody else calls them."""
 
     def enter() -> None:
         for node, function in list(machine.inner.items()):
             if function is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and worth(node):
                 machine.node = node
-                machine.call(function, Arguments(open=True))
+                target = classes.innermost(function)
+                call = partial(machine.call, function, Arguments(open=True))
+                if target is not None:
+                    _call(machine, tree, target, UNDEFINED, call, twice=twice)
 
     if not machine.trace.failures() and not machine.trace.truncated:
         _guarded(machine, enter)
+
+
+def _call(
+    machine: Machine,
+    tree: ast.Module,
+    function: Function,
+    receiver: Value,
+    call: Callable[[], object],
+    *,
+    twice: bool,
+) -> None:
+    """Call a function; `twice` as iterations of a loop, between which anything may happen to what others set, too."""
+    if not twice:
+        call()
+        repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
+        machine.lasting = machine.lasting or (not repeated and leaves_graph(machine, function, receiver))
+        return
+    loop = machine.enter_loop(function.node)
+    loop.begin(1)
+    before = dict(machine.trace.visits)
+    call()
+    machine.library.part(machine)
+    visits = machine.trace.visits
+    forget_what_others_set(
+        machine,
+        function,
+        receiver,
+        tree,
+        lambda each: any(visits.get(part, 0) > before.get(part, 0) for part in getattr(each, "body", ())),
+    )
+    loop.begin(2)
+    try:
+        call()
+    except Raised as raised:
+        if raised.error is not None:  # Any other exception is no reason to believe that it is called like that.
+            raise
+    finally:
+        del machine.frame.loops[:]
 
 
 def _find(

@@ -12,7 +12,7 @@ from gradpath.interpreter.containers import Container, Iteration, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import Held, Kept
+from gradpath.interpreter.trace import Cleared, Held, Kept
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -29,7 +29,7 @@ from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
-from gradpath.overlays.presumed_tensors import RECURSION
+from gradpath.overlays.presumed_tensors import GRAPH, RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
@@ -144,6 +144,17 @@ class Overlays:
     def is_live(self, value: Value) -> bool:
         """Whether a value is a tensor that a gradient flows through."""
         return isinstance(value, TensorValue) and value.tensor.requires_grad
+
+    def holds_graph(self, value: Value) -> bool:
+        """Whether a value is a tensor, or is presumed to be one, that was computed on a graph."""
+        if isinstance(value, Unknown):
+            return value.presumption in GRAPH or self.holds_graph(value.tensor)
+        return isinstance(value, TensorValue) and value.tensor.node is not None
+
+    def part(self, machine: Machine) -> None:
+        """Something happens between two calls of a function that is not seen: it may have cleared any gradients."""
+        machine.era += 1
+        machine.emit(Cleared((), machine.site(), None, known=False))
 
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments

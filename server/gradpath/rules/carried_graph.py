@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
@@ -11,7 +12,7 @@ from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, following, lowered, occasion, operation, with_time
+from gradpath.rules.stories import failures, following, lowered, occasion, operation, turn_of, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -49,19 +50,19 @@ def _headline(case: Case) -> str:
     if case.from_outside:
         return f"{_what(case)} is computed once, before the loop, and the first `{call}` frees its graph"
     if not case.carried:
-        return f"`{call}` goes back into the graph of an earlier iteration, which is freed"
+        return f"`{call}` goes back into the graph of an earlier {turn_of(case.loop)}, which is freed"
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
-        return f"`{kept}` still holds results of an earlier iteration, whose graph is freed"
+        return f"`{kept}` still holds results of an earlier {turn_of(case.loop)}, whose graph is freed"
     if not case.name:
-        return f"`{_use(case)}` still holds a result of an earlier iteration, whose graph is freed"
+        return f"`{_use(case)}` still holds a result of an earlier {turn_of(case.loop)}, whose graph is freed"
     carried = case.carried[0]
     if carried.old:
-        return f"`{_use(case)}` still holds {_what(case)} of the previous iteration, whose graph is freed"
+        return f"`{_use(case)}` still holds {_what(case)} of the previous {turn_of(case.loop)}, whose graph is freed"
     if carried.cached:
         return f"{_what(case)} is kept from {_when_made(case)}, and the first `{call}` frees its graph"
-    return f"{_what(case)} carries the graph of the previous iteration into this one"
+    return f"{_what(case)} carries the graph of the previous {turn_of(case.loop)} into this one"
 
 
 def _use(case: Case) -> str:
@@ -70,7 +71,11 @@ def _use(case: Case) -> str:
 
 def _when_made(case: Case) -> str:
     made = case.made
-    return occasion(case.trace, made, case.again).removeprefix("in ") if made is not None else "an earlier iteration"
+    return (
+        occasion(case.trace, made, case.again).removeprefix("in ")
+        if made is not None
+        else f"an earlier {turn_of(case.loop)}"
+    )
 
 
 def _steps(case: Case) -> Iterator[Step]:
@@ -92,8 +97,9 @@ def _steps(case: Case) -> Iterator[Step]:
 def _help(case: Case, preferred: Fix | None) -> str:
     """The way out, with the fix that is preferred."""
     line, best = case.loop.lineno, preferred.title if preferred is not None else ""
+    turn, around = turn_of(case.loop), _around(case)
     if case.from_outside and case.all_from_outside:
-        return f"call backward once, on the sum of the losses, instead of the loop on line {line}"
+        return f"call backward once, on the sum of the losses, instead of {around}"
     taken = taken_alone(case)
     if taken is not None:
         value = case.source.text(case.carried[0].use, taken)
@@ -102,20 +108,20 @@ def _help(case: Case, preferred: Fix | None) -> str:
     if case.from_outside and preferred is not None and best.startswith("Detach") and preferred.safety is Safety.SAFE:
         return f"the step that follows trains nothing behind it: {lowered(best)}"
     if case.from_outside:
-        where = f"inside the loop on line {line}"
+        where = f"inside {around}"
         if (
             case.carried
             and case.carried[0].bound is not None
             and case.carried[0].bound.site.caller is not case.again.caller
         ):
             where = f"where line {case.carried[0].use.line} uses it"
-        return f"compute {_what(case)} {where}: each iteration then has a graph of its own"
+        return f"compute {_what(case)} {where}: each {turn} then has a graph of its own"
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
         if best and (not best.startswith("Empty") or " behind " in best):
             return lowered(best)
-        return f"empty `{kept}` at the start of each iteration of the loop on line {line}"
+        return f"empty `{kept}` at the start of each {turn} of {around}"
     if best.startswith("Forget"):
         return f"{lowered(best)}, and it is computed anew"
     if preferred is not None and is_projected(preferred):
@@ -123,15 +129,22 @@ def _help(case: Case, preferred: Fix | None) -> str:
     if preferred is not None and _adds(preferred):
         return f"the step comes behind the loop and waits for all of them: {lowered(best)}"
     if best.startswith("Detach") and (" behind " in best or not case.name or f"`{case.name}`" not in best):
-        return f"start each iteration from the value alone: {lowered(best)}"
+        return f"start each {turn} from the value alone: {lowered(best)}"
     if not case.carried or not case.name:
-        return "start each iteration from values alone: detach what is carried over"
+        return f"start each {turn} from values alone: detach what is carried over"
     carried = case.carried[0]
     if carried.cached:
-        return f"compute {_what(case)} anew in each iteration; or keep it detached, if it is not to be trained"
+        return f"compute {_what(case)} anew in each {turn}; or keep it detached, if it is not to be trained"
     if carried.old:
-        return f"start each iteration of the loop on line {line} without the losses of the one before"
-    return f"start each iteration from the value alone: {detaching(case)}"
+        return f"start each {turn} of {around} without the losses of the one before"
+    return f"start each {turn} from the value alone: {detaching(case)}"
+
+
+def _around(case: Case) -> str:
+    """What is run again and again: the loop, or the function that is called."""
+    if isinstance(case.loop, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return f"`{case.loop.name}`"
+    return f"the loop on line {case.loop.lineno}"
 
 
 def _adds(fix: Fix) -> bool:
@@ -155,7 +168,7 @@ def detaching(case: Case) -> str:
 
 def _alternatives(case: Case, preferred: Fix | None) -> Iterator[str]:
     if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
-        yield f"to go back over one iteration alone: {detaching(case)}"
+        yield f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}"
         return
     if case.from_outside and not case.all_from_outside:
         yield f"if it shall not be trained, compute {_what(case)} under torch.no_grad()"
@@ -163,7 +176,7 @@ def _alternatives(case: Case, preferred: Fix | None) -> Iterator[str]:
         yield "keep the graph with retain_graph=True on every call but the last (costs memory until then)"
     else:
         yield (
-            "not a way out: retain_graph=True makes every iteration slower than the one before, "
+            f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before, "
             "and fails once the optimizer has stepped"
         )
 

@@ -13,7 +13,7 @@ from gradpath.rules.accumulating import Growing, growing, is_join, is_number, re
 from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted
+from gradpath.rules.stories import lifted, turn_of
 from gradpath.rules.syntax import function_of, names_in, statement_of
 
 
@@ -35,7 +35,9 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         made = lifted(found.tensor.node.site, found.site)
         if made.node is not at.node and made not in found.site.frames():
             steps.append(Step(made, "comes with a graph of its own"))
-    steps.append(Step(at, "keeps it, iteration after iteration"))
+    loops = found.site.loops
+    turn = turn_of(trace.loops[loops[-1][0]]) if loops else "iteration"
+    steps.append(Step(at, f"keeps it, {turn} after {turn}"))
     value = _value(trace, source, found)
     fixes = tuple(_fixes(trace, source, found, value, statement))
     number = is_number(trace, found.tensor) and not is_join(found.site.node)
@@ -44,7 +46,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     return Report(
         RULE.id,
         at,
-        f"`{text}` keeps the graph of every iteration in memory",
+        f"`{text}` keeps the graph of every {turn} in memory",
         tuple(steps),
         help=f"keep the value alone: `{wanted}`" if value is not None else "keep the value alone, without its graph",
         alternatives=("in an evaluation, compute under torch.no_grad()",) if not _is_trained(found) else (),

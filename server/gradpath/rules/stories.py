@@ -110,7 +110,7 @@ def occasion(trace: Trace, site: Site, other: Site) -> str:
     if loop is not None:
         count = next(iteration for number, iteration in site.loops if number == loop)
         if site.loops[-1][0] == loop:
-            return f"in the {nth(count)} iteration"
+            return f"in the {nth(count)} {turn_of(trace.loops[loop])}"
         return f"in line {getattr(trace.loops[loop], 'lineno', 0)}'s {nth(count)} iteration"
     if site.node is other.node:
         for mine, theirs in zip(reversed(site.frames()), reversed(other.frames()), strict=False):
@@ -126,7 +126,13 @@ def following(trace: Trace, site: Site, earlier: Site) -> str:
         return occasion(trace, site, earlier)
     before = next(iteration for number, iteration in earlier.loops if number == loop)
     after = next(iteration for number, iteration in site.loops if number == loop)
-    return "in the next iteration" if after == before + 1 else f"in the {nth(after)} iteration"
+    turn = turn_of(trace.loops[loop])
+    return f"in the next {turn}" if after == before + 1 else f"in the {nth(after)} {turn}"
+
+
+def turn_of(loop: ast.AST) -> str:
+    """What one run of a loop's body is called; that of a function which is called again and again is a call."""
+    return "call" if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) else "iteration"
 
 
 def with_time(when: str, what: str) -> str:

@@ -1,0 +1,113 @@
+"""What outlives a call: values in attributes, in closures and in globals that may hold a graph, and who sets them.
+
+A function that leaves such a value behind meets it again when it is called a second time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.trace import BackwardRan
+from gradpath.interpreter.values import Function, Instance, Object, Value
+from gradpath.source.nodes import Noted, nodes
+
+_MOST = 2_000
+"""Values that are looked through."""
+
+Place = tuple["Instance | Scope", str]
+"""An attribute of an instance, or a variable."""
+
+
+def leaves_graph(machine: Machine, function: Function, receiver: Value) -> bool:
+    """Whether a function, which was called, has run a backward and has left a graph where its next call may meet it."""
+    return bool(machine.trace.of(BackwardRan)) and any(True for _ in _live(machine, function, receiver))
+
+
+def forget_what_others_set(
+    machine: Machine, function: Function, receiver: Value, tree: ast.Module, ran: Callable[[ast.AST], bool]
+) -> None:
+    """Make unknown what a function left behind, as far as functions set it that do not belong to its call.
+
+    Any of them may run before the next call. Those that `ran` in the call do belong to it, as do those that one of
+    these calls on another path.
+    """
+    places = list(_live(machine, function, receiver))
+    classes = {owner.cls for owner, _ in places if isinstance(owner, Instance)}
+    bodies = [each.node for cls in classes for each in cls.mro if each.node is not None]
+    functions = {each for body in (tree, *bodies) for each in nodes(body) if isinstance(each, _FUNCTIONS)}
+    machine.surveyed |= functions
+    own = frozenset[str]().union(*(_effects(each)[1] for each in functions if ran(each)))
+    others = (each for each in functions if not (ran(each) or each.name == "__init__" or each.name in own))
+    elsewhere = frozenset[str]().union(*(_effects(each)[0] for each in others))
+    for owner, name in places:
+        if name in elsewhere:
+            made = machine.unknown("attribute set elsewhere", None, ())
+            (owner.attributes if isinstance(owner, Instance) else owner.variables)[name] = made
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _live(machine: Machine, function: Function, receiver: Value) -> Iterator[Place]:
+    """The places from which a graph is reached, of those that the next call of a function can reach."""
+    todo: list[Instance | Scope] = [receiver] if isinstance(receiver, Instance) else []
+    scope: Scope | None = function.scope
+    while scope is not None:
+        todo.append(scope)
+        scope = scope.outer
+    seen: set[int] = set()
+    while todo:
+        owner = todo.pop()
+        variables = owner.attributes if isinstance(owner, Instance) else owner.variables
+        for name, value in list(variables.items()):
+            if _holds(machine, value, seen, todo):
+                yield owner, name
+
+
+def _holds(machine: Machine, value: Value, seen: set[int], todo: list[Instance | Scope]) -> bool:
+    """Whether a graph is in a value, be it in a container; instances in it are looked through later."""
+    inside, found = [value], False
+    for each in inside:
+        if not isinstance(each, (Object, tuple)):
+            continue
+        found = found or machine.library.holds_graph(each)
+        if id(each) in seen or len(seen) > _MOST:
+            continue
+        seen.add(id(each))
+        if isinstance(each, Instance):
+            todo.append(each)
+        else:
+            inside += each if isinstance(each, tuple) else each.parts()
+    return found
+
+
+_known: Noted[tuple[frozenset[str], frozenset[str]]] = Noted("_lasting_known")
+
+
+def _effects(function: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that a function sets for good (attributes, and variables of others), and those that it calls."""
+    known = _known.get(function)
+    if known is None:
+        assigned, called = set[str](), set[str]()
+        for node in nodes(function, outside=_FUNCTIONS):
+            match node:
+                case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
+                    assigned.add(name)
+                case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store() | ast.Del()):
+                    assigned.add(name)
+                case ast.Global(names=names) | ast.Nonlocal(names=names):
+                    assigned.update(names)
+                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=owner), attr=name)):
+                    called.add(name)
+                    assigned.update([owner] if name in _EMPTYING else [])
+                case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+                    called.add(name)
+        known = _known[function] = frozenset(assigned), frozenset(called)
+    return known
+
+
+_EMPTYING = frozenset({"clear", "pop", "popleft", "detach_"})
+"""Methods that take something out of a container, or out of a graph."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from pathlib import Path
 
-LIBS = str(Path(__file__).parent / "libs")
+LIBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libs")
 
 
 def main() -> None:
@@ -16,12 +15,10 @@ def main() -> None:
     wanted = "--from-environment" in arguments
     if not wanted or importlib.util.find_spec("gradpath") is None:
         sys.path.insert(0, LIBS)
-        # The server starts processes of its own, which need the same packages.
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [LIBS, os.environ.get("PYTHONPATH", "")]))
-    from gradpath.cli import main as gradpath
+    from gradpath.__main__ import program
 
     sys.argv = ["gradpath", "server", *(each for each in arguments if each != "--from-environment")]
-    sys.exit(gradpath())
+    program()
 
 
 if __name__ == "__main__":

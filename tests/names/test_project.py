@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -188,12 +189,22 @@ def test_src_layout(tmp_path: Path) -> None:
         ("setup.py", 'setup(package_dir={"": "python"}, packages=find_packages("python"))'),
         ("setup.py", 'setup(packages=find_packages(where="python"))'),
         ("setup.py", 'setup(package_dir={"pkg": "python/pkg"})'),
+        ("setup.py", 'package_dir = {"": "python"}\nsetup(package_dir=package_dir)'),
+        ("setup.py", 'setuptools.setup(packages=setuptools.find_namespace_packages(where="python"))'),
     ],
 )
 def test_where_a_projects_configuration_puts_its_packages(tmp_path: Path, name: str, text: str) -> None:
     touch(write(tmp_path, {name: text}), "python/pkg/__init__.py", "python/pkg/net.py", "scripts/train.py")
     assert located(tmp_path, "pkg.net", "scripts/train.py") == "python/pkg/net.py"
     assert located(tmp_path, "pkg", "scripts/train.py") == "python/pkg/__init__.py"
+
+
+@pytest.mark.parametrize("text", ["package_dir={" * 60_000, "package_dir=dict(" * 40_000, "{" * 900_000])
+def test_a_hostile_setup_script_costs_no_time(tmp_path: Path, text: str) -> None:
+    touch(write(tmp_path, {"setup.py": text}), "net.py", "train.py")
+    began = time.process_time()
+    assert located(tmp_path, "net", "train.py") == "net.py"
+    assert time.process_time() - began < 2
 
 
 def test_a_changed_configuration_counts_at_once(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
-from multiprocessing import Pipe, Process
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import Pipe, Process, get_start_method
 from multiprocessing.connection import Connection, wait
 from typing import cast
 
@@ -59,9 +61,27 @@ def check_in_processes(
 def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
     here, there = Pipe()
     process = Process(target=_work, args=(there, measure, trials), daemon=True)
-    process.start()
+    with _outside_current_folder():
+        process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process
+
+
+@contextmanager
+def _outside_current_folder() -> Iterator[None]:
+    """Start a process that is no fork elsewhere: its Python looks for its first modules in the current folder.
+
+    It then returns there by itself, and takes over the `sys.path` of this process.
+    """
+    if get_start_method() == "fork":
+        yield
+        return
+    current = os.getcwd()
+    os.chdir(os.path.dirname(os.__file__))  # The standard library, which it imports from anyway.
+    try:
+        yield
+    finally:
+        os.chdir(current)
 
 
 def _next(busy: Iterable[Connection]) -> list[object]:

@@ -1,4 +1,8 @@
-"""The ways to a client: standard input and output, TCP, WebSocket. Each serves one client and then ends."""
+"""The ways to a client: standard input and output, TCP, WebSocket. Each serves one client and then ends.
+
+Whatever runs on the machine can connect to a port, web pages of any origin included: who is no client is turned away
+before anything of it is read as a message, and does not take the place of the client.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, BinaryIO
+from urllib.parse import urlsplit
 
 from gradpath.lsp.frames import LARGEST_BODY
 
@@ -17,6 +24,9 @@ if TYPE_CHECKING:
     from gradpath.lsp.session import Server
 
 _CHUNK = 65536
+
+_HEADER = b"content-"
+"""What each message begins with: `Content-Length` or `Content-Type`, in any case of letters."""
 
 
 class StreamOut:
@@ -81,25 +91,40 @@ def _read(server: Server, descriptor: int) -> None:
 
 
 async def serve_tcp(server: Server, host: str, port: int) -> int:
-    """Serve the first client that connects; port 0 takes a free one. The address is printed."""
+    """Serve the first that sends a message; port 0 takes a free one. The address is printed."""
     server.begin(asyncio.get_running_loop())
     taken = asyncio.Event()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if taken.is_set():
+        data = b""
+        with suppress(ConnectionError):
+            data = await _beginning(reader)
+        if not data or taken.is_set():
             writer.close()
             return
         taken.set()
         server.protocol.set_writer(writer)
         with suppress(ConnectionError):
-            while data := await reader.read(_CHUNK):
+            while data:
                 server.feed(data)
+                data = await reader.read(_CHUNK)
         server.lost()
 
     listener = await asyncio.start_server(connected, host, port)
     async with listener:
         _announce(*listener.sockets[0].getsockname()[:2])
         return await server.finished()
+
+
+async def _beginning(reader: asyncio.StreamReader) -> bytes:
+    """The first bytes of a client; nothing where they are no header of a message, such as those of a browser."""
+    data = b""
+    while len(data) < len(_HEADER):
+        more = await reader.read(_CHUNK)
+        data += more
+        if not more or data[: len(_HEADER)].lower() != _HEADER[: len(data)]:
+            return b""
+    return data
 
 
 class MessagesOut:
@@ -119,13 +144,21 @@ class MessagesOut:
 async def serve_ws(server: Server, host: str, port: int) -> int:
     """Serve the first client that connects by WebSocket, a message to a frame.
 
-    Port 0 takes a free one. The address is printed.
+    Port 0 takes a free one. The address is printed. A handshake is refused that comes from a web page of another
+    machine, or that was sent to a name which is not that of this one.
     """
     from websockets.asyncio.server import ServerConnection, serve
     from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
 
     server.begin(asyncio.get_running_loop())
     taken = asyncio.Event()
+
+    def admit(connection: ServerConnection, request: Request) -> Response | None:
+        hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+        if all(is_own_host(each, host) for each in hosts) and all(map(is_own_origin, origins)):
+            return None
+        return connection.respond(HTTPStatus.FORBIDDEN, "This server is for editors on this machine.\n")
 
     async def send(connection: ServerConnection, out: MessagesOut) -> None:
         while True:
@@ -144,9 +177,39 @@ async def serve_ws(server: Server, host: str, port: int) -> int:
         sender.cancel()
         server.lost()
 
-    async with serve(connected, host, port, max_size=LARGEST_BODY) as listener:
+    async with serve(connected, host, port, max_size=LARGEST_BODY, process_request=admit) as listener:
         _announce(*next(iter(listener.sockets)).getsockname()[:2])
         return await server.finished()
+
+
+def is_own_host(header: str, bound: str) -> bool:
+    """Whether a request was sent to an address, to `localhost`, or to the name that the server is bound to.
+
+    Any other name may be one that a hostile page has let point to this machine.
+    """
+    name = _host_of(f"//{header}")
+    return name in ("localhost", bound.lower()) or _address(name) is not None
+
+
+def is_own_origin(header: str) -> bool:
+    """Whether a web page comes from this machine."""
+    name = _host_of(header)
+    address = _address(name)
+    return name == "localhost" or (address is not None and address.is_loopback)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _address(name: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(name)
+    except ValueError:
+        return None
 
 
 def _announce(host: str, port: int) -> None:

@@ -5,21 +5,20 @@ Only files are read; no interpreter is started. What is installed as a copy is o
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from gradpath.names.folders import has
+from gradpath.names.import_hooks import hooked_packages
 from gradpath.names.layout import Layout
 from gradpath.patterns import regex
+from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass
 
 _FOLDERS = (".venv", "venv", "env", ".env")
 _VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
-_LARGEST = 1_000_000
 
 
 def editable(root: Path, python: str | None) -> Layout:
@@ -65,8 +64,23 @@ def environment_of(root: Path, python: str | None) -> Environment:
     for prefix in _prefixes(root, python):
         sites = _sites(prefix)
         if sites:
-            return Environment(prefix, sites)
+            return Environment(prefix, (*sites, *_shared_sites(prefix)))
     return Environment(root)
+
+
+def _shared_sites(prefix: Path) -> Iterator[Path]:
+    """Where the Python that a virtual environment was made with keeps its packages, if they count there too."""
+    said = dict(map(_pair, _lines(prefix / "pyvenv.cfg")))
+    if said.get("include-system-site-packages", "").lower() == "true" and os.path.isabs(said.get("home", "")):
+        home = Path(said["home"])
+        base = home.parent if home.name == "bin" else home
+        yield from _sites(base)
+        yield from _sites(base / "local")  # Where Debian has what pip installs.
+
+
+def _pair(line: str) -> tuple[str, str]:
+    key, _, value = line.partition("=")
+    return key.strip().lower(), value.strip()
 
 
 def _prefixes(root: Path, python: str | None) -> Iterator[Path]:
@@ -131,7 +145,7 @@ def _read_once(site: Path, modified: int) -> _Site:
         for line in _lines(site / name):
             path = Path(os.path.normpath(site / line))
             if match := _HOOK.match(line):
-                mapped = dict(_mapped(site / f"{match[1]}.py"))
+                mapped = hooked_packages(site / f"{match[1]}.py")
                 packages.update(mapped)
                 hooks.update(() if mapped or match[1] in _HARMLESS else (match[1],))
             elif os.path.isdir(path) and not path.is_relative_to(site):
@@ -148,33 +162,9 @@ _HOOK = regex(r"import[ \t]+([\w.]+)")
 _HARMLESS = frozenset({"_distutils_hack", "_virtualenv", "a1_coverage", "coverage", "os", "site", "sys", "types"})
 """Modules that environments import at their start for other reasons than to find packages."""
 
-_MAPPING = regex(r"^MAPPING\b[^=\n]*=\s*(\{.*\})\s*$", re.MULTILINE)
-_MAP_MODULE = regex(r"""\.map_module\(\s*(r?["'].*?["'])\s*,\s*(r?["'].*?["'])\s*\)""")
-
-
-def _mapped(file: Path) -> Iterator[tuple[str, Path]]:
-    """The packages that an import hook finds: setuptools' `MAPPING`, or `map_module` of the package `editables`."""
-    text = _text(file)
-    for match in _MAPPING.finditer(text):
-        mapping = _literal(match[1])
-        if isinstance(mapping, dict):
-            yield from ((str(name), Path(str(path))) for name, path in mapping.items())
-    for match in _MAP_MODULE.finditer(text):
-        name, path = _literal(match[1]), _literal(match[2])
-        if isinstance(name, str) and isinstance(path, str):
-            target = Path(path)
-            yield name, target.parent if target.name == "__init__.py" else target
-
-
-def _literal(text: str) -> object:
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return None
-
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8", errors="replace") if os.stat(file).st_size < _LARGEST else ""
+        return read_text(file, CONFIGURATION, errors="replace")
     except OSError:
         return ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Any
 
 from gradpath import toml
 from gradpath.names.folders import has, held
-from gradpath.patterns import regex
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field
+from gradpath.source.nodes import nodes
 
 REPOSITORY = (".git", ".hg", ".svn")
 """What marks the root of a repository, which holds everything that may belong together."""
@@ -122,19 +123,39 @@ def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
     return _layout(folder, list(where), {name.strip(): path.strip() for name, path in pairs})
 
 
-_PACKAGE_DIR = regex(r"package_dir\s*=\s*(?:\{([^}]*)\}|dict\(([^)]*)\))")
-_PAIR = regex(r"""["']([\w.]*)["']\s*:\s*["']([^"']+)["']""")
-_WHERE = regex(r"""find_(?:namespace_)?packages\(\s*(?:where\s*=\s*)?["']([^"']+)["']""")
-
-
 @lru_cache(maxsize=64)
 def _of_setup_py(folder: Path, file: str, modified: int, size: int) -> Layout:
+    packages: dict[str, object] = {}
+    folders: list[object] = []
     try:
-        text = read_text(file, CONFIGURATION, errors="replace")
-    except OSError:
+        for node in nodes(ast.parse(read_text(file, CONFIGURATION, errors="replace"))):
+            match node:
+                case ast.keyword(arg="package_dir", value=value):
+                    packages.update(_pairs(value))
+                case ast.Assign(targets=[ast.Name(id="package_dir")], value=value):
+                    packages.update(_pairs(value))
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _FINDERS:
+                    where = [each.value for each in node.keywords if each.arg == "where"]
+                    folders += [each.value for each in (*node.args[:1], *where) if isinstance(each, ast.Constant)]
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return Layout()
-    pairs = [pair for match in _PACKAGE_DIR.finditer(text) for pair in _PAIR.findall(match[0])]
-    return _layout(folder, list(_WHERE.findall(text)), dict(pairs))
+    return _layout(folder, folders, packages)
+
+
+_FINDERS = ("find_packages", "find_namespace_packages")
+
+
+def _pairs(node: ast.expr) -> Iterator[tuple[str, object]]:
+    """The texts that a table, or a call of `dict`, maps to texts."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str) and isinstance(value, ast.Constant):
+                    yield key.value, value.value
+        case ast.Call(func=ast.Name(id="dict"), keywords=keywords):
+            yield from (
+                (each.arg, each.value.value) for each in keywords if each.arg and isinstance(each.value, ast.Constant)
+            )
 
 
 _READERS: dict[str, Callable[[Path, str, int, int], Layout]] = {

@@ -16,7 +16,7 @@ VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared",
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
     {"", "isolation", "nearest", "packages", "patterns", "reading", "records"},
-    {"diagnostic", "failures", "toml"},
+    {"diagnostic", "failures", "gitignore", "toml"},
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
@@ -40,6 +40,7 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "failures": {"", "records"},
     "nearest": set[str](),
     "packages": set[str](),
+    "gitignore": {"records"},
     "isolation": set[str](),
     "patterns": set[str](),
     "reading": set[str](),
@@ -47,7 +48,7 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "toml": {"patterns"},
     "diagnostic": {"records"},
     "autograd": {"records"},
-    "config": {"diagnostic", "nearest", "reading", "records", "toml"},
+    "config": {"diagnostic", "gitignore", "nearest", "reading", "records", "toml"},
     "render": {"diagnostic", "records"},
     "source": {"diagnostic", "nearest", "patterns", "reading", "records"},
 }
@@ -60,7 +61,6 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
     "websockets": {"lsp"},
-    "pathspec": {"cli", "config", "names"},
     "tomli": {"toml"},
 }
 

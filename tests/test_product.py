@@ -80,7 +80,7 @@ def test_a_check_runs_without_torch(poisoned: Path, tmp_path: Path) -> None:
 
 
 LATE = (
-    *("jedi", "parso", "pygls", "lsprotocol", "pathspec", "grandalf", "websockets", "tomli"),
+    *("jedi", "parso", "pygls", "lsprotocol", "grandalf", "websockets", "tomli"),
     *("asyncio", "bz2", "configparser", "dataclasses", "datetime", "difflib", "hashlib", "importlib.resources"),
     *("inspect", "logging", "lzma", "multiprocessing", "pkgutil", "random", "shutil", "socket", "subprocess"),
     *("tempfile", "threading", "tokenize", "tomllib", "traceback", "zipfile"),

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradpath import toml
 from gradpath.diagnostic import Level
+from gradpath.gitignore import pattern_of
 from gradpath.nearest import did_you_mean
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field, replace
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 OFF = "off"
 """The level of a rule that does not report."""
@@ -161,25 +158,15 @@ def is_excluded(config: Config, path: str) -> bool:
     return any(_matches(pattern, path, config.root) for pattern in config.exclude)
 
 
-def _matches(pattern: str, path: str, root: str) -> bool:
-    spec = _spec(pattern)
-    if root:
-        inside = os.path.relpath(os.path.abspath(path), root) if _same_drive(path, root) else ".."
-        if inside != ".." and not inside.startswith(f"..{os.sep}"):
-            return spec.match_file(inside.replace(os.sep, "/"))
-    parts = path.replace(os.sep, "/").strip("/").split("/")
-    return any(spec.match_file("/".join(parts[index:])) for index in range(len(parts)))
-
-
-def _same_drive(path: str, root: str) -> bool:
-    return os.path.splitdrive(os.path.abspath(path))[0] == os.path.splitdrive(root)[0]
-
-
-@lru_cache(maxsize=256)
-def _spec(pattern: str) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([pattern])
+def _matches(line: str, path: str, root: str) -> bool:
+    pattern = pattern_of(line)
+    if pattern is None or pattern.negated:
+        return False
+    parts = Path(os.path.abspath(path)).parts if root else tuple(path.replace(os.sep, "/").strip("/").split("/"))
+    base = Path(root).parts
+    if root and parts[: len(base)] == base:
+        return pattern.covers(parts[len(base) :])
+    return any(pattern.covers(parts[index:]) for index in range(len(parts)))
 
 
 class _Reader:

@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gradpath.gitignore import Pattern, pattern_of, verdict
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 SUFFIXES = (".py", ".ipynb")
 SKIPPED_FOLDERS = frozenset(
@@ -56,59 +53,72 @@ Complain = Callable[[str, OSError], None]
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one file, which count from the folder `base` (absolute)."""
+    """The patterns of one file, which count from a folder so many names below the root of the file system."""
 
-    base: str
-    spec: GitIgnoreSpec
+    depth: int
+    patterns: tuple[Pattern, ...]
 
-    def verdict(self, path: str, *, folder: bool) -> bool | None:
-        """Whether the absolute `path` is left out; None where no pattern speaks of it."""
-        relative = os.path.relpath(path, self.base).replace(os.sep, "/")
-        return self.spec.check_file(relative + "/" if folder else relative).include
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder that is still to be walked: how it is shown, the names on the way to it, and what is ignored there."""
+
+    shown: str
+    names: tuple[str, ...]
+    ignored: tuple[_Rules, ...]
 
 
 def walk(argument: str, excludes: Excludes, complain: Complain) -> Iterator[str]:
     """The paths of the files below a folder, as they are shown, in no particular order."""
     top = os.path.realpath(argument)
+    names = Path(top).parts
     inherited = _gitignores_above(top)
-    if _left_out(top, inherited, folder=True):
+    if any(_left_out(inherited, names[:end], folder=True) for end in range(1, len(names) + 1)):
         inherited = ()  # A folder that is named although the repository ignores it is meant.
-    stack: list[tuple[str, str, tuple[_Rules, ...]]] = [("" if argument == "." else argument, top, inherited)]
+    stack = [_Folder("" if argument == "." else argument, names, inherited)]
     while stack:
-        shown, folder, outer = stack.pop()
+        here = stack.pop()
+        path = os.path.join(*here.names)
         try:
-            with os.scandir(folder) as scan:
+            with os.scandir(path) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError as error:
-            complain(shown or argument, error)
+            complain(here.shown or argument, error)
             continue
-        gitignores = (*outer, *_gitignore_in(folder))
-        configured = _exclude_rules(*excludes(Path(folder)))
+        gitignores = (*here.ignored, *_gitignore_in(path))
+        root, patterns = excludes(Path(path))
+        configured = _rules(str(root), patterns)
         for entry in entries:
-            name = os.path.join(shown, entry.name)
+            shown = os.path.join(here.shown, entry.name)
             is_folder = entry.is_dir(follow_symlinks=False)
             if is_folder:
                 if entry.name in SKIPPED_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
                     continue
             elif not entry.name.endswith(SUFFIXES) or not os.path.isfile(entry.path):
                 continue
-            if _left_out(entry.path, gitignores, folder=is_folder):
-                continue
-            if _left_out(entry.path, configured, folder=is_folder):
+            inside = (*here.names, entry.name)
+            if _left_out(gitignores, inside, folder=is_folder) or _excluded(configured, inside, folder=is_folder):
                 continue
             if is_folder:
-                stack.append((name, entry.path, gitignores))
+                stack.append(_Folder(shown, inside, gitignores))
             else:
-                yield name
+                yield shown
 
 
-def _left_out(path: str, rules: Sequence[_Rules], *, folder: bool) -> bool:
+def _left_out(rules: Sequence[_Rules], names: tuple[str, ...], *, folder: bool) -> bool:
     """The innermost file that speaks of the path decides, as in git."""
-    for rule in reversed(rules):
-        verdict = rule.verdict(path, folder=folder)
-        if verdict is not None:
-            return verdict
+    for each in reversed(rules):
+        if len(names) > each.depth:
+            answer = verdict(each.patterns, names[each.depth :], folder=folder)
+            if answer is not None:
+                return answer
     return False
+
+
+def _excluded(rules: Sequence[_Rules], names: tuple[str, ...], *, folder: bool) -> bool:
+    """Whether a configuration names a file or folder, or a folder around it: the walk may begin below that."""
+    around = (names[:end] for each in rules for end in range(each.depth + 1, len(names)))
+    return _left_out(rules, names, folder=folder) or any(_left_out(rules, each, folder=True) for each in around)
 
 
 def _gitignores_above(folder: str) -> tuple[_Rules, ...]:
@@ -125,25 +135,12 @@ def _gitignores_above(folder: str) -> tuple[_Rules, ...]:
 
 def _gitignore_in(folder: str) -> tuple[_Rules, ...]:
     try:
-        lines = read_text(os.path.join(folder, ".gitignore"), CONFIGURATION, errors="replace").splitlines()
+        lines = read_text(os.path.join(folder, ".gitignore"), CONFIGURATION, errors="replace").split("\n")
     except OSError:
         return ()  # There is none, or it cannot be read, which git passes over as well.
     return _rules(folder, lines)
 
 
-def _exclude_rules(base: Path, patterns: Sequence[str]) -> tuple[_Rules, ...]:
-    return _rules(str(base), patterns) if patterns else ()
-
-
 def _rules(base: str, lines: Sequence[str]) -> tuple[_Rules, ...]:
-    # Imported here because a check of single files, which an editor runs on every save, never needs it.
-    from pathspec import GitIgnoreSpec
-
-    good: list[str] = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue  # git passes over a pattern that it cannot read.
-        good.append(line)
-    return (_Rules(base, GitIgnoreSpec.from_lines(good)),) if good else ()
+    patterns = tuple(pattern for pattern in map(pattern_of, lines) if pattern is not None)
+    return (_Rules(len(Path(base).parts), patterns),) if patterns else ()

@@ -30,6 +30,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"check"},
     {"mending"},
     {"features"},
+    {"analyst"},
     {"lsp"},
     {"cli"},
     {"__main__"},

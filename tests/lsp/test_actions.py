@@ -7,13 +7,12 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from gradpath.check import Analysis
+from gradpath.analyst.messages import AskActions, Outcome
+from gradpath.analyst.supervisor import Job
 from gradpath.diagnostic import Diagnostic, Level, Position, Range
-from gradpath.lsp.actions import with_fixes
+from gradpath.lsp.actions import offered
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.session import Server
-from gradpath.source.document import Document
-from gradpath.source.parse import parse
 
 PLACE = Range(Position(1, 1), Position(1, 2))
 
@@ -24,9 +23,8 @@ def opened(server: Server, name: str) -> OpenDocument:
 
 def answer(server: Server, document: OpenDocument, *found: Diagnostic, reads: tuple[str, ...] = ()) -> None:
     """End the check of a document."""
-    text = Document(document.path, document.text())
-    analysis = Analysis(text, parse(text), found, dependencies=frozenset(map(Path, reads)))
-    server.documents.answer(document.uri, document.generation, analysis)
+    outcome = Outcome(document.path, found, dependencies=frozenset(map(Path, reads)))
+    server.documents.answer(document.uri, document.generation, outcome)
 
 
 async def test_actions_wait_for_the_check_of_a_file_that_tells_of_the_document() -> None:
@@ -36,11 +34,17 @@ async def test_actions_wait_for_the_check_of_a_file_that_tells_of_the_document()
     answer(server, library)
     answer(server, user, fault, reads=(library.path,))
     server.documents.renew(user)
-    asked = asyncio.ensure_future(with_fixes(server, library.uri))
+    asked: list[Job] = []
+    server.checks.submit = lambda job, urgent=False: asked.append(job)  # type: ignore[method-assign]
+    place = types.Range(types.Position(0, 0), types.Position(0, 1))
+    waiting = asyncio.ensure_future(offered(server, library.uri, place))
     for _ in range(10):
         await asyncio.sleep(0)
-    assert not asked.done()
+    assert asked == []
     answer(server, user, fault, reads=(library.path,))
-    found = await asyncio.wait_for(asked, 10.0)
-    assert found is not None
-    assert found[1].diagnostics == (fault,)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    [job] = asked
+    assert isinstance(job.request, AskActions)
+    assert job.request.diagnostics == (fault,)
+    waiting.cancel()

@@ -17,6 +17,7 @@ import pytest_lsp
 from lsprotocol import types
 from pytest_lsp import client_capabilities
 
+import gradpath
 from gradpath.check import check
 from gradpath.diagnostic import Range
 from gradpath.source.cells import Cell, CellsDocument
@@ -363,7 +364,7 @@ async def test_jupyterlab_finds_the_server() -> None:
     from gradpath.lsp.jupyter import specification
 
     spec = specification(None)["gradpath"]
-    assert spec["argv"] == [sys.executable, "-m", "gradpath", "server"]
+    assert spec["argv"] == [sys.executable, str(Path(gradpath.__file__).with_name("__main__.py")), "server"]
     assert spec["languages"] == ["python"]
     points = metadata.entry_points(group="jupyter_lsp_spec_v1")
     assert all(point.value == "gradpath.lsp.jupyter:specification" for point in points if point.name == "gradpath")

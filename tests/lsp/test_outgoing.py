@@ -6,6 +6,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from gradpath.analyst.messages import Lines, Outcome
 from gradpath.diagnostic import Diagnostic, Edit, Label, Level, Position, Range
 from gradpath.features.code_actions import Action, Kind
 from gradpath.lsp.client import Client
@@ -36,9 +37,13 @@ def outgoing(documents: Documents, client: Client) -> Outgoing:
     return Outgoing(document, documents, client)
 
 
-def told(documents: Documents, path: str) -> types.Location:
+def told(documents: Documents, path: str, lines: Lines | None = None) -> types.Location:
     label = Label(path, at(1, 2, 3), "built here")
     diagnostic = Diagnostic("/project/train.py", at(1, 1, 2), "x", "graph", Level.ERROR, "m", labels=(label,))
+    own = documents.get(OWN)
+    assert own is not None
+    found = Outcome(own.path, (diagnostic,), frozenset([Path(path)]), lines=lines or {})
+    documents.answer(OWN, own.generation, found)
     related = outgoing(documents, Client(related_information=True)).diagnostic(diagnostic).related_information
     assert related is not None
     return related[0].location
@@ -50,10 +55,9 @@ def test_a_step_in_an_open_file_lies_where_the_editor_has_it() -> None:
     assert (location.range.start.character, location.range.end.character) == (2, 3)
 
 
-def test_a_step_in_a_file_on_disk_lies_where_the_disk_has_it(tmp_path: Path) -> None:
+def test_a_step_in_a_file_that_is_not_open_lies_where_the_check_has_seen_it(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
-    file.write_text("😀y\n", encoding="utf-8")
-    location = told(opened(own="x\n"), str(file))
+    location = told(opened(own="x\n"), str(file), {str(file): {1: "😀y"}})
     assert location.uri == file.as_uri()
     assert (location.range.start.character, location.range.end.character) == (2, 3)
 

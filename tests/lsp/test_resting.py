@@ -6,15 +6,15 @@ import gc
 from pathlib import Path
 
 import pytest
-from lsprotocol import types
 
-import gradpath.lsp.documents
+import gradpath.analyst.desk
+from gradpath.analyst.allowance import Allowance
+from gradpath.analyst.collector import MUCH, clean_up, clean_up_all, clean_up_if_due
+from gradpath.analyst.desk import Desk
+from gradpath.analyst.messages import Check, Opened, Outcome
 from gradpath.check import check, with_traces
 from gradpath.config import Config
 from gradpath.features.hover import as_text, hover_at
-from gradpath.lsp.collector import MUCH, clean_up, clean_up_all, clean_up_if_due
-from gradpath.lsp.convert import Encoding
-from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.names.files import TREES
 from gradpath.source.document import Document
 
@@ -28,26 +28,24 @@ loss.backward()
 """
 
 
-def opened(documents: Documents, name: str) -> OpenDocument:
-    document = documents.open(types.TextDocumentItem(f"file:///project/{name}", "python", 1, TWICE))
-    documents.answer(document.uri, document.generation, check(Document(document.path, TWICE)))
-    return document
-
-
 def test_what_was_found_outlives_what_it_was_found_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gradpath.lsp.documents, "AWAKE", int(2.5 * len(TWICE)))
-    documents = Documents()
-    first, second, third = (opened(documents, name) for name in ("one.py", "two.py", "three.py"))
-    # The one that was edited last is the last one to go to rest.
-    identifier = types.VersionedTextDocumentIdentifier(uri=first.uri, version=2)
-    edited = documents.change(identifier, [], Encoding.UTF8)
-    assert edited is first
-    documents.answer(first.uri, first.generation, check(Document(first.path, TWICE)))
-    documents.rest()
-    assert [each.memory is None for each in (first, second, third)] == [False, True, False]
-    assert second.analysis is not None
-    assert second.analysis.parsed.tree.body == []
-    [found] = documents.found_at(second.path)[0]
+    monkeypatch.setattr(gradpath.analyst.desk, "AWAKE", int(2.5 * len(TWICE)))
+    desk = Desk(lambda _: None)
+    paths = ["/project/one.py", "/project/two.py", "/project/three.py", "/project/one.py"]  # That is edited last.
+    for path in paths:
+        desk.open(Opened(path, path, TWICE))
+        answer = desk.answer(Check(path, path), Allowance(60.0, lambda: False))
+        assert isinstance(answer, Outcome)
+        assert [each.rule for each in answer.diagnostics] == ["double-backward"]
+    assert {path: known.memory is None for path, known in desk._known.items()} == {
+        "/project/one.py": False,
+        "/project/two.py": True,
+        "/project/three.py": False,
+    }
+    resting = desk._known["/project/two.py"].analysis
+    assert resting is not None
+    assert resting.parsed.tree.body == []
+    [found] = resting.diagnostics
     assert found.rule == "double-backward"
 
 

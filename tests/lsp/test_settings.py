@@ -11,8 +11,10 @@ import pytest_lsp
 from lsprotocol import types
 from pytest_lsp import client_capabilities
 
+from gradpath.analyst.configurations import Configurations, merged
+from gradpath.analyst.messages import Settings
 from gradpath.config import Config
-from gradpath.lsp.settings import Configurations, merged, section_of
+from gradpath.lsp.settings import EditorSettings, section_of
 from tests.lsp.harness import SCRIPTED, Editor, server
 
 QUIET = '[tool.gradpath]\nignore = ["made-up"]\n'
@@ -173,12 +175,15 @@ def test_an_editors_tables_are_merged_entry_by_entry() -> None:
 
 
 def test_the_innermost_workspace_folder_counts(tmp_path: Path) -> None:
-    configurations = Configurations(lambda _: None)
+    editor = EditorSettings()
     outer, inner = tmp_path, tmp_path / "inner"
     inner.mkdir()
-    by_folder = {outer.as_uri(): {"ignore": ["graph"]}, inner.as_uri() + "/": {"ignore": ["loop"]}}
-    assert configurations.set({"ignore": ["detach"]}, by_folder)
-    assert not configurations.set({"ignore": ["detach"]}, by_folder)
+    by_folder = {outer.as_uri(): {"ignore": ["graph"]}, inner.as_uri() + "/": {"ignore": ["loop"], "codeLens": False}}
+    assert editor.set({"ignore": ["detach"]}, by_folder)
+    assert not editor.set({"ignore": ["detach"]}, by_folder)
+    configurations = Configurations(lambda _: None)
+    configurations.set(Settings(editor.everywhere, editor.by_folder, 0))
     assert configurations.of(str(inner / "x.py")).ignore == ("loop",)
     assert configurations.of(str(outer / "x.py")).ignore == ("graph",)
     assert configurations.of("untitled:Untitled-1").ignore == ("detach",)
+    assert [editor.switch("codeLens", str(folder / "x.py"), default=True) for folder in (outer, inner)] == [True, False]

@@ -1,4 +1,4 @@
-"""The real server with one thing wrong, which its first argument names: `rule`, `budget` or `jedi`."""
+"""The real server with one thing wrong in its analysis, which its first argument names: `rule`, `budget` or `jedi`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import gradpath.check
 import gradpath.cli
 import gradpath.inspection
+import gradpath.lsp.server
 import gradpath.names.finder
+from gradpath.analyst import program
 from gradpath.records import replace
 from gradpath.rules import RULES
 
@@ -17,8 +19,8 @@ def fails(*_: object) -> Iterator[object]:
     raise ArithmeticError("a rule has failed")
 
 
-if __name__ == "__main__":
-    trouble = sys.argv[1]
+def analyse(trouble: str) -> None:
+    """Be the analysis process."""
     if trouble == "rule":
         failing = replace(RULES["inplace-on-saved"], find=fails)
         gradpath.inspection.RULES = {**RULES, "inplace-on-saved": failing}
@@ -26,4 +28,11 @@ if __name__ == "__main__":
         gradpath.check.STEPS = 400
     elif trouble == "jedi":
         gradpath.names.finder.Finder.__init__.__defaults__ = ((sys.executable, "-c", "while input(): pass"), 0.5)
-    sys.exit(gradpath.cli.main(["server"]))
+    program.main()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "analyse":
+        analyse(sys.argv[2])
+    else:
+        gradpath.lsp.server.main(analysis=(sys.executable, __file__, "analyse", sys.argv[1]))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from gradpath.diagnostic import Diagnostic, GapKind, Level
+from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level
 from gradpath.render.gaps import gap_sentence
-
-if TYPE_CHECKING:
-    from gradpath.check import Analysis
 
 INCOMPLETE = "incomplete"
 """The code of these hints, which is no rule: nothing selects it, and no comment suppresses it."""
 
 
-def gap_hints(analysis: Analysis) -> list[Diagnostic]:
+def gap_hints(gaps: Iterable[Gap], *, parses: bool) -> list[Diagnostic]:
     """A hint at each gap; none at what does not parse, of which every Python server tells.
 
     While a text does not parse only what costs all of it is told: the rest may be there because it is half typed.
     """
     return [
         Diagnostic(gap.path, gap.range, INCOMPLETE, "", Level.HINT, gap_sentence(gap))
-        for gap in analysis.incomplete
-        if gap.kind is not GapKind.SYNTAX and (analysis.parsed.complete or gap.entry is None)
+        for gap in gaps
+        if gap.kind is not GapKind.SYNTAX and (parses or gap.entry is None)
     ]

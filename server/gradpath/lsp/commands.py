@@ -6,12 +6,14 @@ code lenses: the server carries it out for clients that have no panel of their o
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
+from gradpath.analyst.messages import Explain, ListRules
 from gradpath.lsp.session import Server
 from gradpath.lsp.stories import picture_in
 from gradpath.lsp.uris import page_of, path_of, uri_of
@@ -57,14 +59,14 @@ def register_commands(server: Server) -> None:
     async def explain(traceback: str) -> str:
         """The story behind a traceback, as `gradpath explain` tells it in the first folder of the workspace."""
         folder = next((path_of(each.uri) for each in server.workspace.folders.values()), None)
-        return await server.asking.explain(traceback, Path.home() if folder is None else Path(folder))
+        story, _ = await server.checks.ask(Explain(traceback, folder or str(Path.home())))
+        return str(story or "Cannot tell: gradpath itself failed, as its log says.\n")
 
     @server.command("gradpath.server.rules")
-    def rules() -> list[dict[str, Any]]:
+    async def rules() -> list[dict[str, Any]]:
         """The rules with their summaries and the URIs of their pages."""
-        from gradpath.rules import RULES
-
-        return [{"id": rule.id, "summary": rule.summary, "uri": page_of(rule.id)} for rule in RULES.values()]
+        found, _ = await server.checks.ask(ListRules())
+        return [{"id": rule, "summary": summary, "uri": page_of(rule)} for rule, summary in found or ()]
 
 
 async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
@@ -74,4 +76,5 @@ async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
     from gradpath.features.graph.svg import as_svg
 
     document, picture = found
-    return {"title": picture.title, "svg": as_svg(picture, document.uri_in)}
+    svg = await asyncio.get_running_loop().run_in_executor(None, as_svg, picture, document.uri_in)
+    return {"title": picture.title, "svg": svg}

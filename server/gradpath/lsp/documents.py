@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from gradpath.analyst.messages import Opened, Outcome
 from gradpath.lsp.convert import Encoding, from_range
 from gradpath.lsp.notebooks import OpenCell, cells_of, changed_cells, checked
 from gradpath.lsp.text import apply_changes, split_lines
 from gradpath.lsp.uris import path_of, uri_of
-from gradpath.records import dataclass, field, replace
+from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
-    from gradpath.check import Analysis
     from gradpath.diagnostic import Diagnostic, Range
-    from gradpath.reuse import Memory
-    from gradpath.source.cells import Cell, CellsDocument
-    from gradpath.source.parse import Parsed
+    from gradpath.source.cells import CellsDocument
 
 UNUSED_IGNORE = "unused-ignore"
 """The rule of the hint at a suppression comment without effect."""
-
-AWAKE = 600_000
-"""Characters of the documents that keep all that is known of them, so that an edit or a question costs little."""
 
 _BOM = "\ufeff"
 
@@ -46,18 +41,16 @@ class OpenDocument:
     version: int
     lines: list[str]
     generation: int
-    analysis: Analysis | None = None
+    outcome: Outcome | None = None
     answered: bool = False
-    """Whether the check of this generation has ended; `analysis` is still None where it failed."""
+    """Whether the check of this generation has ended; `outcome` is still None where it failed."""
+    given_up: bool = False
+    """Whether the check of this text had to be stopped before it found anything: there is nothing to be asked then."""
     edited: bool = True
     """Whether this generation came with a text from the client, which asks by itself then for what is found in it."""
-    last: Parsed | None = None
-    """The newest parse without problems; it helps with the text while it is half typed."""
-    memory: Memory | None = None
-    """What the newest finished check has left for the next one."""
     dependencies: frozenset[Path] = frozenset()
     """The other files that the newest finished check has read."""
-    callers: tuple[Analysis, ...] = ()
+    callers: tuple[Outcome, ...] = ()
     """The checks of files that are not open and run code of this one, once they are known."""
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
     cells: list[OpenCell] | None = None
@@ -68,31 +61,25 @@ class OpenDocument:
         """Whether the document is checked at all; the language counts, since a new file may not have a name yet."""
         return self.language == "python" or self.path.endswith(".py")
 
-    def text(self) -> str:
-        """The text to check.
+    @property
+    def size(self) -> int:
+        """How many characters there are to check."""
+        return sum(map(len, self.lines)) + sum(len(line) for cell in self.cells or () for line in cell.lines)
+
+    def opened(self) -> Opened:
+        """The text to check, or the cells, for the analysis process.
 
         A byte order mark, which Python allows only in bytes, becomes a form feed: as wide, and without meaning at the
         start of a line.
         """
         text = "".join(self.lines)
-        if self.path.endswith(".ipynb"):
-            # jupyterlab-lsp sends a notebook as one text.
-            from gradpath.source.magics import python_of
-
-            return python_of(text)
-        return "\f" + text[1:] if text.startswith(_BOM) else text
-
-    def checked_cells(self) -> tuple[Cell, ...] | None:
-        """The cells to check, where the document is a notebook."""
-        return None if self.cells is None else tuple(checked(self.cells))
+        text = "\f" + text[1:] if text.startswith(_BOM) else text
+        return Opened(self.uri, self.path, text, None if self.cells is None else tuple(checked(self.cells)))
 
     @property
     def notebook(self) -> CellsDocument | None:
-        """The cells as the newest analysis has them."""
-        from gradpath.source.cells import CellsDocument
-
-        found = None if self.analysis is None else self.analysis.document
-        return found if isinstance(found, CellsDocument) else None
+        """The cells as the newest check has them."""
+        return None if self.outcome is None else self.outcome.notebook
 
     def place_in(self, uri: str, place: types.Range, encoding: Encoding) -> Range | None:
         """A range from the client in what was analysed; None in a cell that was not. `uri` may be that of a cell."""
@@ -113,19 +100,21 @@ class OpenDocument:
     @property
     def told_elsewhere(self) -> frozenset[str]:
         """The paths of other files that the check of the document says something about."""
-        if self.analysis is None:
+        if self.outcome is None:
             return frozenset()
-        found = (*(each.path for each in self.analysis.diagnostics), *(path for path, _ in self.analysis.used))
+        found = (*(each.path for each in self.outcome.diagnostics), *(path for path, _ in self.outcome.used))
         return frozenset(found) - {self.path}
 
 
 class Documents:
-    """All open documents by URI. Only the thread of the event loop may touch them, `text_at` aside."""
+    """All open documents by URI. Only the thread of the event loop may touch them."""
 
     def __init__(self) -> None:
         self._open: dict[str, OpenDocument] = {}
         self._of_cells: dict[str, OpenDocument] = {}
-        self._texts: dict[str, str] = {}
+        self._at_path: dict[str, OpenDocument] = {}
+        self._readers: dict[Path, dict[str, OpenDocument]] = {}
+        """The documents whose checks have read a file, by their URIs."""
         self._generations = count(1)
 
     def __iter__(self) -> Iterator[OpenDocument]:
@@ -142,15 +131,20 @@ class Documents:
 
     def at_path(self, path: str) -> OpenDocument | None:
         """The open document of a path as `path_of` gives it."""
-        return next((document for document in self._open.values() if document.path == path), None)
-
-    def text_at(self, path: Path) -> str | None:
-        """The text of the open document of a path, for any thread; None where none is open."""
-        return self._texts.get(str(path))
+        return self._at_path.get(path)
 
     def dependents(self, path: str) -> list[OpenDocument]:
         """The open documents whose checks have read the file of a path."""
-        return [document for document in self._open.values() if Path(path) in document.dependencies]
+        return list(self._readers.get(Path(path), {}).values())
+
+    def line_told(self, path: str, number: int) -> str:
+        """A line (from 1) of a file that is not open, as the checks that speak of it have seen it; else empty."""
+        for document in self.dependents(path):
+            for outcome in (document.outcome, *document.callers):
+                line = None if outcome is None else outcome.lines.get(path, {}).get(number)
+                if line is not None:
+                    return line
+        return ""
 
     def found_at(self, path: str) -> tuple[list[Diagnostic], str]:
         """What is known of the file of a path, and a name for this state of knowledge.
@@ -159,15 +153,15 @@ class Documents:
         graver one counts. A suppression that has an effect on what others have found is not unused.
         """
         own = self.at_path(path)
-        others = [document for document in self._open.values() if Path(path) in document.dependencies]
+        others = self.dependents(path)
         sources = others if own is None else [own, *(document for document in others if document is not own)]
-        analyses = [document.analysis for document in sources if document.analysis is not None]
+        outcomes = [document.outcome for document in sources if document.outcome is not None]
         if own is not None:
-            analyses += own.callers
-        used = {(UNUSED_IGNORE, place) for analysis in analyses for file, place in analysis.used if file == path}
+            outcomes += own.callers
+        used = {(UNUSED_IGNORE, place) for outcome in outcomes for file, place in outcome.used if file == path}
         found: dict[tuple[str, Range], Diagnostic] = {}
-        for analysis in analyses:
-            for each in analysis.diagnostics:
+        for outcome in outcomes:
+            for each in outcome.diagnostics:
                 key = each.rule, each.range
                 if each.path != path or key in used:
                     continue
@@ -176,20 +170,13 @@ class Documents:
         states = [f"{document.generation}.{len(document.callers)}" for document in sources]
         return list(found.values()), "+".join(states)
 
-    def analysis_of(self, document: OpenDocument) -> Analysis | None:
-        """The analysis of a document with what those of other files have found in it."""
-        if document.analysis is None:
-            return None
-        return replace(document.analysis, diagnostics=tuple(self.found_at(document.path)[0]))
-
     def open(self, item: types.TextDocumentItem) -> OpenDocument:
         """Take up a document; one that was open already is replaced."""
         self.close(item.uri)
         document = OpenDocument(
             item.uri, path_of(item.uri), item.language_id, item.version, split_lines(item.text), next(self._generations)
         )
-        self._open[item.uri] = document
-        self._texts[document.path] = document.text()
+        self._open[item.uri] = self._at_path[document.path] = document
         return document
 
     def change(
@@ -203,7 +190,6 @@ class Documents:
         if document is not None:
             document.lines = apply_changes(document.lines, changes, encoding)
             document.version = identifier.version
-            self._texts[document.path] = document.text()
             self._changed(document)
         return document
 
@@ -213,7 +199,7 @@ class Documents:
         self.close(item.uri)
         document = OpenDocument(item.uri, path_of(item.uri), "python", item.version, [], next(self._generations))
         document.cells = cells_of(item.cells, params.cell_text_documents)
-        self._open[item.uri] = document
+        self._open[item.uri] = self._at_path[document.path] = document
         self._of_cells.update((cell.uri, document) for cell in document.cells)
         return document
 
@@ -239,7 +225,10 @@ class Documents:
         """Forget a document; those who wait for its analysis go away empty-handed."""
         document = self._open.pop(uri, None)
         if document is not None:
-            self._texts.pop(document.path, None)
+            self._depend(document, frozenset())
+            self._at_path.pop(document.path, None)
+            # The same file may be open under another URI.
+            self._at_path.update((each.path, each) for each in self._open.values() if each.path == document.path)
             for cell in document.cells or ():
                 self._of_cells.pop(cell.uri, None)
             _wake(document)
@@ -253,46 +242,45 @@ class Documents:
     def renew(self, document: OpenDocument) -> None:
         """Begin a new generation: what was found so far is no longer current."""
         document.generation = next(self._generations)
-        document.analysis = None
+        document.outcome = None
         document.callers = ()
-        document.answered = document.edited = False
+        document.answered = document.edited = document.given_up = False
 
-    def answer(self, uri: str, generation: int, analysis: Analysis | None) -> OpenDocument | None:
+    def answer(
+        self, uri: str, generation: int, outcome: Outcome | None, *, given_up: bool = False
+    ) -> OpenDocument | None:
         """Keep the result of a check (None: it failed) if it is still current, and wake those who wait for it."""
         document = self._open.get(uri)
         if document is None or document.generation != generation:
             return None
-        document.analysis = analysis
-        if analysis is not None:
-            document.dependencies = analysis.dependencies
-            document.memory = analysis.memory
-        if analysis is not None and not analysis.parsed.problems:
-            document.last = analysis.parsed
+        document.outcome, document.given_up = outcome, given_up
+        if outcome is not None and not given_up:
+            self._depend(document, outcome.dependencies)
         document.answered = True
         _wake(document)
         return document
 
-    def rest(self) -> None:
-        """Have the documents that were changed or opened longest ago keep only what was found in them."""
-        left = AWAKE
-        for document in reversed(list(self._open.values())):
-            left -= sum(map(len, document.lines)) + sum(
-                len(line) for cell in document.cells or () for line in cell.lines
-            )
-            if left < 0 and document.answered:
-                document.analysis = None if document.analysis is None else document.analysis.findings()
-                document.memory = document.last = None
-
-    def learn(self, uri: str, generation: int, callers: tuple[Analysis, ...]) -> OpenDocument | None:
+    def learn(self, uri: str, generation: int, callers: tuple[Outcome, ...]) -> OpenDocument | None:
         """Keep what is seen from the callers of a document, if it is still current and there is anything."""
         document = self._open.get(uri)
         if document is None or document.generation != generation or not callers:
             return None
         document.callers = callers
         files = {Path(document.path)}
-        for caller in callers:
-            document.dependencies |= (caller.dependencies | {Path(caller.document.path)}) - files
+        read = frozenset(path for caller in callers for path in (*caller.dependencies, Path(caller.path)))
+        self._depend(document, document.dependencies | (read - files))
         return document
+
+    def _depend(self, document: OpenDocument, dependencies: frozenset[Path]) -> None:
+        """Note which files the checks of a document have read."""
+        for path in document.dependencies - dependencies:
+            readers = self._readers.get(path, {})
+            readers.pop(document.uri, None)
+            if not readers:
+                self._readers.pop(path, None)
+        for path in dependencies:
+            self._readers.setdefault(path, {})[document.uri] = document
+        document.dependencies = dependencies
 
     async def analysed(self, uri: str) -> OpenDocument | None:
         """The document once the check of its newest text has ended; None where it is not open, or not Python."""

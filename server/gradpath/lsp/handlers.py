@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from gradpath.diagnostic import Range
 from gradpath.lsp.actions import register_actions
 from gradpath.lsp.session import Server
 from gradpath.lsp.stories import hover_in
@@ -70,33 +69,30 @@ def _register_marks(server: Server) -> None:
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
         uri = params.text_document.uri
         document = await server.documents.analysed(uri)
-        if document is None or document.analysis is None:
+        if document is None or document.outcome is None:
             return []
-        if not server.configurations.switch("inlayHints", document.path, default=False):
+        if not server.settings.switch("inlayHints", document.path, default=False):
             return []
-        from gradpath.features.marks import inlay_hints
-
         place = document.place_in(uri, params.range, server.client.encoding)
         outgoing = server.publishing.outgoing(document)
         return [
-            types.InlayHint(outgoing.place(Range(hint.position, hint.position)).start, hint.text, padding_left=True)
-            for hint in (inlay_hints(document.analysis, place) if place is not None else ())
+            types.InlayHint(outgoing.place(hint.range).start, hint.text, padding_left=True)
+            for hint in document.outcome.hints
+            if place is not None and place.start <= hint.range.end <= place.end
         ]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
         document = await server.documents.analysed(uri)
-        if document is None or document.analysis is None:
+        if document is None or document.outcome is None:
             return []
-        if not server.configurations.switch("codeLens", document.path, default=True):
+        if not server.settings.switch("codeLens", document.path, default=True):
             return []
-        from gradpath.features.marks import lenses
-
         outgoing = server.publishing.outgoing(document)
         return [
             types.CodeLens(place, types.Command(lens.text, "gradpath.graph", arguments=[uri, place.start.line]))
-            for lens in lenses(document.analysis)
+            for lens in document.outcome.lenses
             if outgoing.is_in(lens.range, uri)
             for place in [outgoing.place(lens.range)]
         ]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from gradpath.diagnostic import Diagnostic, Edit, Level, Range
 from gradpath.lsp.client import Client
-from gradpath.lsp.convert import to_range
+from gradpath.lsp.convert import LineOf, to_range
 from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.text import split_lines
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
 if TYPE_CHECKING:
-    from gradpath.check import Analysis
-    from gradpath.features.code_actions import Action
-    from gradpath.features.hover import Hover
+    from gradpath.analyst.messages import Action, Lines, Outcome, Told
 
 _SEVERITIES = {
     Level.ERROR: types.DiagnosticSeverity.Error,
@@ -33,33 +30,33 @@ _FADED = frozenset({"unused-ignore"})
 class Outgoing:
     """Turns findings about one document into protocol values, as the client can take them.
 
-    A finding may point into other files: their text is the open document's where there is one, else that on disk, read
-    once.
+    A finding may point into other files: their text is the open document's where there is one, else what the checks
+    have told of it, or what is `told` besides.
     """
 
-    def __init__(self, document: OpenDocument, documents: Documents, client: Client) -> None:
+    def __init__(self, document: OpenDocument, documents: Documents, client: Client, told: Lines | None = None) -> None:
         self._document = document
         self._documents = documents
         self._client = client
-        self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
+        self._lines = told or {}
+        self._is_closed = False
+        self._cells: dict[tuple[str, int], Sequence[str]] = {}
         self._notebooks = documents.notebooks()
 
     @classmethod
-    def of_analysis(
-        cls, analysis: Analysis, document: OpenDocument | None, documents: Documents, client: Client
+    def of_outcome(
+        cls, outcome: Outcome, document: OpenDocument | None, documents: Documents, client: Client
     ) -> Outgoing:
-        """The same for a file that may be open or not: its texts are those of the analysis then."""
-        path = analysis.document.path
+        """The same for a file that may be open or not: its texts are those of the check then."""
         if document is not None:
             return cls(document, documents, client)
-        from gradpath.source.cells import CellsDocument
-
-        closed = OpenDocument(uri_of(path), path, "python", 0, split_lines(analysis.document.text), 0)
-        made = cls(closed, documents, client)
-        if isinstance(analysis.document, CellsDocument):
-            made._notebooks = {**made._notebooks, path: analysis.document}
-            for cell, source in zip(analysis.document.cells, analysis.document.sources, strict=True):
-                made._lines[path, cell.number] = split_lines(source.text)
+        closed = OpenDocument(uri_of(outcome.path), outcome.path, "python", 0, [], 0)
+        made = cls(closed, documents, client, outcome.lines)
+        made._is_closed = True
+        if outcome.notebook is not None:
+            made._notebooks = {**made._notebooks, outcome.path: outcome.notebook}
+            for cell, source in zip(outcome.notebook.cells, outcome.notebook.sources, strict=True):
+                made._cells[outcome.path, cell.number] = split_lines(source.text)
         return made
 
     def diagnostic(self, diagnostic: Diagnostic) -> types.Diagnostic:
@@ -101,7 +98,7 @@ class Outgoing:
             return None
         return types.CodeAction(
             title=self._told(action.title),
-            kind=action.kind.value,
+            kind=action.kind,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             is_preferred=True if action.preferred else None,
             edit=self.workspace_edit(edits),
@@ -113,7 +110,7 @@ class Outgoing:
             return None
         return types.CodeAction(
             title=action.title,
-            kind=action.kind.value,
+            kind=action.kind,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             command=types.Command(action.title, "gradpath.rule", arguments=[action.page]),
         )
@@ -135,23 +132,11 @@ class Outgoing:
             ]
         )
 
-    def hover(self, hover: Hover) -> types.Hover:
+    def hover(self, told: Told) -> types.Hover:
         """A hover in Markdown, or in plain text for a client that has no Markdown."""
-        from gradpath.features.hover import as_markdown, as_text, retold
-
-        place, cell = hover.range, None
-        notebook = self._notebooks.get(self._document.path)
-        if notebook is not None:
-            from gradpath.source.cells import lines_in_cells
-
-            here, place = notebook.in_cell(hover.range)
-            cell = here.number
-            hover = retold(hover, lambda text: lines_in_cells(text, notebook, here))
-        if self._client.markdown:
-            contents = types.MarkupContent(types.MarkupKind.Markdown, as_markdown(hover))
-        else:
-            contents = types.MarkupContent(types.MarkupKind.PlainText, as_text(hover))
-        return types.Hover(contents, self.range(self._document.path, place, cell))
+        kind = types.MarkupKind.Markdown if self._client.markdown else types.MarkupKind.PlainText
+        contents = types.MarkupContent(kind, told.text)
+        return types.Hover(contents, self.range(self._document.path, told.range, told.cell))
 
     def place(self, place: Range) -> types.Range:
         """A place of what was analysed as the client counts, in the cell where that is a notebook."""
@@ -178,10 +163,7 @@ class Outgoing:
 
     def range(self, path: str, range: Range, cell: int | None = None) -> types.Range:
         """A range of a file, or of a cell in it, in the client's units."""
-        lines = self._lines_of(path, cell)
-        return to_range(
-            range, lambda number: lines[number - 1] if 0 < number <= len(lines) else "", self._client.encoding
-        )
+        return to_range(range, self._line_of(path, cell), self._client.encoding)
 
     def _open(self, path: str, cell: int | None) -> OpenDocument | OpenCell | None:
         document = self._documents.at_path(path_of(uri_of(path))) if path != self._document.path else self._document
@@ -197,18 +179,14 @@ class Outgoing:
         document = self._open(path, cell)
         return None if document is None else document.version
 
-    def _lines_of(self, path: str, cell: int | None) -> Sequence[str]:
-        place = path, cell
-        if place not in self._lines:
-            document = self._open(path, cell)
-            self._lines[place] = _lines_on_disk(path) if document is None else document.lines
-        return self._lines[place]
-
-
-def _lines_on_disk(path: str) -> Sequence[str]:
-    from gradpath.source.document import UnreadableSource, read_document
-
-    try:
-        return split_lines(read_document(Path(path)).text)
-    except UnreadableSource:
-        return ()
+    def _line_of(self, path: str, cell: int | None) -> LineOf:
+        """What gives the lines of a file, or of a cell in it."""
+        lines = None if cell is None else self._cells.get((path, cell))
+        document = self._open(path, cell)
+        if lines is None and document is not None and not (self._is_closed and document is self._document):
+            lines = document.lines
+        if lines is not None:
+            known = lines
+            return lambda number: known[number - 1] if 0 < number <= len(known) else ""
+        told = self._lines.get(path, {})
+        return lambda number: told[number] if number in told else self._documents.line_told(path, number)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from gradpath.analyst.messages import Beside
+from gradpath.features.gap_hints import gap_hints
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.outgoing import Outgoing
@@ -15,7 +17,6 @@ from gradpath.lsp.uris import uri_of
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic
     from gradpath.lsp.session import Server
-    from gradpath.marks import Mark
 
 
 class Publishing:
@@ -27,7 +28,7 @@ class Publishing:
         """For each open document the paths of other files that faults were last told in because of it."""
         self._known: dict[str, list[Diagnostic]] = {}
         """What a client that asks could have been told so far, by path, where that is anything."""
-        self._marks: dict[str, tuple[Mark, ...]] = {}
+        self._marks: dict[str, tuple[Beside, ...]] = {}
         """What could have been shown beside the code of each open document so far."""
 
     def outgoing(self, document: OpenDocument) -> Outgoing:
@@ -41,7 +42,7 @@ class Publishing:
             self._tell_elsewhere(document)
         elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
             self.refresh()
-        marks = () if document.analysis is None else document.analysis.marks
+        marks = () if document.outcome is None else (*document.outcome.hints, *document.outcome.lenses)
         if self._marks.get(document.uri, ()) != marks and not document.edited:
             self.refresh_marks()
         self._marks[document.uri] = marks
@@ -105,11 +106,10 @@ class Publishing:
 
     def _told_at(self, path: str) -> list[Diagnostic]:
         """What is known of a file, and what of it was not fully checked, if it is open."""
-        from gradpath.features.gap_hints import gap_hints
-
         found, _ = self._server.documents.found_at(path)
         own = self._server.documents.at_path(path)
-        return found if own is None or own.analysis is None else [*found, *gap_hints(own.analysis)]
+        outcome = None if own is None else own.outcome
+        return found if outcome is None else [*found, *gap_hints(outcome.incomplete, parses=outcome.parses)]
 
     def _has_news(self, paths: Set[str], asked: str | None = None) -> bool:
         """Whether a client would hear something new if it asked, of these files and those that it was told of before.

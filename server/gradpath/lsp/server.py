@@ -5,39 +5,47 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from collections.abc import Sequence
+
+from gradpath.analyst.link import Link
 
 Address = tuple[str, int]
 
 
-def main(tcp: Address | None = None, ws: Address | None = None, *, log_file: str | None = None) -> None:
+def main(
+    tcp: Address | None = None,
+    ws: Address | None = None,
+    *,
+    log_file: str | None = None,
+    analysis: Sequence[str] = (),
+) -> None:
     """Serve one client, on standard input and output unless an address (host, port) is given.
 
+    `analysis` is the command that starts an analysis process, where it is not the usual one.
     Returns after `shutdown`; raises SystemExit with status 1 where the client has gone without it, 2 where the server
     cannot listen. What is logged also goes to `log_file`, if there is one.
     """
-    if status := _serve(tcp, ws, log_file):
+    if status := _serve(tcp, ws, log_file, analysis):
         raise SystemExit(status)
 
 
-def _serve(tcp: Address | None, ws: Address | None, log_file: str | None) -> int:
+def _serve(tcp: Address | None, ws: Address | None, log_file: str | None, command: Sequence[str]) -> int:
+    # It loads the analysis while this process loads the protocol.
+    analysis = Link(command)
     # The protocol's types are thousands of objects that stay for good: the collector need not look at them while they
-    # are made. It begins its work once the analysis is loaded.
+    # are made.
     gc.disable()
-    # The code of the analysis comes now, so that the first file finds it: that takes an eighth of what the protocol's
-    # types take. The table of operations and jedi come once `initialize` is answered.
-    from gradpath.check import load
     from gradpath.lsp.commands import register_commands
     from gradpath.lsp.handlers import register
     from gradpath.lsp.log import log_to_file
     from gradpath.lsp.session import Server
     from gradpath.lsp.transport import serve_stdio, serve_tcp, serve_ws
 
-    # A busy check gives way to messages sooner than by default (5 ms).
-    sys.setswitchinterval(0.001)
-    load()
-    server = Server()
+    server = Server(command, analysis)
     register(server)
     register_commands(server)
+    gc.freeze()
+    gc.enable()
     try:
         if log_file is not None:
             log_to_file(log_file)
@@ -51,3 +59,5 @@ def _serve(tcp: Address | None, ws: Address | None, log_file: str | None) -> int
         return 2
     except KeyboardInterrupt:
         return 1
+    finally:
+        server.checks.stop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -16,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from gradpath import __version__
+from gradpath.analyst.link import Link
 from gradpath.lsp.asking import Asking
 from gradpath.lsp.checks import Checks
 from gradpath.lsp.client import Client, client_of
@@ -25,7 +26,7 @@ from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
 from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.publishing import Publishing
-from gradpath.lsp.settings import Configurations, section_of
+from gradpath.lsp.settings import EditorSettings, section_of
 from gradpath.lsp.workspace import Workspace
 
 logger = logging.getLogger(__name__)
@@ -41,11 +42,14 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 
 class Server(LanguageServer):
-    """The state of a session, which belongs to the thread of the event loop."""
+    """The state of a session, which belongs to the thread of the event loop.
+
+    `command` starts an analysis process, where it is not the usual one; `analysis` is one that runs already.
+    """
 
     protocol: Protocol
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = (), analysis: Link | None = None) -> None:
         super().__init__(
             "gradpath",
             __version__,
@@ -55,8 +59,9 @@ class Server(LanguageServer):
         )
         self.client = Client()
         self.documents = Documents()
-        self.configurations = Configurations(self._complain)
-        self.checks = Checks(self)
+        self.settings = EditorSettings()
+        self._complaints: set[str] = set()
+        self.checks = Checks(self, command, analysis)
         self.asking = Asking(self)
         self.publishing = Publishing(self)
         self.files = Workspace(self)
@@ -104,11 +109,12 @@ class Server(LanguageServer):
         if source is not FeatureRequestError:
             logger.error("%s", error)
 
-    def _complain(self, complaint: str) -> None:
-        """Tell of a configuration that is not as it should be: its writer may not know of the log."""
-        logger.warning("%s", complaint)
-        shown = types.ShowMessageParams(types.MessageType.Warning, f"gradpath: {complaint}")
-        self.from_thread(lambda: self.window_show_message(shown))
+    def complain(self, complaint: str) -> None:
+        """Tell, once, of a configuration that is not as it should be: its writer may not know of the log."""
+        if complaint not in self._complaints:
+            self._complaints.add(complaint)
+            logger.warning("%s", complaint)
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"gradpath: {complaint}"))
 
     # The life of the session
 
@@ -116,12 +122,17 @@ class Server(LanguageServer):
         """Learn what the client can do, and watch its process."""
         settings = section_of(params.initialization_options)
         self.client = client_of(params.capabilities, settings)
-        self.configurations.set(settings, {})
+        if self.settings.set(settings, {}):
+            self.checks.configure()
         if params.process_id is not None:
-            watch(params.process_id, lambda: os._exit(1))
+            watch(params.process_id, self._end_at_once)
         if self._loop is not None:
             # As soon as the answer is on its way: the client is busy with it for a while.
             self._loop.call_soon(self.checks.start)
+
+    def _end_at_once(self) -> None:
+        self.checks.kill()
+        os._exit(1)
 
     def did_start(self) -> None:
         """Begin to work, now that the client has its answer: ask for settings and for events."""
@@ -150,20 +161,17 @@ class Server(LanguageServer):
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take up a document and check it."""
-        document = self.documents.open(params.text_document)
-        self.checks.schedule(document)
-        self.checks.recheck_dependents(document.path)
+        self.checks.changed(self.documents.open(params.text_document))
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document and check it anew; changes of a document that is not open are ignored."""
         document = self.documents.change(params.text_document, params.content_changes, self.client.encoding)
         if document is not None:
-            self.checks.schedule(document)
-            self.checks.recheck_dependents(document.path)
+            self.checks.changed(document)
 
     def did_open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> None:
         """Take up a notebook and check it."""
-        self.checks.schedule(self.documents.open_notebook(params))
+        self.checks.changed(self.documents.open_notebook(params))
 
     def did_change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """Change a notebook and check it anew; what was published for cells that are gone is cleared."""
@@ -171,7 +179,7 @@ class Server(LanguageServer):
         if changed is not None:
             document, gone = changed
             self.publishing.clear(gone)
-            self.checks.schedule(document)
+            self.checks.changed(document)
 
     def did_close_notebook(self, params: types.DidCloseNotebookDocumentParams) -> None:
         """Forget a notebook and clear what was published for its cells."""
@@ -186,7 +194,7 @@ class Server(LanguageServer):
         self._did_save(params.text_document.uri)
 
     def _did_save(self, uri: str) -> None:
-        self.configurations.forget()
+        self.checks.forget_configuration()
         self.checks.recheck(first=self.documents.get(uri))
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
@@ -196,17 +204,16 @@ class Server(LanguageServer):
     def _close(self, uri: str) -> None:
         document = self.documents.close(uri)
         if document is not None:
-            self.checks.drop(document)
+            self.checks.closed(document)
             self.publishing.closed(document)
-            self.checks.recheck_dependents(document.path)
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
         """Check everything anew after a change on disk; an open document counts as the client has it."""
         for change in params.changes:
             self.files.forget(change.uri)
         if any(self.documents.get(change.uri) is None for change in params.changes):
-            self.configurations.forget()
-            self.checks.recheck()
+            self.checks.forget_configuration()
+            self.checks.recheck(stubborn=True)
             self.publishing.refresh()
 
     # Settings
@@ -215,11 +222,12 @@ class Server(LanguageServer):
         """Take the settings from the notification, or ask for them where the client wants that."""
         if self.client.pulls_settings:
             self.ask_for_settings()
-        elif self.configurations.set(section_of(settings), {}):
+        elif self.settings.set(section_of(settings), {}):
             self._settings_changed()
 
     def _settings_changed(self) -> None:
-        self.checks.recheck()
+        self.checks.configure()
+        self.checks.recheck(stubborn=True)
         self.publishing.refresh_marks()
         self.publishing.refresh()
 
@@ -235,7 +243,7 @@ class Server(LanguageServer):
             if future.cancelled() or future.exception() is not None:
                 return
             everywhere, *rest = [section_of(answer) for answer in future.result()] or [{}]
-            if self.configurations.set(everywhere, dict(zip(folders, rest, strict=False))):
+            if self.settings.set(everywhere, dict(zip(folders, rest, strict=False))):
                 self._settings_changed()
 
         self.workspace_configuration(types.ConfigurationParams(items)).add_done_callback(arrived)

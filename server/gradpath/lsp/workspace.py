@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from gradpath.analyst.messages import CheckFile, ListFiles, Outcome
+from gradpath.analyst.supervisor import GivenUp, Job
+from gradpath.features.gap_hints import gap_hints
+from gradpath.lsp.checks import with_gap
+from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.uris import path_of, uri_of
-from gradpath.lsp.worker import Job
 from gradpath.records import dataclass
 
 if TYPE_CHECKING:
-    from gradpath.check import Analysis
     from gradpath.lsp.session import Server
+
+logger = logging.getLogger(__name__)
 
 MOST = 5_000
 """Files of a workspace that are checked."""
@@ -33,8 +38,16 @@ _MARK = "#workspace"
 class _Known:
     """The outcome for a file that is not open, and the state of the files on disk that it was made for."""
 
-    analysis: Analysis | None
+    outcome: Outcome | None
     stamp: object
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """The check of a file that is under way, and how many wait for it."""
+
+    answer: asyncio.Future[Outcome | None]
+    askers: int = 0
 
 
 class Workspace:
@@ -43,6 +56,7 @@ class Workspace:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._known: dict[str, _Known] = {}
+        self._asked: dict[str, _Asked] = {}
         self._published: set[str] = set()
         self._tokens = 0
 
@@ -52,19 +66,19 @@ class Workspace:
         roots = [path_of(folder.uri) for folder in server.workspace.folders.values()]
         if not roots and server.workspace.root_path:
             roots = [server.workspace.root_path]
-        paths = await asyncio.get_running_loop().run_in_executor(None, self._files, roots)
+        paths = await self._files(roots)
         progress = _Progress(server, token, len(paths))
-        analyses: dict[str, Analysis] = {}
+        outcomes: dict[str, Outcome] = {}
         try:
             for number, path in enumerate(paths):
                 progress.report(number)
-                analysis = await self._analysis_of(path)
-                if analysis is not None:
-                    analyses[path] = analysis
+                outcome = await self._outcome_of(path)
+                if outcome is not None:
+                    outcomes[path] = outcome
         finally:
             progress.end()
-        self._known = {path: known for path, known in self._known.items() if path in analyses}
-        return self._gathered(paths, analyses)
+        self._known = {path: known for path, known in self._known.items() if path in outcomes}
+        return self._gathered(paths, outcomes)
 
     async def publish(self) -> dict[str, int]:
         """Check everything and publish what is found; the numbers of files and of diagnostics."""
@@ -81,63 +95,67 @@ class Workspace:
             self._published.discard(uri)
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
-    def _files(self, roots: list[str]) -> list[str]:
-        from gradpath.names.walk import walk
+    async def _files(self, roots: list[str]) -> tuple[str, ...]:
+        found, given_up = await self._server.checks.ask(ListFiles(tuple(roots), MOST))
+        if given_up is not None or found is None:
+            logger.warning("The files of the workspace could not all be found")
+        return found or ()
 
-        def excludes(folder: Path) -> tuple[Path, tuple[str, ...]]:
-            config = self._server.configurations.of(str(folder / "x.py"))
-            return Path(config.root or folder), config.exclude
-
-        found = dict.fromkeys(path for root in roots for path in walk(root, excludes, lambda shown, error: None))
-        return sorted(found)[:MOST]
-
-    async def _analysis_of(self, path: str) -> Analysis | None:
+    async def _outcome_of(self, path: str) -> Outcome | None:
         document = self._server.documents.at_path(path)
         if document is not None:
             checked = await self._server.documents.analysed(document.uri)
-            return None if checked is None else checked.analysis
+            return None if checked is None else checked.outcome
         known = self._known.get(path)
-        if known is not None and known.stamp == self._stamp(path, known.analysis):
-            return known.analysis
-        future: asyncio.Future[Analysis | None] = asyncio.get_running_loop().create_future()
+        if known is not None and known.stamp == self._stamp(path, known.outcome):
+            return known.outcome
+        outcome = await self._checked(path)
+        self._known[path] = _Known(outcome, self._stamp(path, outcome))
+        return outcome
 
-        def report(analysis: Analysis | None) -> None:
-            if not future.done():
-                future.set_result(analysis)
-
-        checks, key = self._server.checks, uri_of(path) + _MARK
+    async def _checked(self, path: str) -> Outcome | None:
+        """The outcome of a check of a file, shared by all who wait for it; it is dropped when nobody does any more."""
+        asked = self._asked.get(path)
+        if asked is None:
+            asked = self._asked[path] = _Asked(asyncio.get_running_loop().create_future())
+            done = partial(self._answer, path, asked)
+            self._server.checks.submit(Job(path + _MARK, 0, CheckFile(path), done, about=path + _MARK))
+        asked.askers += 1
         try:
-            checks.submit(Job(key, 0, partial(checks.run_file, path, report)))
-            analysis = await future
+            return await asyncio.shield(asked.answer)
         finally:
-            checks.withdraw(key)
-        self._known[path] = _Known(analysis, self._stamp(path, analysis))
-        return analysis
+            asked.askers -= 1
+            if not asked.askers and self._asked.get(path) is asked:
+                del self._asked[path]
+                self._server.checks.withdraw(path + _MARK)
 
-    def _stamp(self, path: str, analysis: Analysis | None) -> object:
+    def _answer(self, path: str, asked: _Asked, outcome: Outcome | None, given_up: GivenUp | None) -> None:
+        if self._asked.get(path) is asked:
+            del self._asked[path]
+        if not asked.answer.done():
+            asked.answer.set_result(outcome if given_up is None else with_gap(path, outcome, given_up))
+
+    def _stamp(self, path: str, outcome: Outcome | None) -> object:
         """What changes with the files that a check depends on, and with the configuration."""
-        files = sorted([path, *(map(str, analysis.dependencies) if analysis is not None else ())])
-        texts = [self._server.documents.text_at(Path(file)) for file in files]
-        return [*map(_status, files)], texts, self._server.configurations.of(path)
+        files = sorted([path, *(map(str, outcome.dependencies) if outcome is not None else ())])
+        opened = map(self._server.documents.at_path, files)
+        generations = [None if document is None else document.generation for document in opened]
+        return [*map(_status, files)], generations, self._server.checks.configured
 
-    def _gathered(self, paths: list[str], analyses: Mapping[str, Analysis]) -> dict[str, list[types.Diagnostic]]:
+    def _gathered(self, paths: Sequence[str], outcomes: Mapping[str, Outcome]) -> dict[str, list[types.Diagnostic]]:
         """Each fault once, under the file that it lies in."""
-        from gradpath.features.gap_hints import gap_hints
-        from gradpath.lsp.outgoing import Outgoing
-        from gradpath.source.cells import CellsDocument
-
         found: dict[str, list[types.Diagnostic]] = {uri_of(path): [] for path in paths}
         seen: set[tuple[str, str, object]] = set()
-        for path, analysis in analyses.items():
+        for path, outcome in outcomes.items():
             document = self._server.documents.at_path(path)
-            outgoing = Outgoing.of_analysis(analysis, document, self._server.documents, self._server.client)
-            for each in (*analysis.diagnostics, *gap_hints(analysis)):
+            outgoing = Outgoing.of_outcome(outcome, document, self._server.documents, self._server.client)
+            for each in (*outcome.diagnostics, *gap_hints(outcome.incomplete, parses=outcome.parses)):
                 key = each.path, each.rule, each.range
                 if key not in seen:
                     seen.add(key)
                     uri, told = uri_of(each.path), outgoing.diagnostic(each)
-                    if isinstance(analysis.document, CellsDocument) and each.path == path:
-                        number = analysis.document.in_cell(each.range)[0].number
+                    if outcome.notebook is not None and each.path == path:
+                        number = outcome.notebook.in_cell(each.range)[0].number
                         if document is not None and document.cells is not None:
                             uri = document.cells[number - 1].uri
                         else:

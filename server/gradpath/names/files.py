@@ -91,6 +91,12 @@ class Trees:
             parsed, _ = known.pop(shown, (None, None))
             self._size -= 0 if parsed is None else len(parsed.document.text)
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self._checked.clear()
+        self._imported.clear()
+        self._size = 0
+
     def _parsed(self, shown: str) -> Parsed | None:
         return self._entry(shown)[0]
 

@@ -1,0 +1,328 @@
+"""What the server and its analysis process say to each other, as frozen data that loads nothing of the analysis.
+
+The server sends the state of its documents and one `Work` at a time; the process answers each with one `Done`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gradpath.diagnostic import Diagnostic, Edit, Gap, Position, Range
+from gradpath.records import dataclass, field
+
+if TYPE_CHECKING:
+    from gradpath.source.cells import Cell, CellsDocument
+
+Lines = Mapping[str, Mapping[int, str]]
+"""Lines of files, by path and number (from 1): those that somebody is told of."""
+
+# What the server has to tell, in the order in which it comes about.
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The editor's settings: everywhere, and by the path of a workspace folder, where they count instead.
+
+    `level` is the least one of the log records that are wanted.
+    """
+
+    everywhere: Mapping[str, Any]
+    by_folder: Mapping[str, Mapping[str, Any]]
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChanged:
+    """Configuration files may have changed: they are to be read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The newest state of an open document; `cells` stand instead of the text of a notebook."""
+
+    uri: str
+    path: str
+    text: str
+    cells: tuple[Cell, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many characters there are to check."""
+        return len(self.text) if self.cells is None else sum(len(cell.text) for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A document is no longer open."""
+
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A request, whose number is higher than those of all before it; it is to take so many seconds at most."""
+
+    number: int
+    request: Request
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The work of that number is to be put off, or is not wanted any more."""
+
+    number: int
+
+
+# What it can ask.
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Check an open document: an `Outcome`."""
+
+    uri: str
+    path: str
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The check of {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFile:
+    """Check a file as the disk has it: an `Outcome`, or None where it cannot be read."""
+
+    path: str
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The check of {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What files that are not open show in an open document whose functions they call: a tuple of `Outcome`."""
+
+    uri: str
+    path: str
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The look at the callers of {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskHover:
+    """What there is to tell of a place in an open document, and of the `diagnostics` there: a `Told` or None."""
+
+    uri: str
+    path: str
+    place: Position
+    diagnostics: tuple[Diagnostic, ...]
+    markdown: bool
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The hover in {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskPicture:
+    """The graph behind a line (from 1) of an open document: a `features.graph.Picture` or None."""
+
+    uri: str
+    path: str
+    line: int
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The graph in {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskActions:
+    """What may be done at a place of an open document about its `diagnostics`: `Actions`.
+
+    The fixes are put on trial first, once for each `state`, which names what is known of the document.
+    """
+
+    uri: str
+    path: str
+    place: Range
+    diagnostics: tuple[Diagnostic, ...]
+    state: str
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The search for fixes of {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListFiles:
+    """The paths of the files of a project in some folders, sorted, at `most` so many: a tuple."""
+
+    folders: tuple[str, ...]
+    most: int
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The look for files in {', '.join(self.folders)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """The story behind a traceback, whose files are looked for in a folder: a text."""
+
+    traceback: str
+    folder: str
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return "The explanation of a traceback"
+
+
+@dataclass(frozen=True, slots=True)
+class ListRules:
+    """The rules, each with its summary: a tuple of pairs."""
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return "The list of the rules"
+
+
+Request = Check | CheckFile | Callers | AskHover | AskPicture | AskActions | ListFiles | Explain | ListRules
+Message = Settings | ConfigurationChanged | Opened | Closed | Work | Cancel
+
+# What the process answers.
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A text about the piece of code at `range`, which an editor may show beside it."""
+
+    range: Range
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the check of a document found, without what it was found with; see `check.Analysis`.
+
+    `notebook` is the document where it has cells. `lines` are those that the diagnostics speak of in other files, and
+    in the document itself where that is not open. `seconds` is what the check took, `unknowns` says what it did not
+    follow.
+    """
+
+    path: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    dependencies: frozenset[Path] = frozenset()
+    used: frozenset[tuple[str, Range]] = frozenset()
+    hints: tuple[Beside, ...] = ()
+    lenses: tuple[Beside, ...] = ()
+    notebook: CellsDocument | None = None
+    lines: Lines = field(default_factory=dict)
+    incomplete: tuple[Gap, ...] = ()
+    parses: bool = True
+    unknowns: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a hover tells of a stretch of text, in a cell of a notebook or in the whole of another document."""
+
+    range: Range
+    text: str
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What may be done about some diagnostics; see `features.code_actions.Action`. `kind` is the protocol's word."""
+
+    title: str
+    kind: str
+    edits: tuple[Edit, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    preferred: bool = False
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Actions:
+    """The actions for a place, and the lines of other files that they speak of."""
+
+    actions: tuple[Action, ...]
+    lines: Lines
+
+
+class Ending(Enum):
+    """How some work ended: by itself, because it was cancelled, or because it took too much."""
+
+    FINISHED = "finished"
+    CANCELLED = "cancelled"
+    OUT_OF_TIME = "out of time"
+    OUT_OF_MEMORY = "out of memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The process has loaded what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer to the work of a number; what there was by then where its time was over, None where it was cancelled.
+
+    It is None, too, where the work has failed, of which the log tells.
+    """
+
+    number: int
+    ending: Ending
+    answer: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An import of a file was found that the check of the file has not known."""
+
+    importer: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Complained:
+    """Something is wrong with a configuration, of which its writer should hear: one line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A log record, with the traceback of its exception as text."""
+
+    name: str
+    level: int
+    text: str
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The process holds more memory than it should, and cannot let go of it: another one is to replace it."""
+
+
+News = Found | Complained | Logged
+Answer = Ready | Done | Grown | News

@@ -1,0 +1,75 @@
+"""What of an analysis leaves the process: what was found, and the lines that it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from gradpath.analyst.messages import Beside, Lines, Outcome
+from gradpath.check import Analysis
+from gradpath.diagnostic import Diagnostic, Edit, Range
+from gradpath.features.marks import inlay_hints, lenses
+from gradpath.source.cells import CellsDocument
+from gradpath.source.document import Document, UnreadableSource, read_document
+
+TextAt = Callable[[Path], str | None]
+"""The text of a file that is open in the editor, or None."""
+
+
+def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: bool = True) -> Outcome:
+    """What a check found that took so long; the lines of its own document are told unless that is open."""
+    document = analysis.document
+    everything = document.range_between(0, len(document.text))
+    is_notebook = isinstance(document, CellsDocument)
+    return Outcome(
+        document.path,
+        analysis.diagnostics,
+        analysis.dependencies,
+        analysis.used,
+        tuple(Beside(Range(hint.position, hint.position), hint.text) for hint in inlay_hints(analysis, everything)),
+        tuple(Beside(lens.range, lens.text) for lens in lenses(analysis)),
+        document if isinstance(document, CellsDocument) else None,
+        lines_told(analysis.diagnostics, (), document, text_at, own=not is_open and not is_notebook),
+        analysis.incomplete,
+        analysis.parsed.complete,
+        analysis.unknowns,
+        seconds,
+    )
+
+
+def lines_told(
+    diagnostics: Iterable[Diagnostic], edits: Iterable[Edit], document: Document, text_at: TextAt, *, own: bool = False
+) -> Lines:
+    """The lines that diagnostics and edits speak of in other files than the document, or also in its `own`."""
+    wanted: dict[str, set[int]] = {}
+    for path, place in _places(diagnostics, edits):
+        if own or path != document.path:
+            wanted.setdefault(path, set()).update((place.start.line, place.end.line))
+    found: dict[str, dict[int, str]] = {}
+    for path, numbers in wanted.items():
+        source = document if path == document.path else _document_at(path, text_at)
+        if source is not None:
+            found[path] = {number: source.line(number) for number in sorted(numbers)}
+    return found
+
+
+def _places(diagnostics: Iterable[Diagnostic], edits: Iterable[Edit]) -> Iterable[tuple[str, Range]]:
+    for diagnostic in diagnostics:
+        yield diagnostic.path, diagnostic.range
+        for label in diagnostic.labels:
+            yield label.path, label.range
+        for fix in diagnostic.fixes:
+            for edit in fix.edits:
+                yield edit.path, edit.range
+    for edit in edits:
+        yield edit.path, edit.range
+
+
+def _document_at(path: str, text_at: TextAt) -> Document | None:
+    text = text_at(Path(path))
+    if text is not None:
+        return Document(path, text)
+    try:
+        return read_document(Path(path))
+    except UnreadableSource:
+        return None

@@ -67,6 +67,10 @@ def test_a_text_that_does_not_parse_is_told_by_its_first_line_that_does_not() ->
     assert gap.detail == "invalid syntax"
 
 
+def test_a_statement_that_is_nested_too_deeply_is_told_though_it_parses() -> None:
+    assert gaps_of(f"{HEAD}x = {'-' * 500}1\n{TRAIN}") == [(GapKind.BUDGET, 4, "")]
+
+
 def test_each_cell_that_does_not_parse_is_told() -> None:
     cells = [Cell(1, HEAD), Cell(2, "x = = 2\n"), Cell(3, TRAIN), Cell(4, "\ny = )\nz = )\n")]
     analysis = check(CellsDocument("train.ipynb", cells))

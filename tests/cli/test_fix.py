@@ -26,6 +26,14 @@ def test_fix_applies_safe_fixes_and_reports_the_rest(gradpath_main: Run, write: 
     assert result.out.endswith("Found 1 warning in 1 file; applied 2 fixes\n")
 
 
+@pytest.mark.parametrize(("code", "is_told"), [(ERROR, True), (WARNING, False), ("x = 1", False)])
+def test_the_summary_says_how_to_see_safe_fixes(gradpath_main: Run, write: Write, code: str, is_told: bool) -> None:
+    write("train.py", code)
+    hint = "; --diff shows what --fix would change\n"
+    assert gradpath_main("check", "train.py").out.endswith(hint) is is_told
+    assert hint not in gradpath_main("check", "--diff", "train.py").err
+
+
 def test_unsafe_fixes_applies_both_kinds(gradpath_main: Run, write: Write) -> None:
     path = write("train.py", f"{ERROR}\n{WARNING}\n")
     result = gradpath_main("check", "--unsafe-fixes", "train.py")

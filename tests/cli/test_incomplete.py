@@ -47,7 +47,7 @@ def test_what_was_found_in_the_rest_is_reported(gradpath_main: Run, write: Write
     write("more.py", ENDLESS)
     result = gradpath_main("check", ".")
     assert result.status == 1
-    assert result.out.splitlines()[-1] == "Found 1 error in 1 of 2 files; 2 files were not fully checked"
+    assert result.out.splitlines()[-1].startswith("Found 1 error in 1 of 2 files; 2 files were not fully checked")
 
 
 def test_many_places_of_one_kind_are_one_line(gradpath_main: Run, write: Write) -> None:
@@ -179,6 +179,22 @@ def test_a_failure_of_gradpath_is_one_line_and_costs_the_other_files_nothing(gra
     )
     assert report.startswith("gradpath: crash report to attach to an issue: ")
     assert "b.py:1:1: error" in result.out
+
+
+def test_a_failure_in_the_trial_of_fixes_costs_the_fixes_alone(
+    gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("train.py", f"x = 1\n{ERROR}\n")
+    monkeypatch.setattr("gradpath.mending.mended", fails)
+    result = gradpath_main("check", "--output-format", "json", "train.py")
+    assert result.status == 1
+    assert [(each["rule"], each["fixes"]) for each in json.loads(result.out)["diagnostics"]] == [
+        ("double-backward", [])
+    ]
+    assert result.err.splitlines()[0] == (
+        "gradpath: train.py:2: not fully checked: gradpath failed when it tried the fixes, so none is offered "
+        "(ArithmeticError: no more numbers)"
+    )
 
 
 @pytest.fixture

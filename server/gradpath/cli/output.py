@@ -12,7 +12,7 @@ from gradpath import __version__
 from gradpath.cli import status
 from gradpath.cli.run import Checked, notebooks_among
 from gradpath.cli.terminal import complain, style_for
-from gradpath.diagnostic import Gap, GapKind, Level
+from gradpath.diagnostic import Fix, Gap, GapKind, Level, Safety
 from gradpath.records import dataclass
 from gradpath.render.gaps import gap_lines
 from gradpath.render.report import Problem, Report, SourceLookup, Understood
@@ -86,13 +86,15 @@ class Output:
             in_places = in_files
         notebooks = notebooks_among(outcomes)
         failed = [Problem(outcome.path, outcome.problem) for outcome in outcomes if outcome.problem is not None]
+        found = tuple(in_places(diagnostic, notebooks) for diagnostic in diagnostics)
         return Report(
-            diagnostics=tuple(in_places(diagnostic, notebooks) for diagnostic in diagnostics),
+            diagnostics=found,
             problems=tuple(sorted({*problems, *failed}, key=lambda problem: (problem.path, problem.message))),
             files=len(outcomes) - len(failed),
             incomplete=tuple(sorted(_gaps(outcomes), key=lambda gap: (gap.path, gap.cell or 0, gap.range))),
             understood=_understood(outcomes) if self.statistics else None,
             fixed=None if fixes is None or self.diff else sum(fixed.count for fixed in fixes),
+            fixable=fixes is None and any(_is_safe(fix) for diagnostic in found for fix in diagnostic.fixes),
             descriptions={rule.id: rule.summary for rule in RULES.values()} if self.format == "sarif" else {},
         )
 
@@ -134,6 +136,10 @@ class Output:
 
 def _understood(outcomes: Sequence[Checked]) -> Mapping[str, Understood]:
     return {outcome.path: outcome.understood for outcome in outcomes if outcome.understood is not None}
+
+
+def _is_safe(fix: Fix) -> bool:
+    return fix.safety is Safety.SAFE and bool(fix.edits)
 
 
 def _gaps(outcomes: Sequence[Checked]) -> Iterator[Gap]:

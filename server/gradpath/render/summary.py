@@ -24,6 +24,8 @@ def render_summary(report: Report) -> str:
         parts.append(f"{_counted(partly, 'file')} {'was' if partly == 1 else 'were'} not fully checked")
     if report.fixed:
         parts.append(f"applied {_counted(report.fixed, 'fix', 'fixes')}")
+    if report.fixable:
+        parts.append("--diff shows what --fix would change")
     return "; ".join(parts)
 
 

@@ -24,6 +24,7 @@ class Process:
         self.said: list[object] = []
         self.is_ready = False
         self.is_ended = False
+        self.stood_at = "nowhere.py:1"
         type(self).made.append(self)
 
     def attach(self, loop: asyncio.AbstractEventLoop, hear: Callable[[Process, object], None]) -> None:
@@ -40,7 +41,7 @@ class Process:
         told("somewhere.py:1")
 
     def place(self) -> str:
-        return "nowhere.py:1"
+        return self.stood_at
 
     @property
     def works(self) -> list[Work]:
@@ -234,6 +235,18 @@ async def test_what_ends_its_process_is_given_up_and_the_rest_goes_on(desk: Make
     it.process.tell(Ready())
     it.process.finish()
     assert it.ended[1:] == [("b", 2, None)]
+
+
+async def test_what_somebody_else_may_have_ended_is_begun_again_once(desk: Make) -> None:
+    it = desk()
+    it.submit("a", 1)
+    for _ in range(2):
+        assert it.ended == []
+        it.process.stood_at = ""
+        it.process.tell(None)
+        it.process.tell(Ready())
+    assert it.ended == [("a", 1, GapKind.CRASH)]
+    assert it.process.begun == []
 
 
 async def test_a_process_that_cannot_start_is_not_started_for_ever(desk: Make) -> None:

@@ -1,11 +1,15 @@
 """The analysis process of a server with a made-up check, which does what words in the text tell it.
 
 `BAD` is an error, caused at `CAUSE`, with three fixes; `GONE` is an `unused-ignore` hint; `loss` has a story.
-`RAISE` raises, `WAIT` goes on until it is cancelled, `NOISE` prints and warns.
+`RAISE` raises, `WAIT` goes on until it is cancelled, `NOISE` prints and warns. `HOLD` never ends and holds the lock of
+the interpreter, `SPIN` never ends and asks nobody, `EAT` takes memory until there is none, `EXIT` and `CRASH` end the
+process.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 import threading
 import time
@@ -26,6 +30,26 @@ LONGEST = 30.0
 """Seconds after which `WAIT` gives up, so that a failed test does not leave a process behind."""
 
 
+def spin() -> None:
+    while True:
+        pass
+
+
+def eat() -> None:
+    eaten = []
+    while True:
+        eaten.append(bytearray(1 << 20))
+
+
+ACTS: dict[str, Callable[[], object]] = {
+    "HOLD": lambda: sum(range(10**15)),
+    "SPIN": spin,
+    "EAT": eat,
+    "EXIT": lambda: os._exit(3),
+    "CRASH": lambda: ctypes.string_at(0),
+}
+
+
 def made_up_check(
     document: Document,
     config: Config | None = None,
@@ -44,6 +68,9 @@ def made_up_check(
         print("this is not a message")
         warnings.warn("nor is this", stacklevel=1)
         threading.Thread(target=lambda: 1 / 0).start()
+    for word, act in ACTS.items():
+        if word in document.text:
+            act()
     if "WAIT" in document.text:
         end = time.monotonic() + LONGEST
         while not cancelled() and time.monotonic() < end:

@@ -359,13 +359,21 @@ class Supervisor:
         if running is None:
             self._failures += 1
         else:
-            self._strikes[running.job.about] = self._strikes.get(running.job.about, 0) + 1
-            if self._is_wanted(running.job):
-                self._deliver(running.job, None, GivenUp(GapKind.CRASH, link.place()))
+            self._blame(running.job, link.place())
         if self._failures < STARTS:
             self._start_another()
         else:
             self._give_up_all()
+
+    def _blame(self, job: Job, place: str) -> None:
+        """The process has ended in the midst of a job: by a fault at some place, or for a reason outside of it."""
+        self._strikes[job.about] = self._strikes.get(job.about, 0) + 1
+        if not self._is_wanted(job):
+            return
+        if place or self._strikes[job.about] >= STRIKES:
+            self._deliver(job, None, GivenUp(GapKind.CRASH, place))
+        else:
+            self._later.insert(0, job)
 
     def _give_up_all(self) -> None:
         """Do nothing any more, because no process can be started."""

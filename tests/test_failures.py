@@ -13,6 +13,7 @@ from gradpath import failures
 from gradpath.check import check
 from gradpath.diagnostic import GapKind
 from gradpath.failures import Place, failed
+from gradpath.interpreter.machine import Cancelled
 from gradpath.overlays import Overlays
 from gradpath.source.document import Document
 
@@ -95,7 +96,7 @@ def test_it_is_logged_once_for_all_files_with_the_place_and_the_report(caplog: p
     [record] = caplog.records
     assert "the analysis of cursed failed, at one.py:5: ZeroDivisionError" in record.message
     assert gap.report in record.message
-    assert record.exc_info is not None
+    assert "\n  gradpath/interpreter/run.py:" in record.message
 
 
 @pytest.mark.usefixtures("curse")
@@ -165,6 +166,29 @@ def test_a_check_never_raises(
     analysis = check(Document("train.py", PROGRAM))
     [gap] = analysis.incomplete
     assert (gap.kind, gap.entry, gap.path) == (kind, None, "train.py")
+
+
+def test_a_check_that_is_cancelled_before_it_has_begun_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cancel(*_: object) -> bool:
+        raise Cancelled
+
+    monkeypatch.setattr("gradpath.check.only_defines", cancel)
+    assert check(Document("train.py", PROGRAM)).incomplete == ()
+
+
+def test_a_recursion_is_one_place_however_deep_it_came(crashes: Path) -> None:
+    def even() -> None:
+        odd()
+
+    def odd() -> None:
+        even()
+
+    for start in (even, odd):
+        try:
+            start()
+        except RecursionError:
+            failed("a part failed", Place("train.py"))
+    assert len(list(crashes.iterdir())) == 1
 
 
 @pytest.mark.usefixtures("curse")

@@ -145,6 +145,8 @@ def _never_raising(
     def checked(document: Document, /, *given: Given.args, **named: Given.kwargs) -> Analysis:
         try:
             return check(document, *given, **named)
+        except Cancelled:
+            return Analysis(document, unparsed(document), ())
         except Exception as error:  # noqa: BLE001 - told, and the other documents are still checked.
             failure = failed("the check of a file failed", Place(document.path))
             gap = whole(document.path, gaps.kind_of(error), failure.cause, failure.report)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ REPORTS = 20
 """Crash reports that are kept; the oldest go first."""
 
 FRAMES = 40
-"""Frames of a traceback that a crash report holds: the innermost."""
+"""Calls that a crash report and a log line hold: the innermost."""
 
 LINE = 300
 """Characters of a line in a crash report."""
@@ -65,14 +66,13 @@ def unlogged() -> Iterator[None]:
 def failed(what: str, place: Place) -> Failure:
     """Tell, while its exception is handled, what has failed at a place of the checked program; never raises.
 
-    For each place in gradpath that fails, the first time it is logged, with the traceback, and a report is written.
+    For each place in gradpath that fails, the first time it is logged, with the calls that led there, and reported.
     """
     error = sys.exc_info()[1]
     assert error is not None
     cause = " ".join(f"{type(error).__name__}: {error}".split())[:LINE]
     frames = list(_frames(error.__traceback__))
-    # The calls that lead to a place differ from one program to the next.
-    key = f"{type(error).__name__} {frames[-1] if frames else ''}"
+    key = f"{type(error).__name__} {_deepest(frames, recursion=isinstance(error, RecursionError))}"
     report = _reports.get(key, "")
     if key not in _reports:
         with suppress(Exception):  # What tells of failures must not fail: there may be no room, or no memory.
@@ -85,7 +85,8 @@ def failed(what: str, place: Place) -> Failure:
 
         where = f"{what}, at {place.path}:{place.line}"
         hint = f"; a report to attach to an issue is {report}" if report else ""
-        logging.getLogger("gradpath.check").error("%s: %s%s", where, cause, hint, exc_info=error)
+        calls = "".join(f"\n  {frame}" for frame in frames[-FRAMES:])
+        logging.getLogger("gradpath.check").error("%s: %s%s%s", where, cause, hint, calls)
     return Failure(cause, report)
 
 
@@ -143,6 +144,18 @@ class _WithoutTexts(ast.NodeTransformer):
         if isinstance(node.value, (str, bytes)):
             return ast.Constant("..." if isinstance(node.value, str) else b"...")
         return node
+
+
+def _deepest(frames: Sequence[str], *, recursion: bool) -> str:
+    """What tells one place from another: the calls that lead to it differ from one program to the next.
+
+    Where a recursion runs out of stack is chance; one of the places that it comes by again and again stands for it.
+    """
+    if not recursion:
+        return frames[-1] if frames else ""
+    times = Counter(frames)
+    most = max(times.values(), default=0)
+    return min((frame for frame, count in times.items() if 2 * count > most), default="")
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[str]:

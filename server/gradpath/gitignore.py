@@ -188,7 +188,7 @@ def _expression(token: str) -> str:
 
 
 def _tokens(text: str) -> Iterator[str | None]:
-    """A pattern character by character: `*`, `?`, `/`, a class as a regular expression, or `\\` and what it escapes.
+    """A pattern character by character: `*`, `?`, `/`, a class as a regular expression, what a backslash escapes.
 
     None stands for what can never match.
     """

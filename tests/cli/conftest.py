@@ -28,6 +28,12 @@ Run = Callable[..., Outcome]
 Write = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def _no_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What gradpath keeps for its user lies among the files of the tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "user"))
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, in which the command line is given; it is the whole project."""

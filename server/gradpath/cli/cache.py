@@ -1,8 +1,9 @@
 """What earlier runs found, kept in `.gradpath_cache`: a file is checked again when anything has changed for it.
 
 Each checked file has one entry there: the outcome, and what it depended on, which is the file itself, the
-configuration, the files and folders that were looked into, and gradpath. Entries are plain JSON, and are written whole
-or not at all, so that several runs may share them and anybody may delete them.
+configuration, the files and folders that were looked into, and gradpath. Entries are plain JSON. Files of them are
+written whole or not at all, so that several runs may share them and anybody may delete them, and only those that this
+user wrote are believed (see `sealed`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from functools import cache
@@ -19,34 +19,49 @@ from typing import Any
 
 from gradpath import __version__
 from gradpath.cli.run import Checked, source_of
+from gradpath.cli.sealed import Store
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
 from gradpath.names.layout import find_root
 from gradpath.names.watch import content_of, digest_of, environment, forget, state_of
+from gradpath.source.notebook import source_bytes
 
 FOLDER = ".gradpath_cache"
+
+_SAVED_FIRST = 1000
+"""New entries after which they are first written during a run, and then each time that there are as many again."""
 
 _LASTING = (GapKind.SYNTAX, GapKind.BUDGET)
 """Gaps that every check of the same files has."""
 
 
 class Cache:
-    """The entries below a folder, for checks with or without trials of fixes; one that is not writable stays empty."""
+    """The entries below a folder, for checks with or without trials of fixes; what is kept is written by `save`.
+
+    Entries lie together in a few files, and each is read when it is asked for: a file of its own for each would cost
+    more than most checks.
+    """
 
     def __init__(self, folder: Path, *, trials: bool) -> None:
-        self._folder = folder / FOLDER / digest_of(repr((_program(), trials)).encode())
-        self._is_ready = False
+        self._store = Store(folder / FOLDER, digest_of(repr((_program(), trials)).encode()))
+        self._bundles: dict[str, dict[str, str]] = {}
+        self._changed: set[str] = set()
+        self._unsaved = 0
+        self._saved = _SAVED_FIRST
         self._began = time.time_ns()
+        self._environments: dict[tuple[str, str | None], str] = {}
         forget()
 
     def find(self, path: str, config: Config) -> Checked | None:
         """What the last check of a file found; None where there was none, or something has changed since."""
-        if not os.path.isfile(path):
-            return None  # A pipe can be read only once.
+        key = _key(path, config)
+        told = self._bundle(key).get(key)
+        if told is None or not os.path.isfile(path):  # A pipe can be read only once.
+            return None
         try:
-            data = Path(path).read_bytes()
-            entry = json.loads(self._place(path, config).read_bytes())
-            if entry["text"] != digest_of(data) or entry["environment"] != _environment(path, config):
+            data = source_bytes(path)
+            entry = json.loads(told)
+            if entry["text"] != digest_of(data) or entry["environment"] != self._environment(path, config):
                 return None
             if any(content_of(each) != known for each, known in entry["files"].items()):
                 return None
@@ -54,50 +69,70 @@ class Cache:
                 return None
             return _checked(path, data, entry)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
-            return None  # There is no entry, or it is none of ours.
+            return None  # It is an entry of another form.
 
     def keep(self, checked: Checked, config: Config) -> None:
-        """Remember an outcome, unless a file has been written since the run began, perhaps after it was read."""
+        """Remember an outcome, unless a file has been written since the run began, perhaps after it was read.
+
+        That nothing was looked for and nothing found is told by the text alone, and sooner than by an entry.
+        """
+        if not (checked.folders or checked.dependencies or checked.diagnostics or checked.incomplete):
+            return
         if checked.problem is not None or any(gap.kind not in _LASTING for gap in checked.incomplete):
             return
         with suppress(OSError):
             if not all(map(self._is_settled, (checked.path, *checked.dependencies))):
                 return
             entry = {
+                "path": os.path.abspath(checked.path),
                 "text": content_of(checked.path),
-                "environment": _environment(checked.path, config),
+                "environment": self._environment(checked.path, config),
                 "files": {each: content_of(each) for each in sorted(checked.dependencies)},
                 "folders": {folder: [state_of(folder, names), *names] for folder, names in checked.folders.items()},
                 "diagnostics": [_told(each) for each in checked.diagnostics],
                 "incomplete": [_gap_told(each) for each in checked.incomplete],
                 "used": [[path, *_place(place)] for path, place in sorted(checked.used)],
             }
-            self._prepare()
-            place = self._place(checked.path, config)
-            place.parent.mkdir(exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=place.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
-                    json.dump(entry, file, separators=(",", ":"))
-                os.replace(name, str(place))
-            except BaseException:
-                os.unlink(name)
-                raise
+            key = _key(checked.path, config)
+            self._bundle(key)[key] = json.dumps(entry, separators=(",", ":"))
+            self._changed.add(key[:1])
+            self._unsaved += 1
+            if self._unsaved >= self._saved:  # So that a run that is killed has not been for nothing.
+                self._saved += self._unsaved
+                self.save()
 
-    def _place(self, path: str, config: Config) -> Path:
-        key = digest_of(repr((path, os.path.abspath(path), config)).encode("utf-8", "surrogateescape"))
-        return self._folder / key[:2] / key[2:]
+    def save(self) -> None:
+        """Write what was kept, without the entries of files that are gone."""
+        for name in sorted(self._changed):
+            lines = (f"{key} {told}" for key, told in self._bundles[name].items() if _is_there(told))
+            self._store.write(name, "\n".join(lines))
+        self._changed.clear()
+        self._unsaved = 0
+
+    def _bundle(self, key: str) -> dict[str, str]:
+        """The entries that lie together with one, by key."""
+        known = self._bundles.get(key[:1])
+        if known is None:
+            lines = (line.partition(" ") for line in self._store.read(key[:1]).split("\n"))
+            known = self._bundles[key[:1]] = {each: told for each, _, told in lines if told}
+        return known
 
     def _is_settled(self, path: str) -> bool:
         return os.stat(path).st_mtime_ns < self._began
 
-    def _prepare(self) -> None:
-        if not self._is_ready:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            ignored = self._folder.parent / ".gitignore"
-            if not ignored.exists():
-                ignored.write_text("*\n", encoding="utf-8")
-            self._is_ready = True
+    def _environment(self, path: str, config: Config) -> str:
+        place = os.path.dirname(os.path.abspath(path)), config.python
+        if place not in self._environments:
+            self._environments[place] = environment(str(find_root(Path(place[0]))), config.python)
+        return self._environments[place]
+
+
+def _key(path: str, config: Config) -> str:
+    return digest_of(repr((path, os.path.abspath(path), config)).encode("utf-8", "surrogateescape"))
+
+
+def _is_there(told: str) -> bool:
+    return os.path.lexists(json.loads(told).get("path", ""))
 
 
 @cache
@@ -107,10 +142,6 @@ def _program() -> str:
     files = sorted(package.rglob("*.py")) + sorted(package.rglob("*.json"))
     stamps = [(str(each.relative_to(package)), each.stat().st_size, each.stat().st_mtime_ns) for each in files]
     return repr((__version__, sys.version, stamps))
-
-
-def _environment(path: str, config: Config) -> str:
-    return environment(str(find_root(Path(os.path.abspath(path)).parent)), config.python)
 
 
 def _checked(path: str, data: bytes, entry: dict[str, Any]) -> Checked:

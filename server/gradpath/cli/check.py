@@ -22,6 +22,7 @@ from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
 from gradpath.config import Config
 from gradpath.diagnostic import Safety
+from gradpath.records import replace
 from gradpath.render.width import safe_text
 
 if TYPE_CHECKING:
@@ -172,10 +173,14 @@ def _check_files(
             outcomes[path] = found
             progress.step()
     rest = [(path, config) for path, config in files if path not in outcomes]
-    for (path, config), checked in zip(rest, _checked(rest, jobs, progress, how), strict=True):
-        outcomes[path] = checked
+    try:
+        for (path, config), checked in zip(rest, _checked(rest, jobs, progress, how), strict=True):
+            if cache is not None:
+                cache.keep(checked, config)
+            outcomes[path] = replace(checked, folders={})  # Nobody else asks for them, and they are many.
+    finally:
         if cache is not None:
-            cache.keep(checked, config)
+            cache.save()
     return [outcomes[path] for path, _ in files]
 
 

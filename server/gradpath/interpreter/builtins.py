@@ -240,7 +240,8 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
 def _computes(machine: Machine, instance: Instance, name: str) -> bool:
     """Whether the `__getattr__` of the program gives an attribute; an AttributeError says that it does not."""
     try:
-        machine.attribute(instance, name)
+        with machine.frame.catching(lambda cls: cls.name == "AttributeError"):
+            machine.attribute(instance, name)
     except Raised as raised:
         if isinstance(raised.value, Instance) and raised.value.cls.name == "AttributeError":
             return False

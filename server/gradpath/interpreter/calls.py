@@ -9,9 +9,10 @@ from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.doubt import CAUSE
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.loops import never_ends
-from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
+from gradpath.interpreter.machine import Exhausted, Machine, Raised, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
@@ -42,7 +43,33 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
         return _generator(machine, function, frame)
     if isinstance(function.node, ast.Lambda):
         return _in_frame(machine, frame, function.node.body)
+    if frame.path != machine.file == machine.frame.path:
+        return _run_elsewhere(machine, frame, function.node)
     return _run(machine, frame, function.node)
+
+
+ELSEWHERE = 4
+"""The part of what is left for other files that one call into them may use up: one in so many."""
+
+LEAST = 300
+"""Statements that it may execute in any case, at the cost of the checked file in the end."""
+
+
+def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+    """Call a function of another file: what it does there must not cost what the checked file does afterwards."""
+    left = machine.steps
+    machine.steps = allowed = min(left, max(machine.elsewhere // ELSEWHERE, LEAST))
+    try:
+        return _run(machine, frame, node)
+    except Exhausted:
+        if allowed == left:
+            raise
+        return machine.unknown("call that takes long")
+    finally:
+        used = allowed - machine.steps
+        paid = min(used, machine.elsewhere)
+        machine.elsewhere -= paid
+        machine.steps = left - (used - paid)
 
 
 def _is_too_deep(machine: Machine, function: Function, arguments: Arguments) -> bool:
@@ -96,6 +123,8 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
         while True:
             next(steps)
     except StopIteration as stop:
+        if frame.passed_over and not isinstance(stop.value, Returned):
+            return machine.unknown(CAUSE)
         return _result(stop.value)
     finally:
         machine.frame, machine.node = before, caller
@@ -147,7 +176,7 @@ def _lent(machine: Machine, frame: Frame, step: Callable[[], Value]) -> Value:
 
 
 def bind_arguments(machine: Machine, function: Function, arguments: Arguments, scope: Scope) -> None:
-    """Give the parameters their values; what an open call may have passed is unknown."""
+    """Give the parameters their values; what an open call, or a decorator, may have passed is unknown."""
     spec = function.node.args
     positional = [*spec.posonlyargs, *spec.args]
     keywords = dict(arguments.keywords)
@@ -165,7 +194,7 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
     extra = values[len(positional) :]
     if spec.vararg is not None:
         scope.variables[spec.vararg.arg] = List(extra, open=True) if arguments.open else tuple(extra)
-    elif extra and not arguments.open:
+    elif extra and not arguments.open and not function.handed_over:
         raise machine.error("TypeError", f"{function.name}() takes {len(positional)} positional arguments")
     for parameter in spec.kwonlyargs:
         if parameter.arg in keywords:
@@ -179,14 +208,14 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
         for name, each in keywords.items():
             rest.store(name, each)
         scope.variables[spec.kwarg.arg] = rest
-    elif keywords:
+    elif keywords and not function.handed_over:
         raise machine.error(
             "TypeError", f"{function.name}() got an unexpected keyword argument '{next(iter(keywords))}'"
         )
 
 
 def _missing(machine: Machine, function: Function, parameter: ast.arg, default: Value, arguments: Arguments) -> Value:
-    if arguments.open:
+    if arguments.open or (function.handed_over and default is UNDEFINED):
         return machine.library.parameter(machine, function, parameter, default)
     if default is UNDEFINED:
         raise machine.error("TypeError", f"{function.name}() missing a required argument: '{parameter.arg}'")

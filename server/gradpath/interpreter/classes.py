@@ -37,10 +37,14 @@ class OpenClass(Class):
 class Context(Object):
     """A context manager of a library: what to do on entry and on exit.
 
-    `leave` gets the exception that ends the block, or None, and says whether it swallows it.
+    `leave` gets the exception that ends the block, or None, and says whether it swallows it; `awaits` says for which
+    classes of exceptions it is there.
     """
 
     __slots__ = ()
+
+    def awaits(self, cls: Class) -> bool:
+        return False
 
     def enter(self, machine: Machine) -> Value:
         return self
@@ -54,6 +58,11 @@ class Context(Object):
         if name == "__exit__":
             return NativeFunction(name, lambda m, a: self.leave(m, None))
         return super().attribute(machine, name)
+
+
+def swallows(manager: Value, cls: Class) -> bool:
+    """Whether a context manager is there for exceptions of a class."""
+    return isinstance(manager, Context) and manager.awaits(cls)
 
 
 def innermost(value: Value) -> Function | None:
@@ -261,6 +270,8 @@ class Super(Object):
                     if isinstance(member, Descriptor) and member.kind == "property":
                         return machine.call(member.function, Arguments([self.receiver]))
                     return _bound(member, self.receiver)
+                if isinstance(member, Descriptor) and member.kind == "classmethod":
+                    return BoundMethod(member.function, cls)
                 return member.function if isinstance(member, Descriptor) else member
         if isinstance(self.receiver, Instance):
             native = self.receiver.native_attribute(machine, name)

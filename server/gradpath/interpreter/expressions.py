@@ -9,7 +9,8 @@ from typing import Any
 
 from gradpath.interpreter import comprehensions
 from gradpath.interpreter.containers import List, sample
-from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.doubt import survive
+from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
 from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import (
@@ -36,11 +37,13 @@ class Slice(Object):
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:
     """The value of an expression."""
-    try:
-        handler = _HANDLERS[type(node)]
-    except KeyError:
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
         return machine.unknown(f"expression {type(node).__name__}")
-    return handler(machine, node)
+    try:
+        return handler(machine, node)
+    except Raised as raised:
+        return survive(machine, raised)
 
 
 def _constant(machine: Machine, node: ast.Constant) -> Value:
@@ -89,6 +92,7 @@ def _items(machine: Machine, nodes: list[ast.expr]) -> tuple[list[Value], bool]:
 
 def _dict(machine: Machine, node: ast.Dict) -> Value:
     result = Dict()
+    result.shared = machine.frame.function is None and machine.frame.path != machine.file
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             update(machine, result, Arguments([evaluate(machine, value)]))

@@ -12,6 +12,7 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.causes import COUNTER_TESTS, DATA
+from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Frame, Loop, Scope
 from gradpath.interpreter.trace import (
@@ -57,11 +58,20 @@ class Cancelled(Exception):
 class Raised(Exception):
     """An exception of the interpreted program: an instance, where it was raised, and autograd's error behind it.
 
-    `frame` is the body that was running, where the error is autograd's.
+    `frame` is the body that was running, where the error is autograd's. Unless it is `certain`, it ends nothing.
     """
 
-    def __init__(self, value: Value, site: Site, error: AutogradError | None = None, subject: object = None) -> None:
+    def __init__(
+        self,
+        value: Value,
+        site: Site,
+        error: AutogradError | None = None,
+        subject: object = None,
+        *,
+        certain: bool = True,
+    ) -> None:
         super().__init__()
+        self.certain = certain
         self.value = value
         self.site = site
         self.error = error
@@ -88,6 +98,7 @@ class Library(Protocol):
     def is_live(self, value: Value) -> bool: ...
     def holds_graph(self, value: Value) -> bool: ...
     def part(self, machine: Machine) -> None: ...
+    def is_observed(self, value: Value) -> bool: ...
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value: ...
@@ -142,6 +153,7 @@ class Machine:
         self.node: ast.AST = trace.entry
         self._site = Site(file, self.node, None, ())
         self.steps = budget
+        self.elsewhere = budget // 2  # What is left for calls into other files.
         self.remembered: dict[object, Value] = {}
         self.unknowns: dict[object, Unknown] = {}
         self.unknown_count = 0
@@ -155,6 +167,7 @@ class Machine:
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
+        self.absences: set[ast.AST] = set()  # Where a tensor that is seen had nothing to give.
         self.suspended: list[ref[Generator[Value, Value, None]]] = []
         self.forgives = True
         self.surveyed: set[ast.AST] = set()
@@ -393,12 +406,12 @@ class Machine:
         assert isinstance(cls, Class)
         instance = Instance(cls)
         instance.attributes["args"] = (message,)
-        return Raised(instance, self.site(), None, subject)
+        return Raised(instance, self.site(), None, subject, certain=is_certain(self, cls, subject))
 
     def translated(self, error: AutogradError) -> Raised:
         """Autograd's error as an exception of the interpreted program."""
         raised = self.error(self.library.native_exception(error), str(error))
-        raised.error, raised.frame = error, self.frame
+        raised.error, raised.frame, raised.certain = error, self.frame, True
         return raised
 
     def failed(self, raised: Raised, *, caught: bool) -> None:

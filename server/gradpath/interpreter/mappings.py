@@ -37,14 +37,18 @@ def place_of(key: Value) -> object:
 
 
 class Dict(Container):
-    """A dict; keys are compared by value where they are constants, by identity otherwise."""
+    """A dict; keys are compared by value where they are constants, by identity otherwise.
 
-    __slots__ = ("default", "entries")
+    One that is `shared` was made by the top level of another module: whoever imports that may have filled it.
+    """
+
+    __slots__ = ("default", "entries", "shared")
 
     def __init__(self, entries: dict[object, tuple[Value, Value]] | None = None, *, open: bool = False) -> None:
         self.entries: dict[object, tuple[Value, Value]] = {} if entries is None else entries
         self.open = open
         self.default: Value = UNDEFINED
+        self.shared = False
 
     def type_name(self) -> str:
         return "dict"
@@ -81,7 +85,7 @@ class Dict(Container):
             and not self.open
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
-            raise machine.error("KeyError", str(key))
+            raise machine.error("KeyError", str(key), self)
         if len(self.entries) == 1 and not self.open:  # Any other key would raise.
             return next(value for _, value in self.entries.values())
         chosen = machine.library.chosen(machine, self.parts(), key)

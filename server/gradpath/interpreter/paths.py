@@ -31,7 +31,8 @@ class Path:
     """The decisions of one run: those that it must take, and those that it took.
 
     Beyond the prefix it goes the ways of `going`. `home` is the checked file, and `speaking` says whether what is
-    decided has to do with gradients; None where it is no `if`.
+    decided has to do with gradients; None where it is no `if`. It was `asked` so often for a way, and `unlikely` counts
+    the answers that are not the likelier ones.
     """
 
     prefix: tuple[bool, ...] = ()
@@ -40,13 +41,18 @@ class Path:
     speaking: bool | None = None
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
+    asked: int = 0
+    unlikely: int = 0
+    _turned: set[object] = field(default_factory=set)
 
     def decide(
         self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool, negated: bool = False
     ) -> bool:
         """The outcome for `key`: as before on this path, else as it must go, else the likelier."""
+        self.asked += 1
         known = self.outcomes.get(key)
         if known is not None:
+            self.unlikely += key in self._turned
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
@@ -54,6 +60,9 @@ class Path:
         idle = idle or not (self.speaking or place.path == self.home)
         self.taken.append(Decision(key, node, outcome, place, idle, negated, self.speaking is not False))
         self.outcomes[key] = outcome
+        if outcome is not likely:
+            self.unlikely += 1
+            self._turned.add(key)
         return outcome
 
 

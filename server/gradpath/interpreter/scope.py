@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
@@ -112,7 +113,12 @@ class Loop:
 
 @dataclass(slots=True)
 class Frame:
-    """A running body: its scope, who called it, and the loops that it is in."""
+    """A running body: its scope, who called it, and the loops that it is in.
+
+    `catchers` say which exceptions handlers around wait for. `ways` are those that the path went at the conditions
+    around that were not settled: whether it was the likelier one. The body is `doubtful` behind such a condition of
+    which the other arm leaves, and `passed_over` tells that it went on after a `raise`.
+    """
 
     path: str
     scope: Scope
@@ -127,3 +133,17 @@ class Frame:
     first_argument: Value = UNDEFINED
     owner: Class | None = None
     is_generator: bool = False
+    catchers: list[Callable[[Class], bool]] = field(default_factory=list)
+    ways: list[bool] = field(default_factory=list)
+    doubtful: bool = False
+    passed_over: bool = False
+
+    @contextmanager
+    def catching(self, waits: Callable[[Class], bool]) -> Iterator[None]:
+        """A part of the body of which somebody catches exceptions: `waits` says for which classes."""
+        self.catchers.append(waits)
+        try:
+            yield
+        finally:
+            if waits in self.catchers:
+                self.catchers.remove(waits)

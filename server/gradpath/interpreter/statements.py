@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any
 
 from gradpath.autograd.errors import AutogradError
@@ -11,17 +12,16 @@ from gradpath.interpreter import classes, loops, matching
 from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
+from gradpath.interpreter.doubt import survive
+from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function
-from gradpath.interpreter.idle import likely_and_idle, speaks_of_gradients
+from gradpath.interpreter.idle import leaves, likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.machine import BREAK, CONTINUE, Exhausted, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
     Arguments,
-    Class,
-    Descriptor,
     Function,
-    Instance,
     Object,
     Unknown,
     Value,
@@ -31,6 +31,7 @@ from gradpath.source.nodes import Noted
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
     """Execute statements until one signals; an error of autograd becomes one of the program, at its statement."""
+    depth = len(machine.frame.loops)
     for statement in statements:
         machine.step(statement)
         machine.node = statement
@@ -45,9 +46,33 @@ def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
                 signal = None if compound is None else (yield from compound(machine, statement))
         except AutogradError as error:
             raise machine.translated(error) from None
+        except Raised as raised:
+            _go_on(machine, statement, survive(machine, raised))
+            del machine.frame.loops[depth:]
+            signal = None
         if signal is not None:
             return signal
     return None
+
+
+def _go_on(machine: Machine, statement: ast.stmt, instead: Value) -> None:
+    """End a statement whose exception is not certain: what it would have bound is unknown, unless it is bound."""
+    for node in _own_targets(statement):
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                machine.frame.scope.set(each.id, instead)
+
+
+def _own_targets(statement: ast.stmt) -> Sequence[ast.expr]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AugAssign(target=target) | ast.AnnAssign(target=target) | ast.For(target=target):
+            return [target]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return [item.optional_vars for item in items if item.optional_vars is not None]
+        case _:
+            return []
 
 
 _BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try, ast.While)
@@ -133,26 +158,6 @@ def _return(machine: Machine, node: ast.Return) -> Signal:
     return Returned(None if node.value is None else evaluate(machine, node.value))
 
 
-def _raise(machine: Machine, node: ast.Raise) -> Signal:
-    if node.exc is None:
-        handling = machine.frame.handling
-        current = handling[-1] if handling else None
-        if isinstance(current, Raised):
-            raise current
-        raise machine.error("RuntimeError", "No active exception to reraise")
-    value = evaluate(machine, node.exc)
-    machine.node = node
-    if isinstance(value, Class):
-        value = machine.call(value, Arguments())
-    raise Raised(value, machine.site())
-
-
-def _assert(machine: Machine, node: ast.Assert) -> Signal:
-    if not machine.assume(evaluate(machine, node.test)):
-        raise machine.error("AssertionError", "")
-    return None
-
-
 def _global(machine: Machine, node: ast.Global) -> Signal:
     for name in node.names:
         machine.frame.scope.declare_global(name)
@@ -207,13 +212,11 @@ def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) ->
     for node in reversed(decorators):
         decorator = evaluate(machine, node)
         machine.node = node
-        if isinstance(decorator, Unknown):
-            continue
-        result = _wrapped(machine, decorator, value)
+        result = decorator if isinstance(decorator, Unknown) else _wrapped(machine, decorator, value)
         if not isinstance(result, Unknown):
             value = result
-        elif isinstance(value, (Function, Class, Descriptor)):
-            continue
+        elif isinstance(value, Function):
+            value.handed_over = True
     return value
 
 
@@ -254,13 +257,21 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     likely, idle = likely_and_idle(node, around if at_hand else None)
     path, before = machine.path, machine.path.speaking
     path.speaking = speaks_of_gradients(node, making=function is not None and function.name == "__init__")
+    asked, unlikely = path.asked, path.unlikely
     try:
         holds = _condition(machine, node.test, likely, idle)
     finally:
         path.speaking = before
-    if holds:
-        return (yield from run_block(machine, node.body))
-    return (yield from run_block(machine, node.orelse))
+    arm, other = (node.body, node.orelse) if holds else (node.orelse, node.body)
+    if path.asked == asked:
+        return (yield from run_block(machine, arm))
+    frame = machine.frame
+    frame.ways.append(path.unlikely == unlikely)
+    try:
+        return (yield from run_block(machine, arm))
+    finally:
+        frame.ways.pop()
+        frame.doubtful = frame.doubtful or leaves(other)
 
 
 def _condition(machine: Machine, node: ast.expr, likely: bool, idle: bool) -> bool:
@@ -294,7 +305,8 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
     if item.optional_vars is not None:
         assign(machine, item.optional_vars, value)
     try:
-        signal = yield from _with_items(machine, node, index + 1)
+        with machine.frame.catching(partial(classes.swallows, manager)):
+            signal = yield from _with_items(machine, node, index + 1)
     except Raised as raised:
         if leave(raised):
             machine.failed(raised, caught=True)
@@ -306,57 +318,6 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
     machine.node = item.context_expr
     leave(None)
     return signal
-
-
-def _try(machine: Machine, node: ast.Try) -> Steps:
-    try:
-        signal = yield from _try_body(machine, node)
-    except Raised as raised:
-        override = yield from run_block(machine, node.finalbody)
-        if override is not None:
-            machine.failed(raised, caught=True)
-            return override
-        raise raised from None
-    override = yield from run_block(machine, node.finalbody)
-    return signal if override is None else override
-
-
-def _try_body(machine: Machine, node: ast.Try) -> Steps:
-    depth = len(machine.frame.loops)
-    try:
-        signal = yield from run_block(machine, node.body)
-    except Raised as raised:
-        del machine.frame.loops[depth:]
-        handler = next((each for each in node.handlers if _handles(machine, each, raised)), None)
-        if handler is None:
-            raise raised from None
-        if not machine.forgives:
-            machine.failed(raised, caught=True)
-        machine.frame.handling.append(raised)
-        if handler.name is not None:
-            machine.frame.scope.set(handler.name, raised.value)
-        try:
-            signal = yield from run_block(machine, handler.body)
-        finally:
-            machine.frame.handling.pop()
-        if machine.forgives:
-            machine.failed(raised, caught=True)
-        return signal
-    if signal is None:
-        signal = yield from run_block(machine, node.orelse)
-    return signal
-
-
-def _handles(machine: Machine, handler: ast.ExceptHandler, raised: Raised) -> bool:
-    if handler.type is None:
-        return True
-    kinds = evaluate(machine, handler.type)
-    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
-        if not isinstance(kind, Class) or not isinstance(raised.value, Instance):
-            return True
-        if raised.value.cls.is_subclass(kind):
-            return True
-    return False
 
 
 def _class(machine: Machine, node: ast.ClassDef) -> Steps:
@@ -390,9 +351,9 @@ _SIMPLE: dict[type[ast.stmt], Callable[[Machine, Any], Signal]] = {
     ast.AnnAssign: _annotated,
     ast.AugAssign: augmented,
     ast.Return: _return,
-    ast.Raise: _raise,
+    ast.Raise: run_raise,
     ast.Delete: delete,
-    ast.Assert: _assert,
+    ast.Assert: run_assert,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,
     ast.Import: _import,
@@ -411,9 +372,9 @@ _COMPOUND: dict[type[ast.stmt], Callable[[Machine, Any], Steps]] = {
     ast.While: _while,
     ast.With: _with,
     ast.AsyncWith: _with,
-    ast.Try: _try,
+    ast.Try: run_try,
     ast.ClassDef: _class,
     ast.Match: _match,
 }
 if hasattr(ast, "TryStar"):
-    _COMPOUND[ast.TryStar] = _try
+    _COMPOUND[ast.TryStar] = run_try

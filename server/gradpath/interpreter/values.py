@@ -245,18 +245,12 @@ class NativeFunction(Object):
 
 
 class Function(Object):
-    """A function, lambda or method of the interpreted program, with the scope that it closes over."""
+    """A function, lambda or method of the interpreted program, with the scope that it closes over.
 
-    __slots__ = (
-        "attributes",
-        "defaults",
-        "keyword_defaults",
-        "name",
-        "node",
-        "owner",
-        "path",
-        "scope",
-    )
+    One that is `handed_over` went through a decorator that is not known, which may call it with other arguments.
+    """
+
+    __slots__ = ("attributes", "defaults", "handed_over", "keyword_defaults", "name", "node", "owner", "path", "scope")
 
     binds = True
 
@@ -276,6 +270,7 @@ class Function(Object):
         self.path = path
         self.owner: Class | None = None
         self.attributes: dict[str, Value] = {}
+        self.handed_over = False
 
     def type_name(self) -> str:
         return "function"

@@ -156,6 +156,11 @@ class Overlays:
         machine.era += 1
         machine.emit(Cleared((), machine.site(), None, known=False))
 
+    def is_observed(self, value: Value) -> bool:
+        """Whether a value that was misused is a tensor, or a number that was read out of one."""
+        parts = value if isinstance(value, tuple) else (value,)
+        return any(isinstance(part, (TensorValue, TensorNumber)) for part in parts)
+
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:

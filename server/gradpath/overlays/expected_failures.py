@@ -18,7 +18,9 @@ class Swallowing(Context):
     def leave(self, machine: Machine, raised: Raised | None) -> bool:
         if raised is None or not isinstance(raised.value, Instance):
             return raised is not None
-        cls = raised.value.cls
+        return self.awaits(raised.value.cls)
+
+    def awaits(self, cls: Class) -> bool:
         return any(not isinstance(kind, Class) or cls.is_subclass(kind) for kind in self.kinds)
 
 

@@ -209,6 +209,7 @@ def _grad(machine: Machine, value: TensorValue) -> Value:
         return wrap(value.tensor.grad)
     if not value.tensor.certain or value.tensor.aliasing_unsure:
         return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), ())
+    machine.absences.add(machine.node)
     return None
 
 

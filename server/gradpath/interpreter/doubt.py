@@ -1,0 +1,94 @@
+"""Which exceptions of the program are certain, and what becomes of the others.
+
+An exception is certain where all that decided it is observed: Python raises on every run that comes there. One that
+hangs on something else ends nothing: an expression gives an unknown value in its place, and a `raise` is passed over,
+as if its condition had not held. Either is counted as an unknown of the cause `CAUSE`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from gradpath.interpreter.values import Class, Value
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.machine import Machine, Raised
+
+CAUSE = "exception that is not certain"
+
+_SIGNALS = frozenset({"StopIteration", "StopAsyncIteration", "GeneratorExit"})
+"""Exceptions by which parts of a program talk to each other."""
+
+_GUARDS = frozenset({"AssertionError", "SystemExit"})
+"""Exceptions that Python raises where the program says so, as by a `raise`."""
+
+_UNBOUND = frozenset({"NameError", "UnboundLocalError"})
+_NUMBERS = (bool, int, float, complex)
+
+
+def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
+    """Whether Python surely raises an exception of its own where the program is; `subject` is what was misused.
+
+    Numbers are what they are wherever they come from, and a tensor that is seen knows whether it has a gradient.
+    Anything else may be there because a branch went that way, because code of another file was run in part, or because
+    nobody is seen to call the function.
+    """
+    if cls.name in _GUARDS:
+        return is_certain_raise(machine, cls)
+    if cls.name in _SIGNALS or _is_awaited(machine, cls) or machine.library.is_observed(subject):
+        return True
+    if _is_elsewhere(machine):
+        return False
+    if cls.name in _UNBOUND:
+        return machine.path.unlikely > 0
+    if isinstance(subject, _NUMBERS) or _is_observed_absence(machine):
+        return True
+    decided = bool(machine.path.outcomes) or not isinstance(machine.trace.entry, ast.Module)
+    return not (decided or getattr(subject, "shared", False))
+
+
+def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
+    """Whether the program surely comes to the `raise` (of a class that may not be known) where it is."""
+    if cls is not None and (cls.name in _SIGNALS or _is_awaited(machine, cls)):
+        return True
+    in_function = not isinstance(machine.trace.entry, ast.Module)
+    if cls is not None and cls.name == "NotImplementedError" and in_function:
+        return False  # A subclass that nobody sees has its own method.
+    frame = machine.frame
+    while True:
+        if frame.ways:
+            return not frame.ways[-1]
+        if frame.doubtful:
+            return False
+        if frame.parent is None:
+            return not _is_elsewhere(machine)
+        frame = frame.parent
+
+
+def _is_observed_absence(machine: Machine) -> bool:
+    """Whether what is misused is the None that a tensor gave for its gradient."""
+    return any(node in machine.absences for node in ast.walk(machine.node)) if machine.absences else False
+
+
+def _is_elsewhere(machine: Machine) -> bool:
+    """Whether the program is in code of another file than the checked one, of which only a part is run."""
+    return machine.frame.path != machine.file
+
+
+def _is_awaited(machine: Machine, cls: Class) -> bool:
+    """Whether a handler around waits for exceptions of the class, and not just for any."""
+    frame = machine.frame
+    while True:
+        if any(waits(cls) for waits in frame.catchers):
+            return True
+        if frame.parent is None:
+            return False
+        frame = frame.parent
+
+
+def survive(machine: Machine, raised: Raised) -> Value:
+    """The unknown value with which the program goes on after an exception; one that is certain is raised again."""
+    if raised.certain:
+        raise raised
+    return machine.unknown(CAUSE)

@@ -135,6 +135,12 @@ def test_in_a_notebook_the_cell_is_named(gradpath_main: Run, write: Write) -> No
     assert places == [(2, 2), (3, 1)]
 
 
+def test_in_a_notebook_the_words_of_python_count_the_lines_of_the_cell(gradpath_main: Run, write: Write) -> None:
+    write("train.ipynb", written(notebook(code("x = 1\ny = 2"), code("\nx = 'a"))))
+    told = "does not parse: unterminated string literal (detected at line 2)"
+    assert gradpath_main("check", "train.ipynb").err == f"gradpath: train.ipynb:cell 2:2: not fully checked: {told}\n"
+
+
 def test_an_earlier_run_does_not_make_it_forgotten(
     gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,7 +184,7 @@ def gap_in_cell(gap: Gap, notebook: CellsDocument) -> Gap:
     if gap.entry is None or not notebook.cells:
         return gap
     cell, place = notebook.in_cell(gap.range)
-    return replace(gap, range=place, cell=cell.number)
+    return replace(gap, range=place, detail=lines_in_cells(gap.detail, notebook, cell), cell=cell.number)
 
 
 def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None) -> str:

@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 import pytest
 import pytest_lsp
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from gradpath.lsp.uris import path_of
 from gradpath.rules import RULES
-from tests.lsp.harness import PATIENCE, REAL, Editor, server
+from tests.lsp.harness import ENVIRONMENT, PATIENCE, REAL, Editor, server
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -73,3 +74,43 @@ already been freed).
     told = await execute(editor, "gradpath.server.explain", traceback)
     assert "double-backward" in told
     assert "line 4" in told or ":4" in told or "4 |" in told
+
+
+@pytest.mark.parametrize(
+    "arguments", [None, [], ["file:///x.py"], ["file:///x.py", -1], ["file:///x.py", 10**30], ["file:///x.py", "x"]]
+)
+async def test_arguments_that_make_no_sense_are_refused_without_a_word_in_the_log(
+    editor: Editor, arguments: list[Any] | None
+) -> None:
+    editor.log_messages.clear()
+    with pytest.raises(JsonRpcInvalidParams):
+        await asyncio.wait_for(
+            editor.workspace_execute_command_async(types.ExecuteCommandParams("gradpath.server.graph", arguments)),
+            PATIENCE,
+        )
+    assert editor.log_messages == []
+
+
+async def test_a_path_of_thousands_of_folders_is_a_path(editor: Editor) -> None:
+    editor.log_messages.clear()
+    uri = "file:///" + "a/" * 3000 + "x.py"
+    editor.open(uri, PROGRAM + "loss.backward()\n")
+    assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward"]
+    assert editor.log_messages == []
+
+
+async def test_pictures_go_with_the_session(tmp_path: Path) -> None:
+    session = Editor()
+    command, *arguments = REAL
+    await session.start_io(command, *arguments, env={**ENVIRONMENT, "TMPDIR": str(tmp_path)})
+    await session.begin("visual_studio_code")
+    uri = (tmp_path / "train.py").as_uri()
+    session.open(uri, PROGRAM)
+    for line in (2, 3, 3):
+        await execute(session, "gradpath.graph", uri, line)
+    pictures = sorted(tmp_path.glob("*/*.svg"))
+    assert len(pictures) == 2
+    assert len({picture.parent for picture in pictures}) == 1
+    await session.shutdown_session()
+    assert await session.errors() == ""
+    assert list(tmp_path.iterdir()) == []

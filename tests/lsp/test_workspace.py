@@ -172,6 +172,52 @@ async def test_a_check_of_the_workspace_can_be_cancelled(session: Session) -> No
     assert session.progress.count("begin") == session.progress.count("end")
 
 
+@EACH_CLIENT
+async def test_several_checks_of_the_workspace_at_once_are_all_answered(session: Session, profile: str) -> None:
+    for number in range(10):
+        session.write(f"twice{number}.py", TWICE)
+    await session.begin(profile)
+    editor = session.editor
+
+    def ask(number: int) -> Any:
+        request = types.ExecuteCommandParams("gradpath.server.checkWorkspace")
+        return editor.protocol.send_request(types.WORKSPACE_EXECUTE_COMMAND, request, msg_id=f"check {number}")
+
+    asked = {number: ask(number) for number in range(6)}
+    for number in (1, 3, 0):
+        editor.cancel_request(types.CancelParams(id=f"check {number}"))
+    asked[6] = ask(6)
+    for number, waiting in asked.items():
+        answer = asyncio.wait_for(asyncio.wrap_future(waiting), 2 * PATIENCE)
+        if number in (0, 1, 3):
+            with pytest.raises(JsonRpcException, match="cancel"):
+                await answer
+        else:
+            found = await answer
+            assert (found["files"], found["diagnostics"]) == (10, 10)
+    assert len(editor.diagnostics) == 10
+
+
+async def test_several_clients_of_one_check_share_it(session: Session) -> None:
+    session.write("twice.py", TWICE)
+    await session.begin(PULLS)
+    session.editor.set_trace(types.SetTraceParams(types.TraceValue.Off))
+    found = await asyncio.gather(*(session.pull({}) for _ in range(8)))
+    assert [codes(each["twice.py"]) for each in found] == [["double-backward"]] * 8
+    # Each was cancelled but one.
+    session.write("twice.py", TWICE + "# longer\n")
+    waiting = [
+        session.editor.protocol.send_request(
+            types.WORKSPACE_DIAGNOSTIC, types.WorkspaceDiagnosticParams([]), msg_id=f"pull {number}"
+        )
+        for number in range(5)
+    ]
+    for number in range(4):
+        session.editor.cancel_request(types.CancelParams(id=f"pull {number}"))
+    report = await asyncio.wait_for(asyncio.wrap_future(waiting[-1]), PATIENCE)
+    assert [codes(item) for item in report.items] == [["double-backward"]]
+
+
 async def test_each_workspace_folder_has_its_own_configuration(session: Session) -> None:
     session.write("one/twice.py", TWICE)
     session.write("two/twice.py", TWICE)

@@ -7,16 +7,20 @@ code lenses: the server carries it out for clients that have no panel of their o
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 
 from gradpath.analyst.messages import Explain, ListRules
 from gradpath.lsp.session import Server
 from gradpath.lsp.stories import picture_in
 from gradpath.lsp.uris import page_of, path_of, uri_of
+
+
+_LAST_LINE = 2**31 - 1
+"""The highest number of a line in the protocol."""
 
 
 def register_commands(server: Server) -> None:
@@ -36,8 +40,7 @@ def register_commands(server: Server) -> None:
                 types.ShowMessageParams(types.MessageType.Info, "No graph is known at this line.")
             )
             return
-        file = Path(tempfile.mkdtemp(prefix="gradpath-")) / "graph.svg"
-        file.write_text(picture["svg"], encoding="utf-8")
+        file = server.pictures.write(f"graph-{Path(path_of(uri)).stem[:40]}-{line + 1}", picture["svg"])
         if server.client.shows_documents:
             server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))
         else:
@@ -70,6 +73,8 @@ def register_commands(server: Server) -> None:
 
 
 async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
+    if not 0 <= line <= _LAST_LINE:
+        raise JsonRpcInvalidParams(f"A line is a number from 0 to {_LAST_LINE}")
     found = await picture_in(server, uri, line)
     if found is None:
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Generator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -16,7 +18,7 @@ from pygls.exceptions import (
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
-from pygls.protocol.json_rpc import RPCMessage
+from pygls.protocol.json_rpc import MsgId, RPCMessage
 
 if TYPE_CHECKING:
     from gradpath.lsp.session import Server
@@ -69,6 +71,15 @@ class Protocol(LanguageServerProtocol):
                 raise JsonRpcInvalidRequest("The server has been initialized already")
         super().handle_message(message)
 
+    def _send_handler_result(self, future: Future[Any], *, msg_id: MsgId) -> None:
+        """Answer a request; that its parameters make no sense is the client's mistake, and no failure to be logged."""
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, JsonRpcInvalidParams):
+            self._request_futures.pop(msg_id, None)
+            self._send_response(msg_id, error=error.to_response_error())
+        else:
+            super()._send_handler_result(future, msg_id=msg_id)
+
     def _is_known(self, method: object) -> bool:
         known = (self.fm.builtin_features, self.fm.features, (types.CANCEL_REQUEST,))
         return isinstance(method, str) and any(method in names for names in known)
@@ -110,6 +121,12 @@ class Protocol(LanguageServerProtocol):
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
         """Forget a notebook."""
         self._server.did_close_notebook(params)
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
+        """Carry out a command; arguments that were left out are too few, not as many as may be."""
+        params.arguments = params.arguments or []
+        return (yield from super().lsp_workspace__execute_command(params))
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *_: object) -> None:  # type: ignore[override]  # A generator is pygls' own way, not a duty.

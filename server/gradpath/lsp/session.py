@@ -24,6 +24,7 @@ from gradpath.lsp.documents import Documents
 from gradpath.lsp.frames import Frames
 from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
+from gradpath.lsp.pictures import Pictures
 from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.publishing import Publishing
 from gradpath.lsp.settings import EditorSettings, section_of
@@ -65,6 +66,7 @@ class Server(LanguageServer):
         self.asking = Asking(self)
         self.publishing = Publishing(self)
         self.files = Workspace(self)
+        self.pictures = Pictures()
         self._frames = Frames()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finished: asyncio.Future[int] | None = None
@@ -85,6 +87,7 @@ class Server(LanguageServer):
     def finish(self, status: int) -> None:
         """End the session with an exit status; the first call counts."""
         self.checks.stop()
+        self.pictures.remove()
         if self._finished is not None and not self._finished.done():
             self._finished.set_result(status)
 
@@ -132,6 +135,7 @@ class Server(LanguageServer):
 
     def _end_at_once(self) -> None:
         self.checks.kill()
+        self.pictures.remove()
         os._exit(1)
 
     def did_start(self) -> None:

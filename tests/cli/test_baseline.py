@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +135,37 @@ def test_a_missing_baseline_keeps_fixes_from_being_written(gradpath_main: Run, w
     path = write("train.py", ERROR)
     assert gradpath_main(*CHECK, "--fix").status == 2
     assert path.read_text() == ERROR
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are Unicode there")
+def test_a_name_that_is_no_unicode_is_kept_and_found_again(gradpath_main: Run, project: Path) -> None:
+    name = os.fsdecode(b"tr\xffin.py")
+    (project / name).write_text("broken()\n")
+    result = gradpath_main("check", "--baseline", "b.json", "--write-baseline")
+    assert (result.status, result.err) == (0, "gradpath: 1 mistake is known in b.json\n")
+    (project / "b.json").read_text("utf-8")
+    assert gradpath_main("check", "--baseline", "b.json").status == 0
+
+
+def test_a_baseline_that_cannot_be_written_leaves_the_old_one(
+    gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = write("b.json", "old")
+    write("train.py", "broken()\n")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    result = gradpath_main("check", "train.py", "--baseline", "b.json", "--write-baseline")
+    assert (result.status, old.read_text()) == (2, "old")
+    assert "b.json: No space left on device" in result.err
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"version": 1, "entries": [' + "[" * 100_000])
+def test_a_baseline_that_is_nested_too_deeply_is_one_line(gradpath_main: Run, write: Write, text: str) -> None:
+    write("b.json", text)
+    write("train.py")
+    result = gradpath_main("check", ".", "--baseline", "b.json")
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert "b.json: not a baseline: " in result.err

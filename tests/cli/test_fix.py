@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gradpath.cli import fix
+from gradpath.cli.writing import UnwritableFile, replace_file
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR, WARNING
 
@@ -99,6 +100,60 @@ def test_a_link_stays_and_its_target_is_fixed(gradpath_main: Run, write: Write, 
     assert target.read_text() == "mended()"
 
 
+@pytest.mark.parametrize("option", ["--fix", "--add-ignores"])
+def test_a_link_out_of_the_folder_is_not_written_through(
+    gradpath_main: Run, write: Write, project: Path, tmp_path: Path, option: str
+) -> None:
+    outside = tmp_path / "outside.py"
+    outside.write_text(ERROR)
+    write("inner/own.py", ERROR)
+    (project / "train.py").symlink_to(outside)
+    (project / "own.py").symlink_to("inner/own.py")
+    result = gradpath_main("check", option, ".")
+    assert result.status == 2
+    assert outside.read_text() == ERROR
+    assert "gradpath: train.py: " in result.err
+    assert "it is a link that leads out of the folders that were named" in result.err
+    assert (project / "inner" / "own.py").read_text() != ERROR
+    gradpath_main("check", option, "train.py")
+    assert outside.read_text() != ERROR
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_the_owner_stays(gradpath_main: Run, write: Write) -> None:
+    path = write("train.py", ERROR)
+    os.chown(path, 1234, 2345)
+    path.chmod(0o4755)
+    gradpath_main("check", "--fix", "train.py")
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 2345, 0o4755)
+    assert path.read_text() == "mended()"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="files need names there")
+def test_a_kill_while_a_file_is_written_leaves_nothing_beside_it(
+    write: Write, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("train.py", "old")
+    there: list[list[str]] = []
+    monkeypatch.setattr(os, "fsync", lambda _: there.append(sorted(os.listdir(project))))
+    replace_file(str(path), b"old", b"new")
+    assert there == [["pyproject.toml", "train.py"]]
+    assert path.read_text() == "new"
+
+
+def test_where_a_file_needs_a_name_from_the_start_it_is_written_too(
+    write: Write, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("train.py", "old")
+    monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    replace_file(str(path), b"old", b"new")
+    assert path.read_text() == "new"
+    with pytest.raises(UnwritableFile):
+        replace_file(str(path), b"old", b"newer")
+    assert sorted(os.listdir(project)) == ["pyproject.toml", "train.py"]
+
+
 def test_a_write_that_fails_leaves_the_file_whole_and_nothing_beside_it(
     gradpath_main: Run, write: Write, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +167,7 @@ def test_a_write_that_fails_leaves_the_file_whole_and_nothing_beside_it(
         Path(source).unlink()
 
     monkeypatch.setattr(os, "replace", fail)
-    result = gradpath_main("check", "--fix", ".")
+    result = gradpath_main("check", "--fix", ".", "--no-cache")
     assert result.status == 2
     assert result.err == "gradpath: train.py: fixes not applied: No space left on device\n"
     assert path.read_text() == ERROR
@@ -122,13 +177,13 @@ def test_a_write_that_fails_leaves_the_file_whole_and_nothing_beside_it(
 
 def test_a_file_that_changed_in_the_meantime_is_not_overwritten(write: Write) -> None:
     path = write("train.py", "new")
-    with pytest.raises(fix.UnwritableFile, match="changed in the meantime"):
-        fix.replace_file(str(path), b"old", b"fixed")
+    with pytest.raises(UnwritableFile, match="changed in the meantime"):
+        replace_file(str(path), b"old", b"fixed")
     assert path.read_text() == "new"
 
 
 def test_text_that_the_encoding_lacks_is_refused() -> None:
-    with pytest.raises(fix.UnwritableFile, match="iso-8859-1 has no '字'"):
+    with pytest.raises(UnwritableFile, match="iso-8859-1 has no '字'"):
         fix.encode_like(b"# coding: latin-1\n", "# coding: latin-1\n", "# coding: latin-1\n'字'\n")
 
 

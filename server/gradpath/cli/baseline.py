@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.cli.status import UsageError
+from gradpath.cli.writing import write_file
 from gradpath.diagnostic import Diagnostic
 from gradpath.reading import LOG, read_bytes
 from gradpath.records import dataclass, replace
@@ -78,8 +79,10 @@ def read_baseline(path: Path) -> list[Entry]:
         data = json.loads(read_bytes(path, LOG, pipes=True).decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(f"{path}: not a baseline: {error}") from error
+    except RecursionError:
+        raise UsageError(f"{path}: not a baseline: nested too deeply") from None
     if not isinstance(data, dict) or data.get("version") != _FORMAT or not isinstance(data.get("entries"), list):
         raise UsageError(f"{path}: not a baseline of version {_FORMAT}")
     entries = []
@@ -96,8 +99,10 @@ def write_baseline(path: Path, diagnostics: Iterable[Diagnostic], text_of: TextO
     entries = sorted(_entry(each, path, text_of) for each in diagnostics)
     rows = ",\n".join(f"  {json.dumps(_row(each), ensure_ascii=False)}" for each in entries)
     body = f"[\n{rows}\n ]" if entries else "[]"
+    text = f'{{"version": {_FORMAT},\n "entries": {body}}}\n'
     try:
-        path.write_text(f'{{"version": {_FORMAT},\n "entries": {body}}}\n', encoding="utf-8")
+        # What UTF-8 does not have, in the name of a file, is written as JSON escapes it.
+        write_file(str(path), text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     return len(entries)

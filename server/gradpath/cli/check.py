@@ -146,7 +146,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     if arguments.add_ignores:
         from gradpath.cli.ignores import ignore_in_files
 
-        outcomes, failed = ignore_in_files(outcomes, configs, quiet=arguments.quiet)
+        outcomes, failed = ignore_in_files(outcomes, walked, configs, quiet=arguments.quiet)
         problems += failed
     return _output(arguments).tell(outcomes, problems, fixes, sys.stdout)
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import pairwise
-from pathlib import Path
 
 from gradpath.cli.elsewhere import gathered
 from gradpath.cli.notebooks import with_cells_of
 from gradpath.cli.run import Checked, check_document, check_file, source_of
+from gradpath.cli.writing import UnwritableFile, leads_outside, replace_file
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Level, Safety
 from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
@@ -36,10 +35,6 @@ Choice = Callable[[Checked], Iterable[Diagnostic]]
 def all_of(checked: Checked) -> Iterable[Diagnostic]:
     """Every diagnostic may be fixed."""
     return checked.diagnostics
-
-
-class UnwritableFile(Exception):
-    """A file that cannot be replaced; the text is the reason, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +65,11 @@ def fix_files(
     for index, checked in enumerate(gathered(outcomes, walked)):
         if any(diagnostic.fixes for diagnostic in choice(checked)):
             try:
+                if write and leads_outside(checked.path, walked):
+                    raise UnwritableFile("it is a link that leads out of the folders that were named")
                 fixed = fix_file(checked.path, configs[checked.path], allowed, checked, write=write, choice=choice)
             except UnwritableFile as error:
-                problems.append(Problem(checked.path, str(error)))
+                problems.append(Problem(checked.path, f"fixes not applied: {error}"))
                 continue
             fixes.append(fixed)
             if fixed.count and write:
@@ -175,7 +172,7 @@ def fix_file(
 ) -> Fixed:
     """Fix the file that `checked` is the outcome of, and write it; raises `UnwritableFile`."""
     if not os.path.isfile(path):
-        raise UnwritableFile("fixes not applied: not a regular file")
+        raise UnwritableFile("not a regular file")
     try:
         data = source_bytes(path)
         document = source_of(path, data)
@@ -225,37 +222,10 @@ def encode_like(data: bytes, text: str, new_text: str) -> bytes:
     encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     try:
         if text.encode(encoding) != data:
-            raise UnwritableFile(f"fixes not applied: its {encoding} text cannot be written back unchanged")
+            raise UnwritableFile(f"its {encoding} text cannot be written back unchanged")
         return new_text.encode(encoding)
     except UnicodeEncodeError as error:
-        raise UnwritableFile(f"fixes not applied: {encoding} has no {error.object[error.start]!r}") from error
-
-
-def replace_file(path: str, data: bytes, new_data: bytes) -> None:
-    """Put `new_data` in place of a file that still holds `data`, by a rename; the mode stays.
-
-    A symbolic link stays and its target is replaced. Raises `UnwritableFile`, and then nothing has changed.
-    """
-    target = os.path.realpath(path)
-    temporary: str | None = None
-    try:
-        if not os.access(target, os.W_OK):
-            raise UnwritableFile("fixes not applied: the file is not writable")
-        handle, temporary = tempfile.mkstemp(prefix=".gradpath-", suffix=".tmp", dir=os.path.dirname(target))
-        with os.fdopen(handle, "wb") as file:
-            file.write(new_data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        if source_bytes(target) != data:
-            raise UnwritableFile("fixes not applied: the file has changed in the meantime")
-        os.replace(temporary, target)
-        temporary = None
-    except OSError as error:
-        raise UnwritableFile(f"fixes not applied: {error.strerror or error}") from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        raise UnwritableFile(f"{encoding} has no {error.object[error.start]!r}") from error
 
 
 def difference(fixed: Fixed) -> Iterator[str]:

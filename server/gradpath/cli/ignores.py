@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from gradpath.cli.fix import Fixed, UnwritableFile, in_file, write_fixed
+from gradpath.cli.fix import Fixed, in_file, write_fixed
 from gradpath.cli.run import Checked, check_document, source_of
+from gradpath.cli.writing import UnwritableFile, leads_outside
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.code_actions import NEVER_IGNORED
@@ -42,16 +43,21 @@ def ignore_all(document: Document, diagnostics: Sequence[Diagnostic]) -> Ignored
 
 
 def ignore_in_files(
-    outcomes: Sequence[Checked], configs: Mapping[str, Config], *, quiet: bool
+    outcomes: Sequence[Checked], walked: Sequence[str], configs: Mapping[str, Config], *, quiet: bool
 ) -> tuple[list[Checked], list[Problem]]:
-    """Suppress what was found, and tell how much; the outcomes after it, and which files cannot be written."""
+    """Suppress what was found, and tell how much; the outcomes after it, and which files cannot be written.
+
+    `walked` are the folders that were given.
+    """
     after, problems, count = list(outcomes), list[Problem](), 0
     for index, checked in enumerate(outcomes):
         if checked.diagnostics:
             try:
+                if leads_outside(checked.path, walked):
+                    raise UnwritableFile("it is a link that leads out of the folders that were named")
                 fixed = ignore_in_file(checked.path, configs[checked.path], checked)
             except UnwritableFile as error:
-                problems.append(Problem(checked.path, str(error).replace("fixes not applied", "not written")))
+                problems.append(Problem(checked.path, f"not written: {error}"))
                 continue
             after[index] = fixed.checked
             count += fixed.count

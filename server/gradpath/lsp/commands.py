@@ -18,7 +18,6 @@ from gradpath.lsp.session import Server
 from gradpath.lsp.stories import picture_in
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
-
 _LAST_LINE = 2**31 - 1
 """The highest number of a line in the protocol."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import Paths, turned
 from gradpath.interpreter.trace import Decision, Site, Trace
@@ -55,9 +56,7 @@ def judge(
         first.setdefault(key, each)
         faulty.setdefault(key, set()).add(id(each.trace))
     return [
-        _diagnostic(
-            each, condition if condition is None or isinstance(condition, str) else words(condition, source), source
-        )
+        _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
         for key, each in first.items()
         if not any(site.line in unread(site.path) for site in _sites(each))
         if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
@@ -143,6 +142,26 @@ def _turned_throughout(trace: Trace, node: ast.AST, paths: Paths) -> Trace | Non
 
 def _finds(found: Found, other: Trace, source: Source) -> bool:
     return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
+
+
+def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
+    """What a fault depends on, in words: on a decision, else on what is presumed; None where it is proved."""
+    if condition is not None:
+        return words(condition, source)
+    presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
+    if presumed is None:
+        return None
+    said = f"if {presumed.condition}"
+    return said if len(found.report.headline) + len(said) + 2 <= LONGEST else f"if {presumed.brief}"
+
+
+def _presumed(found: Found) -> Iterable[Presumption]:
+    """The presumptions that the error which a report tells of stands on."""
+    at = found.report.raised_at
+    if found.rule.level is not Level.ERROR or at is None:
+        return ()
+    failures = (failure for failure in found.trace.failures() if failure.site.node is at.node)
+    return (each for failure in failures if failure.error is not None for each in failure.error.presumed)
 
 
 def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:
@@ -239,9 +258,9 @@ def _label(step: Step, report: Report, source: Source) -> Label:
 
 
 def _conditional(headline: str, condition: str) -> str:
-    """The headline with its condition; a long condition is cut before the headline is."""
+    """The headline with its condition; a long one of the program's is cut before the headline is."""
     room = max(LONGEST - len(headline) - 2, 24)
-    if len(condition) > room:
+    if len(condition) > room and condition.endswith("`"):
         condition = _cut(condition.removesuffix("`"), room - 1) + "`"
     return f"{_cut(headline, LONGEST - len(condition) - 2)}, {condition}"
 

@@ -13,6 +13,7 @@ from gradpath.autograd import gradients as gradients_of
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.graph import Autograd
+from gradpath.autograd.provenance import PROVED, Provenance, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 
 Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
@@ -68,7 +69,7 @@ def gradients(
         elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
-            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index, certain=tensor.certain)
+            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
     return results
 
 
@@ -84,7 +85,13 @@ def _begin(
     autograd.calls += 1
     keep = create_graph if retain is None else retain
     call = BackwardCall(
-        autograd.calls, autograd.recorder.site(), tuple(roots), keep, create_graph, accumulates=accumulates
+        autograd.calls,
+        autograd.recorder.site(),
+        tuple(roots),
+        keep,
+        create_graph,
+        accumulates=accumulates,
+        presumed=autograd.presuming,
     )
     for root in roots:
         if root.requires_grad and not seeded and root.one_element is False:
@@ -100,7 +107,7 @@ def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
     seen = set(todo)
     while todo:
         node = todo.pop()
-        if node.name == PRESUMED or not node.certain:
+        if node.name == PRESUMED or node.is_open:
             return False
         todo.extend(edge for edge in node.edges if edge not in seen)
         seen.update(node.edges)
@@ -126,6 +133,7 @@ def _run(
 ) -> dict[Node, tuple[Node, ...]]:
     """Execute; the nodes that a gradient reached, with the graph that this gradient itself has (second order)."""
     starts = [edge for edge in map(autograd.edge, call.roots) if edge is not None]
+    call.starts = tuple(starts)
     seed_graph = tuple(e for e in map(autograd.edge, seeds) if e is not None) if call.create_graph else ()
     needed = None if targets is None else _leading_to(starts, targets)
     waiting = _dependencies(starts, needed)
@@ -148,7 +156,7 @@ def _run(
         _run_hooks(node, call)
         graphs = _execute(autograd, node, call, flows.get(node, ()), sure=node in sure)
         executed.append(node)
-        if node in sure and (node.certain or node in proven):
+        if node in sure and (not node.is_open or node in proven):
             sure.update(node.edges)
         for output in node.outputs:
             if output.retains_grad and call.accumulates:
@@ -165,6 +173,7 @@ def _run(
                 heapq.heappush(ready, _ticket(edge))
     for start in starts:
         confirm(start)
+    autograd.ran.append(call)
     autograd.recorder.ran_backward(call, executed)
     for each in call.afterwards:
         each()
@@ -178,16 +187,18 @@ def _run_hooks(node: Node, call: BackwardCall) -> None:
 
 def confirm(node: Node) -> None:
     """A backward that went through proves the graph of its root, and of what alone can have given it one."""
+    provenance: Provenance = PROVED
     for each in _proven(node):
-        each.certain = True
+        each.provenance = provenance
         for output in each.outputs:
-            output.certain = True
+            output.provenance = provenance
+        provenance = each.onward or provenance
 
 
 def _proven(node: Node) -> list[Node]:
     """The root of a backward, and what alone can have given it a graph, where nothing else is known to have."""
     found = [node]
-    while not node.certain and len(node.edges) == 1:
+    while node.is_open and len(node.edges) == 1:
         node = node.edges[0]
         found.append(node)
     return found
@@ -247,7 +258,7 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     run_custom: Custom | None = node.custom if callable(node.custom) else None
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
-    if run_custom is None and node.freed_by is not None and node.holds and node.certain and sure:
+    if run_custom is None and node.freed_by is not None and node.holds and not node.is_open and sure:
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
         graphs = run_custom(call, incoming)
@@ -276,7 +287,7 @@ def _gradient(autograd: Autograd, of: Tensor, graph: tuple[Node, ...], create_gr
     result.operation = "gradient"
     if create_graph and graph:
         result.node = graph[0] if len(graph) == 1 else Node("sum of gradients", graph, result.origin)
-        result.certain = any(node.certain for node in graph)
+        result.provenance = of_any(node.provenance for node in graph)
     return result
 
 

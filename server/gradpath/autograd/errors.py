@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor, Write
 
 
@@ -73,7 +75,8 @@ class AutogradError(Exception):
 
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
-    (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0).
+    (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0), `inputs` (what a refused
+    operation was given). `presumed` is what it stands on, where all is not observed or proved.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class AutogradError(Exception):
         earlier: BackwardCall | None = None,
         call: BackwardCall | None = None,
         index: int = 0,
-        certain: bool = True,
+        inputs: Sequence[Tensor] = (),
     ) -> None:
         super().__init__(MESSAGES.get(kind, kind.value))
         self.kind = kind
@@ -98,4 +101,5 @@ class AutogradError(Exception):
         self.earlier = earlier
         self.call = call
         self.index = index
-        self.certain = certain
+        self.inputs = inputs
+        self.presumed: tuple[Presumption, ...] = ()

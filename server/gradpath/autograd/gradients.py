@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Order
+from gradpath.autograd.provenance import OPEN, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
 from gradpath.records import replace
 
@@ -84,7 +85,7 @@ def _savers(autograd: Autograd, node: Node, behaviour: Behaviour, parameter: str
         }
         saved = [replace(each, site=each.site or node.site) for each in node.saved if each.role in roles]
         edges = incoming if reason == _GRADIENT else _hung_on(node, frozenset({reason}))
-        if saved and any(edge.certain for edge in edges):
+        if saved and any(not edge.is_open for edge in edges):
             saver = Node(f"gradient of {node.name}", edges, autograd.recorder.site())
             saver.saved = saved
             yield saver
@@ -104,11 +105,11 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
     name, site = f"gradient of {node.name}", autograd.recorder.site()
     edges = tuple(dict.fromkeys(sure))
     if rest := tuple(unsure):
-        edges = (*edges, Node(name, rest, site, certain=False))
+        edges = (*edges, Node(name, rest, site, provenance=OPEN))
     if not edges:
         return ()
     graph = Node(name, edges, site, holds=node.holds)
-    graph.certain = any(edge.certain for edge in edges)
+    graph.provenance = of_any(edge.provenance for edge in edges)
     return (graph,)
 
 
@@ -120,14 +121,14 @@ def is_of_gradient(node: Node) -> bool:
 def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
     """The graph of a gradient that comes out of a call of which nothing was seen: there may be one or none."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))
-    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds, certain=False)
+    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds, provenance=OPEN)
     return (graph,)
 
 
 def unseen(autograd: Autograd, call: BackwardCall) -> Graph:
     """The graph of a gradient that reaches its tensor on a way that was not seen, if it does."""
     edges = tuple(edge for edge in map(autograd.edge, call.roots) if edge is not None)
-    return (Node("gradient", edges, autograd.recorder.site(), certain=False),)
+    return (Node("gradient", edges, autograd.recorder.site(), provenance=OPEN),)
 
 
 def place(result: Tensor, of: Tensor, target: Node, call: BackwardCall) -> None:

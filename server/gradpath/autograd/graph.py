@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
+from gradpath.autograd.edges import Edges
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import Behaviour, Output
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
-from gradpath.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,29 +46,6 @@ _POINTWISE = (".add_", ".sub_", ".mul_", ".div_", ".pow_", ".copy_", ".lerp_")
 """Writes of which PyTorch refuses to read what they write, unless it lies alike."""
 
 
-@dataclass(slots=True)
-class Edges:
-    """The edges of an operation's inputs, the parameter of each, and those that have one surely, or possibly."""
-
-    nodes: list[Node]
-    names: list[str]
-    certain: set[str]
-    possible: set[str]
-
-    def trigger(self, parameters: frozenset[str]) -> bool:
-        """Whether an edge of `parameters` is surely there: a certain one, or all that may be there are theirs."""
-        if self.certain:
-            return not self.certain.isdisjoint(parameters)
-        return bool(self.possible) and self.possible <= parameters
-
-    def meet(self, name: str, behaviour: Behaviour, site: object) -> Node:
-        """A node on these edges."""
-        node = Node(name, tuple(self.nodes), site, holds=self.trigger(behaviour.holds), certain=bool(self.certain))
-        node.behaviour = behaviour
-        node.parameters = tuple(self.names)
-        return node
-
-
 class Autograd:
     """The state that PyTorch keeps per thread (grad mode, inference mode), and the operations on the graph."""
 
@@ -77,6 +55,8 @@ class Autograd:
         self.inference = False
         self.saved_instead: tuple[Saved, ...] | None = None
         self.calls = 0
+        self.presuming: Presumption | None = None
+        self.ran: list[BackwardCall] = []
 
     @contextmanager
     def mode(self, *, grad: bool | None = None, inference: bool | None = None) -> Iterator[None]:
@@ -102,15 +82,24 @@ class Autograd:
         made.origin = self.recorder.site()
         return made
 
-    def presumed(self, sources: Sequence[Tensor] = (), *, holds: bool = False, name: str = PRESUMED) -> Tensor:
-        """A tensor that nothing but a presumption gives a graph: its node hangs on `sources` where they have one."""
+    def presumed(
+        self,
+        sources: Sequence[Tensor] = (),
+        *,
+        holds: bool = False,
+        name: str = PRESUMED,
+        provenance: Provenance = OPEN,
+        onward: Presumption | None = None,
+    ) -> Tensor:
+        """A tensor whose graph is not seen: its node hangs on `sources` where they have one, if `onward` holds."""
         made = self.tensor(dtype=None)
         edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)
-        made.node = Node(name, edges, self.recorder.site(), holds=holds, certain=False)
+        made.node = Node(name, edges, self.recorder.site(), holds=holds, provenance=provenance)
+        made.node.onward = onward
         made.node.outputs.append(made)
         made.maker = tuple(sources)
         made.operation = name
-        made.certain = False
+        made.provenance = provenance
         self.recorder.built(made.node, {"input": sources})
         return made
 
@@ -136,7 +125,8 @@ class Autograd:
         if node is not None or not tensor.flag:
             return node
         if tensor.accumulator is None:
-            tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, certain=tensor.certain)
+            grounds = of_any([tensor.provenance])
+            tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, provenance=grounds)
         return tensor.accumulator
 
     def is_leaf(self, tensor: Tensor) -> bool:
@@ -217,14 +207,15 @@ class Autograd:
         if _requires_grad(inputs, output.grad):
             if node is not None:
                 result.node = node
-                result.certain = node.certain or all(t.certain for t in everything if t.requires_grad)
+                settled = not node.is_open or not any(t.is_open for t in everything if t.requires_grad)
+                result.provenance = OBSERVED if settled else OPEN
                 return
             how = "inference_mode" if self.inference else "no_grad"
             self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name))
         elif node is not None and _requires_grad(inputs, output.maybe_grad):
-            result.node = Node(name, node.edges, site, certain=False)
+            result.node = Node(name, node.edges, site, provenance=OPEN)
             result.node.outputs.append(result)
-            result.certain = False
+            result.provenance = OPEN
         elif not output.grad:
             source = next((t for t in everything if t.requires_grad), None)
             if source is not None:
@@ -255,7 +246,7 @@ class Autograd:
                 found.nodes.append(edge)
                 found.names.append(parameter)
                 found.possible.add(parameter)
-                if edge.certain:
+                if not edge.is_open:
                     found.certain.add(parameter)
         return found
 
@@ -298,7 +289,7 @@ class Autograd:
         result.layout = Order.SHARED if source.expanded and not multiple else Order.UNKNOWN  # The caller knows better.
         result.aliasing_unsure = source.aliasing_unsure
         result.device = source.device
-        result.certain = source.certain
+        result.provenance = source.provenance
         result.cut = source.cut
         if source.inference:
             return result
@@ -311,7 +302,7 @@ class Autograd:
         if self.grad_enabled and source.requires_grad:
             edge = self.edge(source)
             edges = () if edge is None else (edge,)
-            result.node = Node(name, edges, result.origin, certain=edge.certain if edge is not None else True)
+            result.node = Node(name, edges, result.origin, provenance=of_any(each.provenance for each in edges))
             result.node.outputs.append(result)
             if told:
                 self.recorder.built(result.node, {"input": [source]})
@@ -350,7 +341,7 @@ class Autograd:
         everything = [each for tensors in inputs.values() for each in tensors]
         tracked = self.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
         if tracked and any(each.surely_requires_grad for each in everything):
-            self._check_inplace(tensor)
+            self._check_inplace(tensor, everything)
         edges = self._edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
         if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED) and not _copies_onto_itself(name, everything):
@@ -368,7 +359,7 @@ class Autograd:
                 node.custom = FaultKind.EXPANDED_INPLACE
             tensor.base.node = node
             node.outputs.append(tensor.base)
-            tensor.node = Node("as_strided", (node,), site, certain=node.certain)
+            tensor.node = Node("as_strided", (node,), site, provenance=of_any([node.provenance]))
             tensor.node.outputs.append(tensor)
             tensor.seen_version = tensor.storage.version
             self._save(node, "out0", behaviour, edges, [tensor])
@@ -376,7 +367,8 @@ class Autograd:
             self._save(node, "out0", behaviour, edges, [tensor])
             tensor.node = node
             node.outputs.append(tensor)
-        tensor.certain = tensor.certain or node.certain
+        if tensor.is_open:
+            tensor.provenance = node.provenance
         self.recorder.built(node, inputs)
         return tensor
 
@@ -398,17 +390,17 @@ class Autograd:
         write = tensor.storage.write(name, self.recorder.site(), tensor)
         self.recorder.mutated(tensor, write)
 
-    def _check_inplace(self, tensor: Tensor) -> None:
-        if tensor.aliasing_unsure or not tensor.certain:
+    def _check_inplace(self, tensor: Tensor, everything: Sequence[Tensor]) -> None:
+        if tensor.aliasing_unsure or tensor.is_open:
             return
         if tensor.base is not None:
-            self._refuse_view(tensor, tensor)
+            self._refuse_view(tensor, tensor, everything)
             if tensor.requires_grad and self.is_leaf(tensor.base):
                 raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
         if tensor.requires_grad and tensor.node is None:
             raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
 
-    def _refuse_view(self, tensor: Tensor, written: Tensor | None) -> None:
+    def _refuse_view(self, tensor: Tensor, written: Tensor | None, everything: Sequence[Tensor] = ()) -> None:
         kinds = {
             Creation.MULTIPLE: FaultKind.MULTIPLE_VIEWS,
             Creation.NO_GRAD: FaultKind.VIEW_NO_GRAD,
@@ -417,7 +409,8 @@ class Autograd:
         }
         kind = kinds.get(tensor.creation)
         if kind is not None:
-            raise AutogradError(kind, tensor=tensor, write=tensor.storage.writes[-1] if written is None else None)
+            last = tensor.storage.writes[-1] if written is None else None
+            raise AutogradError(kind, tensor=tensor, write=last, inputs=everything)
 
     # Flags
 
@@ -426,7 +419,9 @@ class Autograd:
 
         A view whose base was written since has no new grad_fn until somebody asks for it (`grad_fn`).
         """
-        if not tensor.certain:
+        if isinstance(tensor.provenance, Presumption) and tensor.node is None:
+            tensor.provenance = OBSERVED
+        if tensor.is_open:
             tensor.node = None  # A presumed graph gives way to what the program says: it makes a leaf of it.
             tensor.flag = value
             return

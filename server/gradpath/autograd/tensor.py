@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Layout, Order, is_contiguous, is_dense, is_shared, steps_of
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Saved:
     """A tensor that a node keeps for its backward, with the version that it had then.
 
     `role` is the operation's parameter name, `out0` for a result, or `CHECKPOINT`. `site` is where it was saved, if not
-    where the node was built.
+    where the node was built; `presumed` what has to hold for a later write to reach it, where that is not seen.
     """
 
     storage: Storage
@@ -74,6 +75,7 @@ class Saved:
     role: str
     had_grad_fn: bool = False
     site: object = None
+    presumed: Presumption | None = None
 
 
 CHECKPOINT = "checkpoint"
@@ -84,6 +86,7 @@ CHECKPOINT = "checkpoint"
 class BackwardCall:
     """One run of the engine: `backward()` or `autograd.grad()`.
 
+    `presumed` says what has to hold for it to be one; `starts` are the nodes of the roots, as they were then.
     `givers` are the nodes that handed a gradient to each node; the gradient that `sum` hands on is an expanded tensor.
     `afterwards` is done when the gradients are there.
     """
@@ -94,6 +97,8 @@ class BackwardCall:
     retain: bool
     create_graph: bool
     accumulates: bool = True
+    presumed: Presumption | None = None
+    starts: tuple[Node, ...] = ()
     givers: dict[Node, list[Node]] = field(default_factory=dict)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
 
@@ -107,7 +112,8 @@ PRESUMED = "call"
 class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
 
-    `certain` is false for a node that only a presumption put there. `accumulates` is the leaf of an AccumulateGrad.
+    `provenance` says how surely it is there, as far as it does not stand on its edges; `onward` what has to hold for
+    gradients to run on along them, where that is presumed. `accumulates` is the leaf of an AccumulateGrad.
     `behaviour` is what the op table says of the operation, `parameters` names for each edge the parameter it is of.
     `hooks` run when a gradient arrives.
     """
@@ -115,7 +121,6 @@ class Node:
     __slots__ = (
         "accumulates",
         "behaviour",
-        "certain",
         "custom",
         "edges",
         "freed_by",
@@ -123,8 +128,10 @@ class Node:
         "hooks",
         "name",
         "number",
+        "onward",
         "outputs",
         "parameters",
+        "provenance",
         "saved",
         "site",
     )
@@ -136,14 +143,15 @@ class Node:
         site: object,
         *,
         holds: bool = False,
-        certain: bool = True,
+        provenance: Provenance = OBSERVED,
         accumulates: Tensor | None = None,
     ) -> None:
         self.name = name
         self.edges = edges
         self.site = site
         self.holds = holds
-        self.certain = certain
+        self.provenance = provenance
+        self.onward: Presumption | None = None
         self.accumulates = accumulates
         self.saved: list[Saved] = []
         self.freed_by: BackwardCall | None = None
@@ -154,14 +162,19 @@ class Node:
         self.behaviour: Behaviour | None = None
         self.parameters: tuple[str, ...] = ()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it may as well not be there: nothing is reported of it."""
+        return self.provenance is OPEN
+
 
 class Tensor:
     """A shadow of `torch.Tensor`.
 
-    `shape` and `dtype` are None where they are not known. `certain` is false where only a presumption says that it
-    requires grad. `layout` is how it lies in memory. `aliasing_unsure` marks a tensor of which the source does not
-    settle whose storage it has. `versioned` says of an inference tensor that it may be written outside of the mode: an
-    alias that was made there.
+    `shape` and `dtype` are None where they are not known. `provenance` says how surely it is known
+    whether it requires grad. `layout` is how it lies in memory. `aliasing_unsure` marks a tensor of which the source
+    does not settle whose storage it has. `versioned` says of an inference tensor that it may be written outside of the
+    mode: an alias that was made there.
     `origin` is where it was made, `label` the name that the user gave it last.
     """
 
@@ -169,7 +182,6 @@ class Tensor:
         "accumulator",
         "aliasing_unsure",
         "base",
-        "certain",
         "creation",
         "cut",
         "device",
@@ -185,6 +197,7 @@ class Tensor:
         "node",
         "operation",
         "origin",
+        "provenance",
         "retains_grad",
         "seen_version",
         "shape",
@@ -221,7 +234,7 @@ class Tensor:
         self.origin = origin
         self.operation = ""
         self.label = ""
-        self.certain = True
+        self.provenance: Provenance = OBSERVED
         self.aliasing_unsure = False
         self.cut: Cut | None = None
         self.maker: tuple[Tensor, ...] = ()
@@ -233,9 +246,14 @@ class Tensor:
         return self.flag or self.node is not None or (self.base is not None and self.base.requires_grad)
 
     @property
+    def is_open(self) -> bool:
+        """Whether nothing says that it has a graph, nor that it has none."""
+        return self.provenance is OPEN
+
+    @property
     def surely_requires_grad(self) -> bool:
         """Whether it requires grad by more than a presumption."""
-        return self.requires_grad and self.certain and (self.node is None or self.node.certain)
+        return self.requires_grad and not self.is_open and (self.node is None or not self.node.is_open)
 
     @property
     def contiguous(self) -> bool | None:

@@ -126,7 +126,7 @@ def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
             return result
     result = binary(machine, type(node.op), before, value)
     if isinstance(before, Unknown) and isinstance(result, Unknown) and not result.is_data:
-        result.presumption = before.presumption  # A tensor is written in place, and keeps its flag under `no_grad`.
+        result.kind = before.kind  # A tensor is written in place, and keeps its flag under `no_grad`.
     return result
 
 

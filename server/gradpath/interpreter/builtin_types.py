@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradpath.interpreter.containers import Container, Iteration, List, iterate
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder, Set
 from gradpath.interpreter.values import (
@@ -82,7 +83,7 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
     if isinstance(kind, tuple):
         answers = [is_instance(machine, value, each) for each in kind]
         return True if True in answers else (None if None in answers else False)
-    if isinstance(value, Unknown) and value.presumption == "graph" and isinstance(kind, TypeClass):
+    if isinstance(value, Unknown) and value.kind is Kind.LIVE and isinstance(kind, TypeClass):
         return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
     if isinstance(value, Unknown) or not isinstance(kind, Class):
         return machine.library.is_instance(value, kind)

@@ -13,6 +13,7 @@ from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, or
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice, add, negation
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.values import (
@@ -60,7 +61,7 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
             return size
     length = machine.unknown("length", ("len", identity(value)), (value,))
     if isinstance(length, Unknown):
-        length.presumption = "plain"  # A number has no graph.
+        length.kind = Kind.PLAIN  # A number has no graph.
     return length
 
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -333,7 +334,7 @@ def _endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator
 
 def _another(machine: Machine, seen: Sequence[Value]) -> Value:
     """One more item of a list of which not all are seen: like the others, but with a graph of its own, if any."""
-    alike = all(isinstance(each, CONSTANTS) or getattr(each, "presumption", "") == "plain" for each in seen)
+    alike = all(isinstance(each, CONSTANTS) or getattr(each, "kind", None) is Kind.PLAIN for each in seen)
     return machine.unknown("item of an iterable", None, tuple(seen) if alike else ())
 
 

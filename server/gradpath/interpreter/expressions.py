@@ -7,7 +7,7 @@ import operator as operators
 from collections.abc import Callable
 from typing import Any
 
-from gradpath.interpreter import comprehensions
+from gradpath.interpreter import comprehensions, kinds
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.machine import Machine, Raised
@@ -305,7 +305,7 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
         return True
     for value, other in ((left, right), (right, left)):
         if isinstance(value, Unknown):
-            if value.presumption == "graph" and other is None:
+            if value.kind is kinds.Kind.LIVE and other is None:
                 return False  # It stands for tensors.
             if isinstance(other, bool):
                 return negation(machine, negation(machine, value) if other else value)

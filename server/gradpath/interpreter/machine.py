@@ -10,9 +10,11 @@ from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
+from gradpath.autograd.grounds import of_error
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.causes import COUNTER_TESTS, DATA
 from gradpath.interpreter.doubt import is_certain
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Frame, Loop, Scope
 from gradpath.interpreter.trace import (
@@ -294,7 +296,7 @@ class Machine:
                 made.root = source.root
                 break
         if data:
-            made.presumption = "plain"
+            made.kind = Kind.PLAIN
             self.counter_tests += cause in COUNTER_TESTS
         else:
             trace = self.trace
@@ -410,6 +412,7 @@ class Machine:
 
     def translated(self, error: AutogradError) -> Raised:
         """Autograd's error as an exception of the interpreted program."""
+        error.presumed = of_error(error, self.autograd.ran)
         raised = self.error(self.library.native_exception(error), str(error))
         raised.error, raised.frame, raised.certain = error, self.frame, True
         return raised

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.kinds import Kind
 from gradpath.records import dataclass, field
 
 
@@ -246,6 +247,11 @@ class Bound:
         made = getattr(getattr(self.value, "tensor", None), "tensor", None)
         return made if isinstance(made, Tensor) else None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is something unknown that has no graph."""
+        return getattr(self.value, "kind", None) is Kind.PLAIN
+
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
@@ -345,7 +351,7 @@ Event = (
 )
 
 
-Kind = TypeVar("Kind")
+Wanted = TypeVar("Wanted")
 
 
 @dataclass(slots=True)
@@ -368,10 +374,10 @@ class Trace:
     _found: dict[object, object] = field(default_factory=dict)
     _count: int = 0
 
-    def of(self, kind: type[Kind]) -> list[Kind]:
+    def of(self, kind: type[Wanted]) -> list[Wanted]:
         """The events of one kind, in order; they are sorted once for all who ask."""
         self._begin_anew_after_more()
-        return cast("list[Kind]", self._sorted.get(kind, []))
+        return cast("list[Wanted]", self._sorted.get(kind, []))
 
     def among(self, *kinds: type[Event]) -> list[Event]:
         """The events of several kinds, in the order in which they happened; found once for all who ask."""
@@ -380,12 +386,12 @@ class Trace:
             self._found[kinds] = [event for event in self.events if type(event) in kinds]
         return cast("list[Event]", self._found[kinds])
 
-    def once(self, work: Callable[[Trace], Kind]) -> Kind:
+    def once(self, work: Callable[[Trace], Wanted]) -> Wanted:
         """What `work` finds in this trace, found once for all who ask."""
         self._begin_anew_after_more()
         if work not in self._found:
             self._found[work] = work(self)
-        return cast("Kind", self._found[work])
+        return cast("Wanted", self._found[work])
 
     def _begin_anew_after_more(self) -> None:
         if self._count != len(self.events):

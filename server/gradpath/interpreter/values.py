@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
 from gradpath.records import dataclass, field
 
@@ -128,9 +130,10 @@ class Unknown(Object):
     `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown,
     `root` why the first unknown was that it came from.
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
-    `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `presumption` what the
-    overlays presume of it, `label` the variable that was bound to it last, and `tensor` what they made of it,
-    once somebody used it as a tensor. `is_data`: it is a number, a text or the like, no tensor, and holds none.
+    `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `kind` what the
+    overlays take it for (and `provenance` how surely), `label` the variable that was bound to it last, and `tensor`
+    what they made of it, once somebody used it as a tensor. `is_data`: it is a number, a text or the like, no tensor,
+    and holds none.
     """
 
     __slots__ = (
@@ -138,13 +141,14 @@ class Unknown(Object):
         "hint",
         "is_data",
         "key",
+        "kind",
         "label",
         "name",
         "negates",
         "number",
         "origin",
         "owner",
-        "presumption",
+        "provenance",
         "root",
         "sources",
         "tensor",
@@ -162,7 +166,8 @@ class Unknown(Object):
         self.name = ""
         self.label = ""
         self.owner: Unknown | None = None
-        self.presumption = ""
+        self.kind = Kind.ANYTHING
+        self.provenance: Provenance = OBSERVED
         self.tensor: Value = None
 
     def type_name(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Container, Iteration, List
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame
@@ -29,7 +30,7 @@ from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation
-from gradpath.overlays.presumed_tensors import GRAPH, RECURSION
+from gradpath.overlays.presumed_tensors import RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
@@ -148,7 +149,7 @@ class Overlays:
     def holds_graph(self, value: Value) -> bool:
         """Whether a value is a tensor, or is presumed to be one, that was computed on a graph."""
         if isinstance(value, Unknown):
-            return value.presumption in GRAPH or self.holds_graph(value.tensor)
+            return value.kind in OF_TENSORS or self.holds_graph(value.tensor)
         return isinstance(value, TensorValue) and value.tensor.node is not None
 
     def part(self, machine: Machine) -> None:

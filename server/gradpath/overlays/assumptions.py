@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gradpath.autograd.provenance import of_any
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.clearing import dotted_name
@@ -45,7 +46,7 @@ def _differentiable(machine: Machine, unknown: Unknown, arguments: Arguments) ->
     if not machine.autograd.grad_enabled or not any(tensor.requires_grad for tensor in sources):
         return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
     made = machine.autograd.presumed(sources, name=unknown.name or "call")
-    made.certain = any(tensor.certain for tensor in sources if tensor.requires_grad)
+    made.provenance = of_any(tensor.provenance for tensor in sources if tensor.requires_grad)
     if made.node is not None:
-        made.node.certain = made.certain
+        made.node.provenance = made.provenance
     return wrap(made)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
+from gradpath.autograd.provenance import OPEN, of_any
 from gradpath.autograd.tensor import CHECKPOINT, BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -144,7 +146,7 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     if not machine.autograd.grad_enabled:
         return result
     if not requiring:
-        unseen = arguments.open or any(isinstance(value, Unknown) and value.presumption != "plain" for value in values)
+        unseen = arguments.open or any(isinstance(value, Unknown) and value.kind is not Kind.PLAIN for value in values)
         return _in_doubt(machine, result, tuple(values)) if unseen else result
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
     node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())
@@ -231,7 +233,7 @@ class _Backward:
         if call.create_graph and incoming:
             for gradient in gradients:
                 gradient.node = Node("incoming gradient", incoming, call.site)
-                gradient.certain = gradient.node.certain = any(node.certain for node in incoming)
+                gradient.provenance = gradient.node.provenance = of_any(node.provenance for node in incoming)
         given: list[Value] = [wrap(gradient) for gradient in gradients]
         if self.results is not None:
             given = [None if place is None else self._gradient(given, place) for place in self.results]
@@ -252,7 +254,7 @@ class _Backward:
         if found is None or self.context.node is None:
             return ()
         node = self.context.node
-        return (Node(f"gradient of {node.name}", node.edges, self.machine.site(), certain=False),)
+        return (Node(f"gradient of {node.name}", node.edges, self.machine.site(), provenance=OPEN),)
 
 
 class _OnceDifferentiable(Object):

@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
+from gradpath.autograd.provenance import OPEN, Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays import conditions
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
 from gradpath.patterns import regex
@@ -51,26 +53,30 @@ def _may_be_detached(value: Unknown, depth: int = 5) -> bool:
     return any(isinstance(source, Unknown) and _may_be_detached(source, depth - 1) for source in value.sources)
 
 
-def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor]) -> Tensor:
-    """The tensor that stands below the result of a call and below each part of it."""
+def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: Presumption) -> Tensor:
+    """The tensor that stands below the result of a call and below each part of it; it leads to what was given."""
     key = ("trunk", result.number)
     known = machine.remembered.get(key)
     if isinstance(known, TensorValue):
         return known.tensor
-    made = machine.autograd.presumed(sources)
-    assert made.node is not None
     callee = result.sources[0] if result.sources else None
-    made.node.certain = made.certain = role_of(callee) == "model"
+    name = conditions.callee(result)
+    provenance = conditions.RESULT.of(name) if role_of(callee) == "model" else OPEN
+    made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
+    assert made.node is not None
     made.origin = made.node.site = result.origin
     made.label = result.label
     machine.remembered[key] = wrap(made)
     if isinstance(callee, Unknown):
-        _tie(machine, callee, made.node, sources)
+        _tie(machine, callee, made.node, sources, conditions.STATE.of(name))
     return made
 
 
-def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor]) -> None:
-    """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving."""
+def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor], state: Presumption) -> None:
+    """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving.
+
+    What leads from such a trunk into the call is a `state`.
+    """
     trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
     todo = [tensor.node for tensor in sources if tensor.node is not None]
     seen: set[Node] = set()
@@ -80,5 +86,6 @@ def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor]
             seen.add(each)
             if trunks.get(each) == model.number:
                 each.holds = True
+                node.onward = state
             todo.extend(each.edges)
     trunks[node] = model.number

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradpath.interpreter.containers import Container, List, any_of, sequence
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
@@ -65,9 +66,9 @@ def _has_graph(value: Value, depth: int) -> bool:
     """Whether a value holds a tensor with a graph, or may."""
     match value:
         case TensorValue():
-            return value.tensor.requires_grad or not value.tensor.certain
+            return value.tensor.requires_grad or value.tensor.is_open
         case Unknown():
-            return value.presumption != "plain"
+            return value.kind is not Kind.PLAIN
         case tuple() | Container() | Fields() | Instance():
             parts = value if isinstance(value, tuple) else value.parts()
             return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)

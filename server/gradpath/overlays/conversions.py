@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Site
@@ -62,7 +63,7 @@ def converted(
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
         if made.tensor.node is not None and same is not False:
-            made.tensor.certain = not made.tensor.aliasing_unsure
+            made.tensor.provenance = OPEN if made.tensor.aliasing_unsure else OBSERVED
     return made
 
 
@@ -143,7 +144,7 @@ def _to_sparse(machine: Machine, value: TensorValue, arguments: Arguments) -> Va
         return wrap(made)
     made = machine.autograd.presumed([value.tensor], holds=True, name="torch.Tensor.to_sparse")
     assert made.node is not None
-    made.node.certain = made.certain = True
+    made.node.provenance = made.provenance = OBSERVED
     made.dtype, made.shape = value.tensor.dtype, value.tensor.shape
     return wrap(made)
 

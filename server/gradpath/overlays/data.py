@@ -10,9 +10,11 @@ from itertools import islice
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.containers import Container, List, iterate
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Unknown, Value
+from gradpath.overlays import conditions
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import call_operation
@@ -88,7 +90,9 @@ class DataLoader(Object):
 def _plain(machine: Machine, source: Value) -> Value:
     made = machine.unknown("batch of a loader", None, (source,))
     if isinstance(made, Unknown):
-        made.presumption = "plain"
+        made.kind = Kind.PLAIN
+        if isinstance(source, DataLoader) and isinstance(source.dataset, Unknown):
+            made.provenance = conditions.LOADER.of(conditions.name_of(source.dataset))
     return made
 
 
@@ -96,7 +100,7 @@ def _has_graph(value: Value, depth: int = 3) -> bool:
     """Whether a data set holds a tensor with a graph; modules that it uses do not count."""
     match value:
         case TensorValue():
-            return value.tensor.node is not None and value.tensor.certain
+            return value.tensor.node is not None and not value.tensor.is_open
         case ModuleInstance():
             return False
         case TensorDataset():

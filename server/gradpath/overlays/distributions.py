@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gradpath.autograd.provenance import of_any
 from gradpath.autograd.tensor import Cut, Node, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Object, Value
@@ -131,10 +132,10 @@ def _result(machine: Machine, made: DistributionInstance, name: str, sources: Se
         return wrap(result)
     edges = tuple(edge for edge in map(autograd.edge, requiring) if edge is not None)
     node = Node(f"torch.distributions.{made.cls.name}.{name}", edges, site, holds=True)
-    node.certain = any(edge.certain for edge in edges)
+    node.provenance = of_any(edge.provenance for edge in edges)
     node.outputs.append(result)
     result.node = node
-    result.certain = node.certain
+    result.provenance = node.provenance
     autograd.recorder.built(node, {"input": sources})
     return wrap(result)
 
@@ -144,7 +145,7 @@ def _sample(machine: Machine, made: DistributionInstance, arguments: Arguments) 
     result = machine.autograd.tensor(dtype=None)
     result.maker = made.sources
     result.operation = "sample"
-    source = next((tensor for tensor in made.sources if tensor.requires_grad and tensor.certain), None)
+    source = next((tensor for tensor in made.sources if tensor.requires_grad and not tensor.is_open), None)
     if source is not None:
         machine.autograd.cut(result, Cut("not differentiable", machine.site(), source, "sample"))
     return wrap(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List
@@ -50,9 +51,8 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
             made.node = None
             made.dtype = value.tensor.dtype
         elif made.node is not None and machine.autograd.grad_enabled:
-            made.certain = made.node.certain = (
-                value.tensor.surely_requires_grad
-            )  # Whatever the key is, the graph goes on.
+            sure = value.tensor.surely_requires_grad  # Whatever the key is, the graph goes on.
+            made.provenance = made.node.provenance = OBSERVED if sure else OPEN
         return wrap(made)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
         return _view(machine, value, key)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List, iterate
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
@@ -101,7 +102,7 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
 
 def _plain(batch: Value) -> Value:
     if isinstance(batch, Unknown):
-        batch.presumption = "plain"
+        batch.kind = Kind.PLAIN
     return batch
 
 

@@ -8,6 +8,7 @@ from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import (
@@ -259,7 +260,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
         case Unknown():
             if isinstance(value.tensor, TensorValue):
                 return [value.tensor.tensor]
-            presume = presume or value.presumption in ("graph", "cut", "row")
+            presume = presume or value.kind in OF_TENSORS
             return [presume_tensor(machine, value).tensor] if presume else []
         case tuple() | List() | Fields() | Dict() if depth > 0:
             parts = value if isinstance(value, tuple) else value.parts()

@@ -170,7 +170,7 @@ def _group(
     for item in items:
         if not isinstance(item, TensorValue) or item.tensor.aliasing_unsure or item.tensor.retains_grad:
             continue
-        if item.tensor.certain and not machine.autograd.is_leaf(item.tensor):
+        if not item.tensor.is_open and not machine.autograd.is_leaf(item.tensor):
             raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
     group = Options()
     group.store("params", List(items, open=open))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
-from gradpath.overlays import frozen, weights
+from gradpath.overlays import conditions, frozen, weights
 from gradpath.overlays.clearing import is_engine
-from gradpath.overlays.presumed_tensors import GRAPH, presume_tensor
+from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
@@ -23,16 +24,26 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     if _names_library(receiver) and not is_engine(receiver):
         return NotImplemented
     loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
-    if isinstance(loss, TensorValue):
-        return machine.call(machine.attribute(loss, "backward"), Arguments([], _engine_keywords(arguments)))
-    if isinstance(loss, Unknown):
-        return _backward(machine, loss, Arguments([], _engine_keywords(arguments)))
+    if isinstance(loss, (TensorValue, Unknown)):
+        return _by_engine(machine, receiver, loss, Arguments([], _engine_keywords(arguments)))
     if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
         return None
     tensor = presume_tensor(machine, receiver).tensor
-    if tensor.node is not None and not tensor.node.certain:
+    if tensor.node is not None and tensor.node.is_open:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
     return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:
+    """What an engine is presumed to do with a loss that it is handed: to call its `backward()`."""
+    before = machine.autograd.presuming
+    machine.autograd.presuming = conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward")
+    try:
+        if isinstance(loss, Unknown):
+            return _backward(machine, loss, arguments)
+        return machine.call(machine.attribute(loss, "backward"), arguments)
+    finally:
+        machine.autograd.presuming = before
 
 
 def _names_library(unknown: Unknown) -> bool:
@@ -61,11 +72,11 @@ def _number(how: str) -> Method:
 
 
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    if receiver.presumption in ("graph", "row"):
+    if receiver.kind in (Kind.LIVE, Kind.PART):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
     made = machine.unknown("detached", None, (receiver,))
     if isinstance(made, Unknown):
-        made.presumption = "plain"
+        made.kind = Kind.PLAIN
     return made
 
 
@@ -77,7 +88,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
     if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
         closure = arguments.get(0, "closure", None)
-        if isinstance(closure, Object) and (closure.refuses_calls or getattr(closure, "presumption", "") in GRAPH):
+        if isinstance(closure, Object) and (closure.refuses_calls or _is_of_tensors(closure)):
             return NotImplemented
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
             with machine.autograd.mode(grad=True):  # As all optimizers do.
@@ -93,6 +104,10 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return _zero_grad(machine, receiver, arguments)
     return NotImplemented
+
+
+def _is_of_tensors(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in OF_TENSORS
 
 
 def _is_deepspeed(value: Unknown) -> bool:
@@ -118,7 +133,7 @@ def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Val
 def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`scaler.scale(loss)`: the loss times a number."""
     loss = arguments.get(0, "outputs", None)
-    if isinstance(loss, Unknown) and (loss.presumption or isinstance(loss.tensor, TensorValue)):
+    if isinstance(loss, Unknown) and (loss.kind is not Kind.ANYTHING or isinstance(loss.tensor, TensorValue)):
         loss = presume_tensor(machine, loss)
     if not is_engine(receiver) or not isinstance(loss, TensorValue):
         return NotImplemented
@@ -127,7 +142,7 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True), looked_up=1)
-    if not receiver.presumption and not isinstance(receiver.tensor, TensorValue):
+    if receiver.kind is Kind.ANYTHING and not isinstance(receiver.tensor, TensorValue):
         return receiver if role_of(receiver) == "model" else NotImplemented
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     return receiver

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OPEN
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays import branches, weights
+from gradpath.overlays import branches, conditions, weights
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -24,30 +26,35 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
         return unknown.tensor
     unknown.tensor = made = wrap(_materialised(machine, unknown))
     made.tensor.label = unknown.label
-    if unknown.presumption != "cut":
+    if unknown.kind is not Kind.CUT:
         made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
     return made
 
 
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
-    if unknown.presumption == "graph":
+    if unknown.kind is Kind.LIVE:
         return _with_graph(machine, unknown)
     sources = _sources_of(machine, unknown)
-    match unknown.presumption:
-        case "plain":
+    match unknown.kind:
+        case Kind.PLAIN:
             made = machine.autograd.tensor(dtype=None)
             made.maker = tuple(sources)
+            made.provenance = unknown.provenance
             return made
-        case "cut":
+        case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
+            made.provenance = unknown.provenance
             how = "inference_mode" if machine.autograd.inference else "no_grad"
             machine.autograd.cut(made, Cut(how, unknown.origin, sources[0] if sources else None, "call"))
             return made
         case other:
-            made = machine.autograd.presumed(sources)
+            row = other is Kind.PART
+            result = branches.whole_of(unknown) or unknown
+            name = conditions.callee(result)
+            onward = (conditions.PARTS if row else conditions.OTHER).of(name)
+            provenance = conditions.RESULT.of(name) if row else OPEN
+            made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
             made.origin = unknown.origin
-            if other == "row" and made.node is not None:
-                made.node.certain = made.certain = True
             return made
 
 
@@ -64,7 +71,7 @@ def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tens
 def _hidden_receiver(unknown: Unknown) -> Unknown | None:
     """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
     receiver = unknown.sources[0] if unknown.sources else None
-    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.presumption == "plain":
+    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.kind is Kind.PLAIN:
         return None
     is_method = is_method_of_tensors(unknown.cause.removeprefix("call of "))
     return receiver if is_method and not role_of(receiver) else None
@@ -75,11 +82,15 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     whole = branches.whole_of(unknown)
     result = unknown if whole is None else whole
     sources = graph_sources(machine, branches.lively(result.sources))
-    if whole is not None or role_of(result.sources[0]) == "model":
-        sources = [branches.trunk(machine, result, sources)]
-    made = machine.autograd.presumed(sources, holds=True)
+    model = role_of(result.sources[0]) == "model"
+    name = conditions.callee(result)
+    onward = (conditions.INPUT if model else conditions.LOSS).of(name)
+    if whole is not None or model:
+        sources = [branches.trunk(machine, result, sources, onward)]
+        onward = (conditions.PARTS if whole is not None else conditions.INPUT).of(name)
+    provenance = conditions.RESULT.of(name)
+    made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward)
     assert made.node is not None
-    made.node.certain = made.certain = True
     made.origin = made.node.site = unknown.origin if whole is None else result.origin
     weights.attach(machine, unknown, made.node)
     return made
@@ -92,11 +103,11 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
-            case Unknown() if role_of(value) or (value.presumption == "plain" and not _is_made_leaf(value)):
+            case Unknown() if role_of(value) or (value.kind is Kind.PLAIN and not _is_made_leaf(value)):
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
-            case Unknown() if value.presumption in GRAPH:
+            case Unknown() if value.kind in OF_TENSORS:
                 found.append(presume_tensor(machine, value).tensor)
             case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
                 if graph_sources(machine, value.sources[1:], depth - 1):
@@ -118,12 +129,8 @@ def _is_made_leaf(unknown: Unknown) -> bool:
     return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 
 
-GRAPH = ("graph", "cut", "row")
-"""What is presumed of what comes from a model or a loss, and is a tensor as soon as it is used like one."""
-
-
 def _is_of_graph(values: tuple[Value, ...]) -> bool:
-    return any(isinstance(value, Unknown) and value.presumption in GRAPH for value in values)
+    return any(isinstance(value, Unknown) and value.kind in OF_TENSORS for value in values)
 
 
 @cache

@@ -37,7 +37,9 @@ import ast
 import operator as host
 
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.expressions import negation
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Cleared, Lent
 from gradpath.interpreter.values import (
@@ -50,11 +52,11 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
-from gradpath.overlays import branches, frozen, plain_data, weights
+from gradpath.overlays import branches, conditions, frozen, plain_data, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
 from gradpath.overlays.presumed_methods import METHODS
-from gradpath.overlays.presumed_tensors import GRAPH, graph_sources, is_method_of_tensors, presume_tensor
+from gradpath.overlays.presumed_tensors import graph_sources, is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
@@ -82,7 +84,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     key = ("binary", operator, reflected, unknown.number, identity(other))
     made = machine.unknown("arithmetic", key, (unknown, other), fresh=True)
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
-        made.presumption = "plain"
+        made.kind = Kind.PLAIN
     return made
 
 
@@ -98,9 +100,7 @@ def _compared(operator: str, hint: Value, other: Value) -> Value:
 
 def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     """A loss that is compared stays unknown: it decides branches, and asked twice it must be the same question."""
-    if unknown.presumption not in GRAPH or not isinstance(
-        other, (bool, int, float, TensorValue, TensorNumber, Unknown)
-    ):
+    if unknown.kind not in OF_TENSORS or not isinstance(other, (bool, int, float, TensorValue, TensorNumber, Unknown)):
         return False
     result = branches.whole_of(unknown) or unknown
     from_model = bool(result.sources) and role_of(result.sources[0]) == "model"
@@ -132,14 +132,16 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if isinstance(made, Unknown):
         made.name = name
         made.owner = unknown
-        made.presumption = "plain" if name in _PLAIN or made.is_data else unknown.presumption
+        plain = name in _PLAIN or made.is_data
+        made.kind = Kind.PLAIN if plain else unknown.kind
+        made.provenance = conditions.DATA.of(name) if plain and not made.is_data else unknown.provenance
         weights.note_part(machine, unknown, made, name)
     return made
 
 
 def _may_be_part(unknown: Unknown, name: str) -> bool:
     """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own."""
-    return unknown.presumption in GRAPH and not is_method_of_tensors(name)
+    return unknown.kind in OF_TENSORS and not is_method_of_tensors(name)
 
 
 _PLAIN = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
@@ -152,7 +154,7 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         frozen.flag(machine, unknown, value)
     elif role_of(unknown) == "model":
         frozen.part_set(machine, unknown, value)
-    if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.presumption):
+    if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING):
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
     if name == "grad":
@@ -166,12 +168,12 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown("item of unknown", key, (unknown,))
-    if isinstance(made, Unknown) and not made.presumption:
-        made.presumption = unknown.presumption
+    if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
+        made.kind, made.provenance = unknown.kind, unknown.provenance
         if role_of(unknown) == "loader":
-            made.presumption = "plain"
-        elif unknown.presumption == "graph" and _is_of_tensor(index):
-            made.presumption = "row"
+            made.kind, made.provenance = Kind.PLAIN, conditions.LOADER.of(conditions.name_of(unknown))
+        elif unknown.kind is Kind.LIVE and _is_of_tensor(index):
+            made.kind = Kind.PART
         if isinstance(index, slice):
             made.name = branches.REST
         weights.note_part(machine, unknown, made, index)
@@ -192,7 +194,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
-        if owner.presumption in GRAPH and is_method_of_tensors(unknown.name):
+        if owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
@@ -206,34 +208,51 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()), data=data)
     if isinstance(made, Unknown):
         made.origin = machine.site()
-        presumption = _call_presumption(machine, unknown, arguments)
-        made.is_data = made.is_data and presumption not in GRAPH
-        made.presumption = presumption or ("plain" if made.is_data else "")
-        if made.presumption == "graph" and role_of(unknown) == "model":
+        kind = _kind_of_call(machine, unknown, arguments)
+        made.is_data = made.is_data and kind not in OF_TENSORS
+        made.kind = Kind.PLAIN if made.is_data and kind is Kind.ANYTHING else kind
+        made.provenance = _provenance_of_call(unknown, kind, made)
+        if made.kind is Kind.LIVE and role_of(unknown) == "model":
             weights.note_call(machine, unknown, made)
     return made
 
 
-def _call_presumption(machine: Machine, unknown: Unknown, arguments: Arguments) -> str:
-    if unknown.owner is not None and unknown.owner.presumption == "plain" and find_op(f"torch.Tensor.{unknown.name}"):
-        return "" if _has_graph(machine, arguments) else "plain"
+def _kind_of_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Kind:
+    if unknown.owner is not None and unknown.owner.kind is Kind.PLAIN and find_op(f"torch.Tensor.{unknown.name}"):
+        return Kind.ANYTHING if _has_graph(machine, arguments) else Kind.PLAIN
     match role_of(unknown):
         case "model" if not arguments.all() and not arguments.open:
-            return ""  # Whoever calls it without a thing may as well make it: `self.net = self.net()`.
+            return Kind.ANYTHING  # Whoever calls it without a thing may as well make it: `self.net = self.net()`.
         case "model" if frozen.is_frozen(machine, unknown) and not _has_graph(machine, arguments):
-            return ""
+            return Kind.ANYTHING
         case "model":
-            return "graph" if machine.autograd.grad_enabled else "cut"
+            return Kind.LIVE if machine.autograd.grad_enabled else Kind.CUT
         case "loss":
             sources = graph_sources(machine, tuple(arguments.all()))
             if not sources:
-                return ""
+                return Kind.ANYTHING
             if not any(tensor.requires_grad for tensor in sources):
                 own = unknown.owner is not None  # `estimator.loss(x, y)` may have parameters of its own.
-                return "" if own or any(map(_is_open, arguments.all())) else "plain"
-            return "graph" if machine.autograd.grad_enabled else "cut"
+                return Kind.ANYTHING if own or any(map(_is_open, arguments.all())) else Kind.PLAIN
+            return Kind.LIVE if machine.autograd.grad_enabled else Kind.CUT
         case _:
-            return ""
+            return Kind.ANYTHING
+
+
+def _provenance_of_call(callee: Unknown, kind: Kind, made: Unknown) -> Provenance:
+    """How surely the result of an unknown call is of its kind."""
+    owner = callee.owner
+    match kind:
+        case Kind.CUT:
+            return conditions.GRADIENTS_OFF.of(conditions.callee(made))
+        case Kind.PLAIN if owner is not None and owner.kind is Kind.PLAIN and not role_of(callee):
+            return owner.provenance
+        case Kind.PLAIN:
+            return conditions.OWN_PARAMETERS.of(conditions.callee(made))
+        case Kind.LIVE:
+            return conditions.RESULT.of(conditions.callee(made))
+        case _:
+            return OBSERVED
 
 
 def _has_graph(machine: Machine, arguments: Arguments) -> bool:
@@ -244,4 +263,4 @@ def _is_open(value: Value) -> bool:
     """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
     if isinstance(value, (Instance, Function, BoundMethod)):
         return True  # A module that is handed to its loss.
-    return isinstance(value, Unknown) and value.presumption not in ("plain", "cut")
+    return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.patterns import regex
 
@@ -53,7 +54,7 @@ _SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|pa
 
 def is_setting(value: Value) -> bool:
     """Whether an unknown value is a number that a program is set by: a parameter, or `args.beta`, `cfg["beta"]`."""
-    if not isinstance(value, Unknown) or value.presumption:
+    if not isinstance(value, Unknown) or value.kind is not Kind.ANYTHING:
         return False
     if value.cause == "parameter":
         return not role_of(value)

@@ -65,13 +65,13 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     made = machine.unknown(value.cause)
     if isinstance(made, Unknown):
         made.root, made.hint, made.name, made.label = value.root, value.hint, value.name, value.label
-        made.presumption = value.presumption
+        made.kind, made.provenance = value.kind, value.provenance
     return made
 
 
 def _copied_tensor(machine: Machine, value: TensorValue) -> TensorValue:
     source = value.tensor
-    if source.node is not None and source.certain and not source.aliasing_unsure:
+    if source.node is not None and not source.is_open and not source.aliasing_unsure:
         raise AutogradError(FaultKind.DEEPCOPY, tensor=source)
     made = machine.autograd.tensor(requires_grad=source.flag, shape=source.shape, dtype=source.dtype)
     made.is_parameter = source.is_parameter

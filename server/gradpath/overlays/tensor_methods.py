@@ -11,6 +11,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays import conversions
@@ -73,7 +74,7 @@ def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
     """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
-    if machine.autograd.grad_enabled and tensor.requires_grad and tensor.certain and not _is_presumed(tensor):
+    if machine.autograd.grad_enabled and tensor.requires_grad and not tensor.is_open and not _is_presumed(tensor):
         raise AutogradError(FaultKind.NUMPY, tensor=tensor)
 
 
@@ -197,7 +198,7 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
     def compute(machine: Machine, value: TensorValue) -> Value:
         tensor = value.tensor
         settled = tensor.requires_grad if name == "requires_grad" else machine.autograd.is_leaf(tensor)
-        if not tensor.certain or tensor.aliasing_unsure:
+        if tensor.is_open or tensor.aliasing_unsure:
             return machine.unknown(name, (name, id(tensor), tensor.storage.version), (value,))
         return settled
 
@@ -207,7 +208,7 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
 def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
-    if not value.tensor.certain or value.tensor.aliasing_unsure:
+    if value.tensor.is_open or value.tensor.aliasing_unsure:
         return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), ())
     machine.absences.add(machine.node)
     return None
@@ -455,7 +456,7 @@ def unbound(machine: Machine, value: TensorValue, count: int) -> list[Value]:
 
 def may_be_tensor(unknown: Unknown) -> bool:
     """Whether an unknown operand is worth presuming a tensor: one that came from a call, item or parameter."""
-    return unknown.presumption != "" or isinstance(unknown.tensor, TensorValue)
+    return unknown.kind is not Kind.ANYTHING or isinstance(unknown.tensor, TensorValue)
 
 
 TensorValue.protocol = Methods()

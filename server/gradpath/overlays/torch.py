@@ -8,6 +8,7 @@ from itertools import islice
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order, Steps, simplest, steps_of
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
@@ -103,7 +104,7 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
     if made.flag and made.inference and not machine.autograd.inference:
         raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=made)
     made.is_parameter = True
-    made.certain = True
+    made.provenance = OBSERVED
     made.aliasing_unsure = False
     made.maker = (data.tensor,) if isinstance(data, TensorValue) else ()
     return wrap(made)

@@ -7,6 +7,7 @@ trainer clears the gradients, runs the backward and steps, batch after batch.
 from __future__ import annotations
 
 from gradpath.interpreter.classes import OpenClass
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, NativeFunction, Unknown, Value
@@ -37,7 +38,7 @@ class TrainerClass(OpenClass, Caller):
 
         def run(inputs: Value) -> None:
             if isinstance(inputs, Unknown):
-                inputs.presumption = "plain"
+                inputs.kind = Kind.PLAIN
             result = machine.call(decorated, Arguments([receiver, model, inputs], open=False))
             loss = result[0] if isinstance(result, tuple) and result else result
             if loss is not None:

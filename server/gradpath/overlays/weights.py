@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays import conditions
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.records import dataclass, field
 
@@ -81,7 +82,12 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
         edge = machine.autograd.edge(tensor)
         if edge is not None:
             node.edges = (*node.edges, edge)
-        node.saved.append(Saved(tensor.storage, called.versions.get(called.part, 0), tensor, "weights"))
+        node.saved.append(_saved(tensor, called, result))
+
+
+def _saved(tensor: Tensor, called: _Called, result: Unknown) -> Saved:
+    presumed = conditions.WEIGHTS.of(conditions.name_of(called.model) or conditions.callee(result))
+    return Saved(tensor.storage, called.versions.get(called.part, 0), tensor, "weights", presumed=presumed)
 
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -60,7 +60,7 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             added = _added(event)
             if added is None or (not executed and _is_computed_from(added, event)):
                 continue
-            if event.node.certain and _is_live(trace, added, executed):
+            if not event.node.is_open and _is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
 
@@ -134,7 +134,7 @@ def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
         backwards += isinstance(event, BackwardRan)
         if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
             continue
-        if getattr(event.value, "presumption", "") == "plain":
+        if event.is_plain:
             continue
         for source in getattr(event.value, "sources", ()):
             tensor = getattr(getattr(source, "tensor", None), "tensor", None)
@@ -266,7 +266,7 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
     Either a backward has been through it already, or the program has ended and none did.
     """
-    if tensor.node is None or not tensor.certain:
+    if tensor.node is None or tensor.is_open:
         return False
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):

@@ -88,7 +88,7 @@ def _read_later(
         if not isinstance(event, BackwardRan):
             continue
         for node in event.executed:
-            if not node.certain or built.get(id(node), index) >= index:
+            if node.is_open or built.get(id(node), index) >= index:
                 continue
             if isinstance(change, Replaced) and short_operation(node.name) not in _READS_ANEW:
                 continue

@@ -40,8 +40,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if cause.how != "plain" or made_here:  # What a loader gives may have been made to require one elsewhere.
             yield _of_input(trace, source, failure, wanted, cause)
     for failure, error in failures(trace, FaultKind.UNUSED):
-        if error.tensor is not None and error.tensor.certain and error.call is not None and len(error.call.roots) == 1:
-            yield _of_unused(trace, source, failure, error.tensor, error.call.roots[0])
+        roots = () if error.call is None else error.call.roots
+        if error.tensor is not None and not error.tensor.is_open and len(roots) == 1:
+            yield _of_unused(trace, source, failure, error.tensor, roots[0])
 
 
 def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:

@@ -94,7 +94,7 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
     for number in mixed:
         result, read = number.tensor, number.read
         origin = _before_detach(read.tensor)
-        if result is None or result.node not in zone or origin.node is None or not origin.certain:
+        if result is None or result.node not in zone or origin.node is None or origin.is_open:
             continue
         if origin.node not in graph:
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
@@ -176,7 +176,7 @@ def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
     """
     if source.node is None:
         return source.is_parameter and source.flag and source.one_element is not True
-    return source.node not in graph and source.certain
+    return source.node not in graph and not source.is_open
 
 
 def _before_detach(tensor: Tensor) -> Tensor:
@@ -206,7 +206,7 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if node is None:
         return id(term.source) in trained
     if term.measured:
-        return term.source.certain and any(id(leaf) in trained for leaf in leaves([node]))
+        return not term.source.is_open and any(id(leaf) in trained for leaf in leaves([node]))
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     behind = {id(leaf) for leaf in leaves([node])}

@@ -88,7 +88,7 @@ _TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Repla
 def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
     match event:
         case BackwardRan() if event.call.accumulates:
-            if all(root.certain for root in event.call.roots):
+            if all(not root.is_open for root in event.call.roots):
                 yield Entry(event, Effect.ARRIVES, frozenset(id(leaf) for leaf in reached_leaves(event)))
             else:
                 yield Entry(event, Effect.UNKNOWN, None)

@@ -48,7 +48,7 @@ def surely_leads(starts: Iterable[Node], target: Node) -> bool:
     A presumed start counts where it hangs on one node alone: that a backward is called on it proves that it has a
     graph, which can only be that one.
     """
-    todo = [start for start in starts if start.certain or start is target or len(start.edges) == 1]
+    todo = [start for start in starts if not start.is_open or start is target or len(start.edges) == 1]
     seen: set[Node] = set()
     while todo:
         node = todo.pop()
@@ -56,7 +56,7 @@ def surely_leads(starts: Iterable[Node], target: Node) -> bool:
             return True
         if node not in seen:
             seen.add(node)
-            todo.extend(edge for edge in node.edges if edge.certain or edge is target)
+            todo.extend(edge for edge in node.edges if not edge.is_open or edge is target)
     return False
 
 

@@ -44,7 +44,7 @@ def _is_trained_otherwise(case: Case) -> bool:
         turn = dict(node.site.loops).get(case.number, 0) if isinstance(node.site, Site) else 0
         if 0 < turn < now:
             continue
-        if node.accumulates is not None or not node.certain:
+        if node.accumulates is not None or node.is_open:
             return True
         todo += [edge for edge in node.edges if edge not in seen]
         seen.update(node.edges)

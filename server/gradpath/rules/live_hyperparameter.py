@@ -21,7 +21,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if event.site.node in seen:
             continue
         tensor = event.tensor
-        if tensor is not None and tensor.certain and tensor.node is not None and tensor.node.accumulates is None:
+        if tensor is not None and not tensor.is_open and tensor.node is not None and tensor.node.accumulates is None:
             seen.add(event.site.node)
             yield _report(trace, source, event)
 

@@ -48,7 +48,7 @@ def _retaining(call: ast.Call) -> ast.keyword | None:
 
 def _is_last(run: BackwardRan, later: list[BackwardRan]) -> bool:
     """Whether no later call executes what this one has executed; false where that is not sure."""
-    if run.call.create_graph or not all(node.certain and node.name != "call" for node in run.executed):
+    if run.call.create_graph or not all(not node.is_open and node.name != "call" for node in run.executed):
         return False
     again = {node for each in later for node in each.executed}
     return not again.intersection(run.executed)

@@ -93,7 +93,7 @@ def _gives_the_same(case: Case, use: ast.stmt) -> bool:
     if case.trace.visits.get(use, 0) != 2:
         return False
     nodes = reach([case.first])
-    if any(is_drawn(node.name) or not node.certain for node in nodes):
+    if any(is_drawn(node.name) or node.is_open for node in nodes):
         return False
     behind = {leaf.storage for leaf in leaves([case.first])}
     later = {id(event) for event in since(case.trace, case.earlier)}

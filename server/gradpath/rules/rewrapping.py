@@ -44,7 +44,7 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
             not root.flag
             or root.node is not None
             or root.is_parameter
-            or not root.certain
+            or root.is_open
             or not (_had_graph(root) or (root.maker and trains))
         ):
             continue
@@ -83,13 +83,13 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
             continue
         sums = (node for node in terms_of(nodes_of(event.call.roots)) if is_sum(node) or len(node.edges) == 1)
         for term in (edge.accumulates for node in sums for edge in node.edges):
-            if term is None or not term.certain or term.is_parameter or term.one_element is not True:
+            if term is None or term.is_open or term.is_parameter or term.one_element is not True:
                 continue
             source = _cut_from(term)
             if (
                 source is None
                 or source.node is None
-                or not source.certain
+                or source.is_open
                 or id(term) in trained
                 or all(id(leaf) not in trained for leaf in leaves([source.node]))
                 or any(source.node in reach(nodes_of(run.call.roots)) for run in runs)

@@ -185,7 +185,7 @@ def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
     updated |= {event.tensor.storage for event in since(case.trace, case.earlier) if isinstance(event, Mutated)}
     seen = all(step.updated for step in stepped_since(case.trace, case.earlier))
-    drawn = any(is_drawn(node.name) or not node.certain for node in nodes)
+    drawn = any(is_drawn(node.name) or node.is_open for node in nodes)
     return seen and not drawn and not any(leaf.storage in updated for leaf in leaves(nodes))
 
 

@@ -42,7 +42,7 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
 
 def _is_presumed(node: Node) -> bool:
     """Whether a node stands for something that was not seen."""
-    return not node.certain or node.name == PRESUMED
+    return node.is_open or node.name == PRESUMED
 
 
 def _never(flow: Sequence[Entry], step: Stepped) -> bool:

@@ -48,7 +48,7 @@ class Fitter:
                 self.opt.zero_grad()
                 out = self.model(batch)
                 loss = self.loss(out, batch["stars"])
-                loss.backward()  # error: [detached-loss] # raises: RuntimeError
+                loss.backward()  # warning: [detached-loss] # raises: RuntimeError
                 self.opt.step()
             print(f"epoch {epoch}: rmse {self.validate():.3f}")
 

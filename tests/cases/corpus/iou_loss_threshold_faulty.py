@@ -76,7 +76,7 @@ def train_fn(loader, model, optimizer, loss_fn):
         predictions = model(data)
         loss = loss_fn(predictions, targets)
         optimizer.zero_grad()
-        loss.backward()  # error: [detached-loss] # raises: RuntimeError "not require grad"
+        loss.backward()  # warning: [detached-loss] # raises: RuntimeError "not require grad"
         optimizer.step()
         print(batch_idx, loss.item())
 

@@ -1,0 +1,32 @@
+"""The edges that an operation's inputs give to its node."""
+
+from __future__ import annotations
+
+from gradpath.autograd.ops import Behaviour
+from gradpath.autograd.provenance import OBSERVED, OPEN
+from gradpath.autograd.tensor import Node
+from gradpath.records import dataclass
+
+
+@dataclass(slots=True)
+class Edges:
+    """The edges of an operation's inputs, the parameter of each, and those that have one surely, or possibly."""
+
+    nodes: list[Node]
+    names: list[str]
+    certain: set[str]
+    possible: set[str]
+
+    def trigger(self, parameters: frozenset[str]) -> bool:
+        """Whether an edge of `parameters` is surely there: a certain one, or all that may be there are theirs."""
+        if self.certain:
+            return not self.certain.isdisjoint(parameters)
+        return bool(self.possible) and self.possible <= parameters
+
+    def meet(self, name: str, behaviour: Behaviour, site: object) -> Node:
+        """A node on these edges."""
+        provenance = OBSERVED if self.certain else OPEN
+        node = Node(name, tuple(self.nodes), site, holds=self.trigger(behaviour.holds), provenance=provenance)
+        node.behaviour = behaviour
+        node.parameters = tuple(self.names)
+        return node

@@ -1,0 +1,147 @@
+"""What an error stands on: the fewest presumptions under which PyTorch raises on every run that reaches the place.
+
+A backward that runs at all proves that its root has a graph; where all ways from the root lead through one node, it
+proves that node too. What is left are the links that only a presumption gives.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.provenance import OPEN, PROVED, Presumption
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+
+Grounds = tuple[Presumption, ...]
+
+
+def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
+    """The presumptions that an error stands on; `ran` are the backwards that went through before."""
+    calls = [call for call in (error.call, error.earlier) if call is not None]
+    found = [call.presumed for call in calls if call.presumed is not None]
+    match error.kind:
+        case FaultKind.TWICE | FaultKind.MODIFIED | FaultKind.SAVED_DETACHED | FaultKind.ONCE_DIFFERENTIABLE:
+            if error.node is not None:
+                for call in calls:
+                    found += _of_way(call.starts, error.node)
+                found += _of_node(error.node, [*ran, *calls])
+            if error.saved is not None and error.saved.presumed is not None:
+                found.append(error.saved.presumed)
+        case FaultKind.NO_GRAD | FaultKind.INPUT_NO_GRAD | FaultKind.HOOK_NO_GRAD | FaultKind.RETAIN_NO_GRAD:
+            if error.tensor is not None:
+                found += _of_absence(error.tensor)
+        case FaultKind.NOT_SCALAR:
+            pass  # Where the root has no graph, this very call raises too.
+        case _:
+            found += _of_tensors([*([] if error.tensor is None else [error.tensor]), *error.inputs], ran)
+    return tuple(dict.fromkeys(found))
+
+
+def _of_way(starts: Iterable[Node], target: Node) -> Grounds:
+    """What has to hold for gradients to run from `starts` to `target`, on the way with the fewest presumed links."""
+    tickets = itertools.count()
+    queue: list[tuple[int, int, Node, Grounds]] = [(0, next(tickets), start, ()) for start in starts]
+    seen: set[Node] = set()
+    while queue:
+        _, _, node, grounds = heapq.heappop(queue)
+        if node is target:
+            return grounds
+        if node in seen:
+            continue
+        seen.add(node)
+        here = grounds if node.onward is None or node.onward in grounds else (*grounds, node.onward)
+        for edge in node.edges:
+            if edge not in seen:
+                heapq.heappush(queue, (len(here), next(tickets), edge, here))
+    return ()
+
+
+def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
+    """What has to hold for a node to be there: nothing, or the presumption of the nearest that it stands on."""
+    todo, seen = [node], {node}
+    nearest: Grounds = ()
+    while todo:
+        each = todo.pop(0)
+        if each.provenance is PROVED:
+            return ()
+        if isinstance(each.provenance, Presumption) or (each.is_open and each.onward is not None):
+            if _is_proved(each, ran):
+                return ()
+            ground = each.onward if each.provenance is OPEN else each.provenance
+            nearest = nearest or (() if not isinstance(ground, Presumption) else (ground,))
+        elif not each.edges:
+            return ()
+        else:
+            for edge in each.edges:
+                if edge not in seen:
+                    seen.add(edge)
+                    todo.append(edge)
+    return nearest
+
+
+def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:
+    """Whether a backward that ran has shown that a presumed node is there: its root has no other way to a leaf."""
+    if any(call.starts and _is_unavoidable(node, call.starts) for call in reversed(ran)):
+        node.provenance = PROVED
+        return True
+    return False
+
+
+def _is_unavoidable(node: Node, starts: Iterable[Node]) -> bool:
+    todo = [start for start in starts if start is not node]
+    seen = set(todo)
+    while todo:
+        each = todo.pop()
+        if not each.edges or each.onward is not None:
+            return False
+        for edge in each.edges:
+            if edge is not node and edge not in seen:
+                seen.add(edge)
+                todo.append(edge)
+    return _reaches(starts, node)
+
+
+def _reaches(starts: Iterable[Node], target: Node) -> bool:
+    todo = list(starts)
+    seen = set(todo)
+    while todo:
+        each = todo.pop()
+        if each is target:
+            return True
+        for edge in each.edges:
+            if edge not in seen and edge.number >= target.number:
+                seen.add(edge)
+                todo.append(edge)
+    return False
+
+
+def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
+    """What has to hold for a tensor to have no graph: that nothing of what it was made from has one."""
+    todo, seen = [tensor], {id(tensor)}
+    while todo:
+        each = todo.pop()
+        if isinstance(each.provenance, Presumption):
+            yield each.provenance
+        elif each.cut is None:
+            for maker in each.maker:
+                if id(maker) not in seen:
+                    seen.add(id(maker))
+                    todo.append(maker)
+
+
+def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Grounds:
+    """What has to hold for one of `tensors` to require grad: the first that does says it."""
+    nearest: Grounds = ()
+    for tensor in tensors:
+        if tensor.node is not None:
+            grounds = _of_node(tensor.node, ran)
+        elif tensor.requires_grad:
+            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else ()
+        else:
+            continue
+        if not grounds:
+            return ()
+        nearest = nearest or grounds
+    return nearest

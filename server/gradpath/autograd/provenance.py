@@ -1,0 +1,45 @@
+"""How surely something of a graph is known: observed, proved, presumed, or open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from gradpath.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Presumption:
+    """What has to hold of the program for something to be as it is taken to be.
+
+    `row` is the row of the table of presumptions, `condition` says it in the user's words, without an "if":
+    "`model` returns a state that is still on the graph"; `brief` where there is little room. Of several the one with
+    the highest `doubt` is named.
+    """
+
+    row: str
+    condition: str
+    brief: str
+    doubt: int
+
+
+class Settled(Enum):
+    """What needs no condition, and what is so open that nothing is reported of it."""
+
+    OBSERVED = "observed"
+    """The program, or a rule of PyTorch, says so."""
+    PROVED = "proved"
+    """Something that happened later settles it, such as a backward that went through."""
+    OPEN = "open"
+    """It may or may not be so."""
+
+
+Provenance = Settled | Presumption
+
+OBSERVED, PROVED, OPEN = Settled.OBSERVED, Settled.PROVED, Settled.OPEN
+
+
+def of_any(grounds: Iterable[Provenance]) -> Provenance:
+    """That of what is there as soon as one of its grounds is, and needs nothing else."""
+    known = list(grounds)
+    return OPEN if known and all(each is OPEN for each in known) else OBSERVED

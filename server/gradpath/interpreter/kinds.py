@@ -1,0 +1,24 @@
+"""What kind of thing an unknown value is."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Kind(Enum):
+    """As far as tensors matter: what has a graph, what has none, and what may be anything."""
+
+    ANYTHING = "anything"
+    """May have a graph or none, and may be no tensor at all: nothing is reported of it."""
+    PLAIN = "plain"
+    """Has no graph: data, or a tensor made of data."""
+    LIVE = "live"
+    """What a model or a loss gives: a tensor with a graph, or a structure of such tensors."""
+    PART = "part"
+    """A part of one tensor with a graph."""
+    CUT = "cut"
+    """What a model or a loss gives while gradients are off."""
+
+
+OF_TENSORS = frozenset({Kind.LIVE, Kind.PART, Kind.CUT})
+"""What comes from a model or a loss, and is a tensor as soon as it is used like one."""

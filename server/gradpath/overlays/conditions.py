@@ -1,0 +1,65 @@
+"""On which condition what is presumed of an unknown thing holds, in the words of the user."""
+
+from __future__ import annotations
+
+import ast
+
+from gradpath.autograd.provenance import Presumption
+from gradpath.interpreter.trace import Site
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.records import dataclass
+
+_LONGEST = 30
+"""Characters of a callee in a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What has to hold, with `{name}` for the unknown thing; `brief` where `words` are too long for a headline.
+
+    Of several conditions the one with the most `doubt` is said.
+    """
+
+    row: str
+    words: str
+    brief: str
+    doubt: int
+
+    def of(self, name: str) -> Presumption:
+        """The same of a thing that the program calls `name`."""
+        said = f"`{name}`" if name else "it"
+        return Presumption(self.row, self.words.format(name=said), self.brief.format(name=said), self.doubt)
+
+
+RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
+GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)
+LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} keeps that graph", 2)
+ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} runs it", 2)
+DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)
+LOADER = Condition("loader", "{name} gives data without a graph", "{name} gives data", 2)
+INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
+OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)
+PARTS = Condition("parts", "what {name} returns shares one graph", "{name} shares a graph", 4)
+WEIGHTS = Condition("weights", "{name} saves the weights that the step updates", "{name} saves its weights", 5)
+OTHER = Condition("other", "{name} keeps the graph of what it is given", "{name} keeps that graph", 5)
+STATE = Condition("state", "{name} returns a state that is still on the graph", "{name} returns a live state", 6)
+
+
+def callee(result: Unknown | None, site: object = None) -> str:
+    """What the program calls the thing whose call gave an unknown result."""
+    origin = site if result is None else result.origin
+    if isinstance(origin, Site) and isinstance(origin.node, ast.Call):
+        text = ast.unparse(origin.node.func)
+        if len(text) <= _LONGEST:
+            return text
+    source: Value = result.sources[0] if result is not None and result.sources else None
+    return name_of(source)
+
+
+def name_of(value: Value) -> str:
+    """What the program calls an unknown value."""
+    while isinstance(value, Unknown):
+        if value.label or value.name:
+            return value.label or value.name
+        value = value.sources[0] if value.sources else None
+    return ""

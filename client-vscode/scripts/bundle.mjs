@@ -10,12 +10,14 @@ const python = process.env.PYTHON ?? (process.platform === "win32" ? "python" : 
 const pip = (...args) => execFileSync(python, ["-m", "pip", "--disable-pip-version-check", "--quiet", ...args], { stdio: "inherit" });
 
 rmSync(libs, { recursive: true, force: true });
-// Wheels without compiled code run everywhere; tomli is for Python 3.10 and is left out by newer ones.
+// Wheels without compiled code run everywhere. pip looks at the Python that it runs on to find out what is needed, so that
+// what Python 3.10 needs besides is named here.
+const oldest = ["exceptiongroup", "tomli", "typing_extensions"];
 const pure = ["--implementation", "py", "--abi", "none", "--platform", "any", "--python-version", "3.10", "--only-binary", ":all:"];
 const wheels = join(here, "bundled", "wheels");
 rmSync(wheels, { recursive: true, force: true });
 pip("wheel", "--no-deps", "--wheel-dir", wheels, join(here, ".."));
-pip("install", "--target", libs, "--find-links", wheels, "--no-compile", ...pure, "gradpath");
+pip("install", "--target", libs, "--find-links", wheels, "--no-compile", ...pure, "gradpath", ...oldest);
 rmSync(wheels, { recursive: true, force: true });
 // jedi asks for names in the standard library alone here: the stubs of other people's packages are most of its files.
 for (const stubs of ["typeshed/third_party", "typeshed/stubs", "django-stubs"]) {

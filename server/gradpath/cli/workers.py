@@ -60,26 +60,26 @@ def check_in_processes(
 
 def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
     here, there = Pipe()
-    process = Process(target=_work, args=(there, measure, trials), daemon=True)
-    with _outside_current_folder():
+    with _outside_current_folder() as folder:
+        process = Process(target=_work, args=(there, measure, trials, folder), daemon=True)
         process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process
 
 
 @contextmanager
-def _outside_current_folder() -> Iterator[None]:
-    """Start a process that is no fork elsewhere: its Python looks for its first modules in the current folder.
+def _outside_current_folder() -> Iterator[str | None]:
+    """Start a process elsewhere unless it is a fork: its Python looks for its first modules in the current folder.
 
-    It then returns there by itself, and takes over the `sys.path` of this process.
+    Gives the folder to which the process then has to go; its `sys.path` becomes that of this one by itself.
     """
     if get_start_method() == "fork":
-        yield
+        yield None
         return
     current = os.getcwd()
     os.chdir(os.path.dirname(os.__file__))  # The standard library, which it imports from anyway.
     try:
-        yield
+        yield current
     finally:
         os.chdir(current)
 
@@ -99,8 +99,10 @@ def _interrupts(*, wanted: bool) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK if wanted else signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _work(connection: Connection, measure: bool, trials: bool) -> None:
-    """Check one file after the other until there are no more."""
+def _work(connection: Connection, measure: bool, trials: bool, folder: str | None) -> None:
+    """Check one file after the other until there are no more; `folder` is where to go first, unless it is here."""
+    if folder is not None:
+        os.chdir(folder)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # As in a job in the background.
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word: the main process answers for all.
     _interrupts(wanted=True)

@@ -135,6 +135,18 @@ def test_an_error_of_autograd_that_the_files_do_not_show(explain: Callable[..., 
     ]
 
 
+def test_what_could_not_be_followed_is_said_where_nothing_was_found(
+    explain: Callable[..., Explained], tmp_path: Path
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(INPLACE)
+    text = traceback_of(program)
+    program.write_text(INPLACE.replace("y.add_(1)", "y = = y + 1"))
+    told = explain(text)
+    assert told.status == 1
+    assert told.out.splitlines()[-1].endswith("train.py:6: not fully checked: does not parse: invalid syntax")
+
+
 def test_a_gradient_that_was_asked_for_in_vain(explain: Callable[..., Explained], tmp_path: Path) -> None:
     program = tmp_path / "train.py"
     program.write_text(

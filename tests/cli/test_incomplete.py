@@ -238,6 +238,16 @@ def test_a_failure_is_not_kept_for_later_runs(
     assert gradpath_main("check", ".").err == ""
 
 
+def test_a_graph_that_may_lack_something_says_so(
+    gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("train.py", f"{TWICE}x = = 1\n")
+    monkeypatch.setattr(gradpath.check, "check", check)
+    result = gradpath_main("graph", "train.py", "--format", "mermaid")
+    assert result.status == 0
+    assert result.err == "gradpath: train.py:5: not fully checked: does not parse: invalid syntax\n"
+
+
 def test_the_help_tells_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--help"]) == 0
     assert "--strict" in capsys.readouterr().out

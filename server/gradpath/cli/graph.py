@@ -30,8 +30,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the picture to standard output."""
     # Imported here so that `gradpath graph --help` answers at once.
     from gradpath.check import check
+    from gradpath.failures import unlogged
     from gradpath.features.graph.find import picture_at
-    from gradpath.source.cells import CellsDocument
+    from gradpath.render.gaps import gap_lines
+    from gradpath.render.width import safe_text
+    from gradpath.source.cells import CellsDocument, gaps_in_cells
     from gradpath.source.document import UnreadableSource
     from gradpath.source.notebook import read_source
 
@@ -44,7 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
         line = _line_in(document, cell, line)
     if line is not None and not 1 <= line <= document.line_count:
         raise UsageError(f"{name} has no line {line}: it has {document.line_count}")
-    picture = picture_at(check(document), line)
+    with unlogged():
+        analysis = check(document)
+    picture = picture_at(analysis, line)
+    for told in gap_lines(gaps_in_cells(analysis.incomplete, document)):
+        print(f"gradpath: {safe_text(told)}", file=sys.stderr)
     if picture is None:
         where = "" if line is None else f" at line {line}"
         raise UsageError(

@@ -15,7 +15,7 @@ from gradpath.names.watch import watched
 from gradpath.records import dataclass, field, replace
 from gradpath.render.gaps import gap_reason
 from gradpath.render.report import Understood
-from gradpath.source.cells import CellsDocument, gap_in_cell
+from gradpath.source.cells import CellsDocument, gaps_in_cells
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
 
@@ -81,7 +81,7 @@ def _checked(document: Document, config: Config, stack: Collection[int], *, meas
         tuple(analysis.diagnostics),
         understood,
         _problem(gaps),
-        gaps if not isinstance(document, CellsDocument) else tuple(gap_in_cell(each, document) for each in gaps),
+        gaps_in_cells(gaps, document),
         frozenset(map(str, analysis.dependencies)),
         analysis.used,
     )

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from gradpath.check import check
+from gradpath.check import Analysis, check
 from gradpath.config import Config, find_config
-from gradpath.diagnostic import Diagnostic
+from gradpath.diagnostic import Diagnostic, Gap
 from gradpath.failures import Place as Spot
 from gradpath.failures import failed
 from gradpath.features.explaining import Match, Place, matching, of_autograd
@@ -17,10 +17,11 @@ from gradpath.features.whereabouts import Whereabouts
 from gradpath.mending import mended
 from gradpath.records import dataclass, replace
 from gradpath.render.full import render_full
+from gradpath.render.gaps import gap_lines
 from gradpath.render.report import SourceLookup
 from gradpath.render.style import BOLD, PLAIN, Style
 from gradpath.render.width import safe_text
-from gradpath.source.cells import CellsDocument, in_cells
+from gradpath.source.cells import CellsDocument, gaps_in_cells, in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
 
 
@@ -28,7 +29,8 @@ from gradpath.source.document import Document, UnreadableSource, read_document
 class Answer:
     """What can be said of a traceback: the fault behind it, or `reason` why that cannot be told.
 
-    `looked_at` are the files that were checked, and `places` those of the stack that lie in them, outermost first.
+    `looked_at` are the files that were checked, `incomplete` the parts of them that were not, and `places` those of the
+    stack that lie in them, outermost first.
     """
 
     failure: Failure | None
@@ -36,6 +38,7 @@ class Answer:
     looked_at: tuple[str, ...] = ()
     match: Match | None = None
     reason: str = ""
+    incomplete: tuple[Gap, ...] = ()
 
 
 def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> str:
@@ -60,14 +63,17 @@ def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool]
     forward = whereabouts.places(failure.forward)
     paths = tuple(dict.fromkeys(place.path for place in (*places, *forward)))
     diagnostics: list[Diagnostic] = []
+    incomplete: list[Gap] = []
     for path in paths:
         stack = {place.line for place in (*places, *forward) if place.path == path}
-        diagnostics += _diagnostics(whereabouts.documents[path], stack, cancelled)
+        analysis = _analysis(whereabouts.documents[path], stack, cancelled)
+        diagnostics += analysis.diagnostics
+        incomplete += gaps_in_cells(analysis.incomplete, analysis.document)
     match = matching(failure, places, forward, diagnostics)
     reason = "" if match else "nothing in these files ends in this error, as far as they can be followed"
     if match is not None:
         match = replace(match, diagnostic=in_cells(match.diagnostic, _notebooks(whereabouts)))
-    return Answer(failure, tuple(places), paths, match, reason)
+    return Answer(failure, tuple(places), paths, match, reason, tuple(incomplete))
 
 
 def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iterator[str]:
@@ -80,6 +86,7 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
         yield f"Cannot tell: {answer.reason}."
         if answer.looked_at:
             yield f"Looked at: {', '.join(map(safe_text, answer.looked_at))}"
+        yield from map(safe_text, gap_lines(answer.incomplete))
         return
     diagnostic = answer.match.diagnostic
     if not answer.match.certain:
@@ -95,15 +102,15 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
     yield f"More: gradpath rule {diagnostic.rule}"
 
 
-def _diagnostics(document: Document, stack: Collection[int], cancelled: Callable[[], bool]) -> Sequence[Diagnostic]:
+def _analysis(document: Document, stack: Collection[int], cancelled: Callable[[], bool]) -> Analysis:
     """What all rules find in a document, whatever its configuration leaves out."""
     config = replace(_config(document), select=(), ignore=(), levels={}, per_file_ignores={})
     analysis = check(document, config, stack=stack, cancelled=cancelled, traced=False)
     try:
-        return mended(analysis, config, cancelled=cancelled).diagnostics
+        return mended(analysis, config, cancelled=cancelled)
     except Exception:  # noqa: BLE001 - told, and the story does without fixes.
         failed("the trial of fixes failed", Spot(document.path))
-        return [replace(each, fixes=()) for each in analysis.diagnostics]
+        return replace(analysis, diagnostics=tuple(replace(each, fixes=()) for each in analysis.diagnostics))
 
 
 def _config(document: Document) -> Config:

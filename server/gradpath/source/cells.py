@@ -179,10 +179,14 @@ def in_cells(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> 
     )
 
 
-def gap_in_cell(gap: Gap, notebook: CellsDocument) -> Gap:
-    """A gap in a notebook, of which not all was left out, in the cell that it lies in."""
-    if gap.entry is None or not notebook.cells:
-        return gap
+def gaps_in_cells(gaps: Iterable[Gap], document: Document) -> tuple[Gap, ...]:
+    """Gaps in a document, if it is a notebook in the cells that they lie in; one of the whole file stays as it is."""
+    if not isinstance(document, CellsDocument):
+        return tuple(gaps)
+    return tuple(gap if gap.entry is None else _gap(gap, document) for gap in gaps)
+
+
+def _gap(gap: Gap, notebook: CellsDocument) -> Gap:
     cell, place = notebook.in_cell(gap.range)
     return replace(gap, range=place, detail=lines_in_cells(gap.detail, notebook, cell), cell=cell.number)
 

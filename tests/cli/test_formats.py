@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR, HINT, WARNING
@@ -156,3 +160,38 @@ def test_the_output_is_the_same_however_many_processes_took_part(gradpath_main: 
     paths = [line.split(":")[0] for line in result.out.splitlines() if ": error[" in line or ": warning[" in line]
     assert paths == sorted(paths, key=lambda path: path.split("/"))
     assert len(set(paths)) == 40
+
+
+NAME = "::stop-commands::x.py"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names have no colons there")
+@pytest.mark.parametrize("form", ["full", "concise"])
+def test_no_line_is_a_command_for_a_continuous_integration(gradpath_main: Run, write: Write, form: str) -> None:
+    write(NAME, "broken()\n")
+    write(f" {NAME}", "broken()\n")
+    result = gradpath_main("check", ".", "--output-format", form)
+    assert result.status == 1
+    assert f"./{NAME}:1:1: error" in result.out
+    assert not [line for line in (result.out + result.err).splitlines() if line.lstrip().startswith("::")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names have no such characters there")
+@pytest.mark.parametrize("form", ["full", "concise", "github"])
+def test_a_name_brings_no_control_character(gradpath_main: Run, write: Write, form: str) -> None:
+    write("a\x1b[31m\n::error::b\x07.py", "broken()\n")
+    result = gradpath_main("check", ".", "--output-format", form)
+    assert result.status == 1
+    assert result.out.splitlines()
+    assert not {"\x1b", "\x07"} & set(result.out + result.err)
+    assert not [line for line in result.out.splitlines() if line.lstrip().startswith("::error::b")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names have no such characters there")
+def test_a_patch_quotes_a_name_with_a_line_break_as_git_does(gradpath_main: Run, write: Write, project: Path) -> None:
+    name = 'a\n+++ b"é.py'
+    write(name, "broken()\n")
+    patch = gradpath_main("check", ".", "--diff").out
+    assert patch.startswith('--- "a\\012+++ b\\042\\303\\251.py"\n+++ "a\\012+++ b')
+    subprocess.run(["patch", "-p0"], input=patch, text=True, cwd=project, check=True, capture_output=True)
+    assert (project / name).read_text() == "mended()\n"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import random
+import re
+
+import pytest
+
 from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.features.code_actions import Kind, actions_at, fix_all
-from gradpath.features.hover import as_markdown, as_text, hover_at
+from gradpath.features.hover import Hover, Section, as_markdown, as_text, hover_at
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 from gradpath.source.parse import parse
@@ -117,6 +122,42 @@ def test_names_keep_their_underscores_in_markdown() -> None:
     hover = hover_at(analysis, Position(1, 1))
     assert hover is not None
     assert as_markdown(hover) == "**`a_b` and \\_\\_init\\_\\_**\n\n- \\*args\n- \\<grad\\_fn\\>"
+
+
+def prose(markdown: str) -> str:
+    """What CommonMark takes for text: without code, whose ends are runs of backticks of one length, and escapes."""
+    left, at = "", 0
+    while at < len(markdown):
+        if markdown[at] == "\\":
+            at += 2
+            continue
+        run = re.match("`+", markdown[at:])
+        if run is None:
+            left += markdown[at]
+            at += 1
+            continue
+        end = re.search(f"(?<!`){run[0]}(?!`)", markdown[at + len(run[0]) :])
+        if end is None:
+            left += run[0]
+        at += len(run[0]) + (0 if end is None else end.end())
+    return left
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_nothing_of_a_program_becomes_a_link_or_a_picture(seed: int) -> None:
+    links = ("[a](//b)", "![x](y)", "<b>", "http://a.b", "www.a.b", "a@b.c", "&lt;")
+    pieces = ("`", "``", "```", *links, "\\", " ", "x", "\n\n", "#")
+    text = "".join(random.Random(seed).choices(pieces, k=60))
+    hover = Hover(at(1, 1, 2), (Section(f"`{text}`", (text, f"line 1: `f({text})`"), (text,)),))
+    left = prose(as_markdown(hover).replace("\n\n- ", "").replace("**", ""))
+    assert not set(left) & set("[]<>`@#&!") - {"!"}
+    assert "://" not in left
+    assert "www." not in left
+
+
+def test_the_program_that_broke_out_of_its_code_does_not() -> None:
+    text = '`w.mul(2, *["`","```[a](//b)`"][2:]).sum()` has no graph'
+    assert "[" not in prose(as_markdown(Hover(at(1, 1, 2), (Section(text, (), ()),))))
 
 
 def test_a_step_in_another_file_names_it() -> None:

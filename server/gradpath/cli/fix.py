@@ -231,8 +231,18 @@ def encode_like(data: bytes, text: str, new_text: str) -> bytes:
 def difference(fixed: Fixed) -> Iterator[str]:
     """The lines of a unified diff, with their line breaks, which `patch -p0` takes."""
     before, after = _lines(fixed.before.text), _lines(fixed.after.text)
-    for line in unified_diff(before, after, fixed.before.path, fixed.before.path):
+    name = _quoted(fixed.before.path)
+    for line in unified_diff(before, after, name, name):
         yield line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
+
+
+def _quoted(path: str) -> str:
+    """A path as git quotes it in a patch, where it holds what would end the line or its name."""
+    if path.isprintable() and not set(path) & set('"\\'):
+        return path
+    data = path.encode("utf-8", "surrogateescape")
+    told = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" for byte in data)
+    return f'"{"".join(told)}"'
 
 
 def _lines(text: str) -> list[str]:

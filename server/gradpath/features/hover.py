@@ -10,7 +10,12 @@ from gradpath.features.life import story_at
 from gradpath.patterns import regex
 from gradpath.records import dataclass
 
-_CODE_OR_MARKUP = regex(r"(`[^`]*`)|([\\*_<>\[\]#|~])")
+_CODE_OR_MARKUP = regex(r"((?<!`)`[^`]+`(?!`))|([`\\*_<>\[\]#|~&@]|:(?=//)|(?<=www)\.)")
+"""Code between single backticks, or a character that may begin markup, a link among it.
+
+Markdown pairs backticks by the length of their runs. One beside another is escaped, so that all runs have one length,
+and nothing that the program says can end a piece of code and begin something else.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +114,4 @@ def _story_extent(story: Story) -> tuple[int, int]:
 
 
 def _escaped(text: str) -> str:
-    return _CODE_OR_MARKUP.sub(lambda match: match[1] or "\\" + match[2], text)
+    return _CODE_OR_MARKUP.sub(lambda match: match[1] or "\\" + match[2], " ".join(text.splitlines()))

@@ -8,7 +8,7 @@ from gradpath.diagnostic import Diagnostic, Label
 from gradpath.records import dataclass
 from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
-from gradpath.render.width import LONGEST, row_of, safe_text
+from gradpath.render.width import LONGEST, row_of, safe_start, safe_text
 
 _INDENT = "   "
 _NO_WAY_OUT = "not a way out:"
@@ -30,7 +30,7 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
     """
     start = diagnostic.range.start
     name = place_name(diagnostic.path, diagnostic.cell)
-    place = style.paint(safe_text(f"{name}:{start.line}:{start.column}:"), BOLD)
+    place = style.paint(safe_start(f"{name}:{start.line}:{start.column}:"), BOLD)
     level = style.paint(f"{diagnostic.level.value}[{diagnostic.rule}]", LEVEL_COLOURS[diagnostic.level])
     lines = [f"{place} {level}: {style.paint(safe_text(diagnostic.message), BOLD)}"]
     lines += _story(diagnostic, source_of, style)
@@ -74,7 +74,8 @@ def _story(diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> Ite
         number = label.range.start.line
         if source is None or not 1 <= number <= source.line_count:
             start = label.range.start
-            yield safe_text(f"{_INDENT}{place_name(*there)}:{start.line}:{start.column}: {step.words}").rstrip()
+            where = safe_start(f"{place_name(*there)}:{start.line}:{start.column}: {step.words}")
+            yield f"{_INDENT}{where}".rstrip()
             here, line = ("", None), 0
             continue
         if there != here:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradpath.diagnostic import Diagnostic, Gap, Level, Range
 from gradpath.render.gaps import gap_sentence
 from gradpath.render.report import Problem
-from gradpath.render.width import safe_text
+from gradpath.render.width import safe_character, safe_text
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
 
@@ -48,4 +48,5 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    visible = "".join(each if each in "\r\n" else safe_character(each) for each in text)
+    return _data(visible).replace(":", "%3A").replace(",", "%2C")

@@ -35,6 +35,15 @@ def safe_text(text: str) -> str:
     return "".join(" " if character in "\t\r\n" else safe_character(character) for character in text)
 
 
+def safe_start(text: str) -> str:
+    """The same for a path that begins a line: no log of a continuous integration shall take it for a command.
+
+    GitHub Actions carries out lines that begin with `::`, white space aside. `./` before it leaves the path what it is.
+    """
+    safe = safe_text(text)
+    return f"./{safe}" if safe.lstrip().startswith("::") else safe
+
+
 def character_width(character: str) -> int:
     """The terminal columns of one printable character: 0 for combining marks and joiners, 2 for wide ones."""
     if character < "\u0300":

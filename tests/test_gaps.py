@@ -11,7 +11,13 @@ from gradpath.source.document import Document
 
 HEAD = "import torch\n\nw = torch.randn(3, requires_grad=True)\n"
 TRAIN = "loss = w.exp().sum()\nloss.backward()\n"
-LONG = "x = 1\n" * 13_000
+LONG = "y = w.exp()\n" * 300
+
+
+@pytest.fixture
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path may execute two hundred statements."""
+    monkeypatch.setattr("gradpath.check.STEPS", 200)
 
 
 def indented(text: str) -> str:
@@ -42,12 +48,14 @@ def test_what_was_followed_to_its_end_has_no_gap(text: str) -> None:
     assert gaps_of(text) == []
 
 
+@pytest.mark.usefixtures("impatience")
 def test_a_module_that_is_too_long_says_where_it_was_left() -> None:
     [(kind, line, entry)] = gaps_of(HEAD + LONG + TRAIN)
     assert (kind, entry) == (GapKind.BUDGET, "")
-    assert 10_000 < line < 13_000
+    assert 150 < line < 250
 
 
+@pytest.mark.usefixtures("impatience")
 def test_a_function_that_is_too_long_is_named_at_its_first_line() -> None:
     text = f"import torch\n\n\nclass Trainer:\n    def fit(self, w):\n{indented(indented(LONG + TRAIN))}"
     assert gaps_of(text) == [(GapKind.BUDGET, 5, "Trainer.fit")]
@@ -80,6 +88,7 @@ def test_each_cell_that_does_not_parse_is_told() -> None:
     assert [(cell.number, place.start.line) for cell, place in places] == [(2, 1), (4, 2)]
 
 
+@pytest.mark.usefixtures("impatience")
 def test_a_gap_of_a_function_that_is_not_run_again_moves_with_it() -> None:
     text = f"import torch\n\n\ndef train(w):\n{indented(LONG + TRAIN)}"
     first = check(Document("train.py", text))

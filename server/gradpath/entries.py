@@ -13,7 +13,7 @@ from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.writes import may_be_refused
+from gradpath.writes import may_be_refused, may_be_saved
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -75,7 +75,7 @@ def functions(
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
         may_write = owner is not None and function.name == "forward" and _may_write(function, document)
-        return may_write and may_be_refused(function, defined)
+        return may_write and (may_be_saved(function) or may_be_refused(function, defined))
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)

@@ -12,10 +12,11 @@ from gradpath.failures import Place, failed
 from gradpath.gaps import failure_in, name_of, unfollowed
 from gradpath.interpreter.machine import Cancelled, Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
-from gradpath.interpreter.run import make_machine, run_definitions, run_function, run_inner, run_module
+from gradpath.interpreter.run import Use, make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
+from gradpath.overlays.engines import place_of_result
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
@@ -47,10 +48,10 @@ class Runs:
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
-        self.twice = False
-        """Whether what is entered is called twice."""
-        self.lasts = False
-        """Whether a path left a graph behind which a second call may meet."""
+        self.use = Use.ALONE
+        """What becomes of the function that is entered."""
+        self.others: set[object] = set()
+        """What else may become of it, as the paths have shown."""
 
     @property
     def document(self) -> Document:
@@ -69,10 +70,10 @@ class Runs:
             run_module(machine, bodies(document, tree))
         else:
             run_definitions(machine, tree)
-            run_function(machine, tree, entry.function, entry.owner, twice=self.twice)
-        run_inner(machine, tree, entries.is_telling, twice=self.twice)
+            run_function(machine, tree, entry.function, entry.owner, self.use)
+        run_inner(machine, tree, entries.is_telling, self.use)
         trace = machine.trace
-        self.lasts = self.lasts or machine.lasting
+        self.others |= machine.uses
         machine.end()
         self._machine = None
         return trace
@@ -104,17 +105,22 @@ class Inspected:
 def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
     """Look at an entry point, on at most so many paths, with so many statements; `thorough` is as in `check`.
 
-    Where it leaves a graph behind it is looked at once more, called twice, for what only that shows.
+    Where it leaves a graph behind it is looked at once more, called twice, and where it has written in place into what
+    it returns, with a backward through that: for what only that shows.
     """
-    once = _inspect(runs, source, paths, effort, thorough=thorough)
-    if not runs.lasts:
-        return once
-    runs.twice = True
-    twice = _inspect(runs, source, paths, effort, told=once.places, presumed="in the second call")
-    diagnostics = (*once.diagnostics, *twice.diagnostics)
-    if twice.sound:
-        return replace(once, diagnostics=diagnostics)
-    return replace(once, diagnostics=diagnostics, incomplete=(*once.incomplete, *twice.incomplete), sound=False)
+    found = _inspect(runs, source, paths, effort, thorough=thorough)
+    for use, condition in _CONDITIONS.items():
+        if use in runs.others:
+            runs.use = use
+            more = _inspect(runs, source, paths, effort, told=found.places, presumed=condition)
+            diagnostics = (*found.diagnostics, *more.diagnostics)
+            incomplete = found.incomplete if more.sound else (*found.incomplete, *more.incomplete)
+            found = replace(found, diagnostics=diagnostics, incomplete=incomplete, sound=found.sound and more.sound)
+    return found
+
+
+_CONDITIONS = {Use.AGAIN: "in the second call", Use.BACKWARD: "if a backward goes through its result"}
+"""The words for what is presumed of the function that is entered."""
 
 
 def _inspect(
@@ -149,6 +155,7 @@ def _inspect(
                     Found(rule, each, trace)
                     for each in reports
                     if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
+                    if runs.use is not Use.BACKWARD or _is_of_result(runs, each)
                 ]
         diagnostics = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())
@@ -158,6 +165,13 @@ def _inspect(
         raise
     except Exception as error:  # noqa: BLE001 - told, and the rest of the document is still analysed.
         return Inspected((), traces or [Trace(ast.Module([], []))], (_failure(runs, error),), False)
+
+
+def _is_of_result(runs: Runs, report: Report) -> bool:
+    """Whether PyTorch would raise in the backward through the result, nowhere else."""
+    if runs.entry is None or report.raised_at is None:
+        return False
+    return report.raised_at.node is place_of_result(runs.entry.function)
 
 
 def _failure(runs: Runs, error: Exception, rule: str = "") -> Gap:

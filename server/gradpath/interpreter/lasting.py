@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.trace import BackwardRan
 from gradpath.interpreter.values import Function, Instance, Object, Value
 from gradpath.source.nodes import Noted, nodes
 
@@ -22,8 +21,8 @@ Place = tuple["Instance | Scope", str]
 
 
 def leaves_graph(machine: Machine, function: Function, receiver: Value) -> bool:
-    """Whether a function, which was called, has run a backward and has left a graph where its next call may meet it."""
-    return bool(machine.trace.of(BackwardRan)) and any(True for _ in _live(machine, function, receiver))
+    """Whether a function, which was called, has left a graph where its next call may meet it."""
+    return any(True for _ in _live(machine, function, receiver))
 
 
 def forget_what_others_set(

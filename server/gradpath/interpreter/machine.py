@@ -100,6 +100,7 @@ class Library(Protocol):
     def is_live(self, value: Value) -> bool: ...
     def holds_graph(self, value: Value) -> bool: ...
     def part(self, machine: Machine) -> None: ...
+    def back_propagate(self, machine: Machine, function: Function, result: Value) -> None: ...
     def is_observed(self, value: Value) -> bool: ...
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
@@ -174,7 +175,7 @@ class Machine:
         self.forgives = True
         self.surveyed: set[ast.AST] = set()
         self.inner: dict[ast.AST, Value] = {}
-        self.lasting = False  # Whether the function that was entered left a graph where its next call may meet it.
+        self.uses: set[object] = set()  # What else may become of the function that was entered (`run.Use`).
         self.modules: dict[str, Value] = {}
         self.stopped: Callable[[], bool] = lambda: False
         self.listeners: list[Callable[[Event], None]] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from functools import partial
 
 from gradpath.autograd.errors import AutogradError
@@ -15,7 +16,7 @@ from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine,
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import BackwardRan, Mutated, Trace
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -167,18 +168,22 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
     return machine.globals.variables.get(name, UNDEFINED)
 
 
+class Use(Enum):
+    """What becomes of a function that nobody calls: nothing more, a second call, or a backward through its result."""
+
+    ALONE = "alone"
+    AGAIN = "again"
+    BACKWARD = "backward"
+
+
 def run_function(
     machine: Machine,
     tree: ast.Module,
     function: ast.FunctionDef | ast.AsyncFunctionDef,
     owner: str | None,
-    *,
-    twice: bool = False,
+    use: Use,
 ) -> None:
-    """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments.
-
-    It is called once, or `twice` as its callers may, a method on the same object.
-    """
+    """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments."""
 
     def enter() -> None:
         machine.node = function
@@ -187,7 +192,7 @@ def run_function(
             return
         target, decorated, receiver = found
 
-        def call() -> None:
+        def call() -> Value:
             machine.era += 1
             arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
             arguments.open = True
@@ -196,8 +201,9 @@ def run_function(
                 host = result.iterate(machine) if is_generator(target.node) else None
                 for _, _ in zip(range(4), host or (), strict=False):
                     pass
+            return result
 
-        _call(machine, tree, target, receiver, call, twice=twice)
+        _call(machine, tree, target, receiver, call, use)
 
     _guarded(machine, enter)
 
@@ -206,8 +212,7 @@ def run_inner(
     machine: Machine,
     tree: ast.Module,
     worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool],
-    *,
-    twice: bool = False,
+    use: Use,
 ) -> None:
     """Enter the functions inside of functions that the path has defined and not called: somebody else calls them."""
 
@@ -218,7 +223,7 @@ def run_inner(
                 target = classes.innermost(function)
                 call = partial(machine.call, function, Arguments(open=True))
                 if target is not None:
-                    _call(machine, tree, target, UNDEFINED, call, twice=twice)
+                    _call(machine, tree, target, UNDEFINED, call, use)
 
     if not machine.trace.failures() and not machine.trace.truncated:
         _guarded(machine, enter)
@@ -229,15 +234,20 @@ def _call(
     tree: ast.Module,
     function: Function,
     receiver: Value,
-    call: Callable[[], object],
-    *,
-    twice: bool,
+    call: Callable[[], Value],
+    use: Use,
 ) -> None:
-    """Call a function; `twice` as iterations of a loop, between which anything may happen to what others set, too."""
-    if not twice:
-        call()
-        repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
-        machine.lasting = machine.lasting or (not repeated and leaves_graph(machine, function, receiver))
+    """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened."""
+    if use is not Use.AGAIN:
+        result = call()
+        if use is Use.BACKWARD:
+            machine.library.back_propagate(machine, function, result)
+        elif machine.trace.of(BackwardRan):
+            repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
+            if not repeated and leaves_graph(machine, function, receiver):
+                machine.uses.add(Use.AGAIN)
+        elif machine.trace.of(Mutated) and machine.library.holds_graph(result):
+            machine.uses.add(Use.BACKWARD)
         return
     loop = machine.enter_loop(function.node)
     loop.begin(1)

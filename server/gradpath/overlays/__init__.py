@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 
+from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Container, Iteration, List
@@ -24,12 +25,12 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import chance, keeping, plain_data, presumptions, registry, roles, tensor_methods
+from gradpath.overlays import chance, engines, keeping, plain_data, presumptions, registry, roles, tensor_methods
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
-from gradpath.overlays.operations import call_operation, operation
+from gradpath.overlays.operations import call_operation, operation, tensors_in
 from gradpath.overlays.presumed_tensors import RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
@@ -147,10 +148,16 @@ class Overlays:
         return isinstance(value, TensorValue) and value.tensor.requires_grad
 
     def holds_graph(self, value: Value) -> bool:
-        """Whether a value is a tensor, or is presumed to be one, that was computed on a graph."""
-        if isinstance(value, Unknown):
-            return value.kind in OF_TENSORS or self.holds_graph(value.tensor)
-        return isinstance(value, TensorValue) and value.tensor.node is not None
+        """Whether a value is or holds a tensor that was computed on a graph, or is presumed to be one."""
+        match value:
+            case Unknown():
+                return value.kind in OF_TENSORS  # Not what is taken for a tensor as it has a `backward`.
+            case TensorValue():
+                return value.tensor.node is not None
+            case tuple() | List() | Dict():
+                return any(map(self.holds_graph, value if isinstance(value, tuple) else value.parts()))
+            case _:
+                return False
 
     def part(self, machine: Machine) -> None:
         """Something happens between two calls of a function that is not seen: it may have cleared any gradients."""
@@ -161,6 +168,12 @@ class Overlays:
         """Whether a value that was misused is a tensor, or a number that was read out of one."""
         parts = value if isinstance(value, tuple) else (value,)
         return any(isinstance(part, (TensorValue, TensorNumber)) for part in parts)
+
+    def back_propagate(self, machine: Machine, function: Function, result: Value) -> None:
+        """Run a backward through what a function has returned, of whatever shape, where it returns it."""
+        roots = [each for each in tensors_in(machine, result) if each.node is not None]
+        if roots:
+            engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeded=True))
 
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments

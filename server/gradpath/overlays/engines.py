@@ -110,7 +110,7 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
     frame = Frame(function.path or before.path, before.scope, before.function, before.caller)
     frame.parent, frame.depth, frame.outer_loops, frame.loops = before.parent, before.depth, before.outer_loops, []
     frame.loops = before.loops
-    machine.frame, machine.node = frame, place_of_result(function)
+    machine.frame, machine.node = frame, place_of_result(function.node)
     try:
         run()
     except AutogradError as error:
@@ -119,10 +119,10 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
         machine.frame, machine.node = before, node
 
 
-def place_of_result(function: Function) -> ast.AST:
+def place_of_result(function: ast.AST) -> ast.AST:
     """The expression of the last `return` that gives a value, else the function."""
-    found: ast.AST = function.node
-    for node in ast.walk(function.node):
+    found = function
+    for node in ast.walk(function):
         if isinstance(node, ast.Return) and node.value is not None:
             found = node.value
     return found

@@ -131,8 +131,7 @@ class GapKind(str, Enum):
 
     `SYNTAX`: it does not parse. `BUDGET`: it was too much to be followed to its end. `TIME`, `MEMORY`: it was given up
     because it took too much of that. `FAILURE`: gradpath itself failed there. `CRASH`: the process that checked it has
-    died. `UNREAD`: a file that it needs was refused. `FIXES`: gradpath itself failed when it tried the fixes of what it
-    had found.
+    died. `FIXES`: gradpath itself failed when it tried the fixes of what it had found.
     """
 
     SYNTAX = "syntax"
@@ -141,7 +140,6 @@ class GapKind(str, Enum):
     MEMORY = "memory"
     FAILURE = "failure"
     CRASH = "crash"
-    UNREAD = "unread"
     FIXES = "fixes"
 
 
@@ -152,8 +150,8 @@ class Gap:
     `range` is one line, where the part begins or where it could not be followed any further. `entry` is the function
     or method that is meant, such as `Trainer.fit`; it is empty for the code of the module, and None where the kind
     speaks of the whole file. `rule` is the id of a rule, where that alone failed. `detail` goes with the kind: what the
-    parser says, the exception of a failure in one line, or the path of the file that was refused. `report` is the path
-    of the crash report, where one was written. `cell` as in `Diagnostic`.
+    parser says, or the exception of a failure in one line. `report` is the path of the crash report, where one was
+    written. `cell` as in `Diagnostic`.
     """
 
     path: str

@@ -32,8 +32,6 @@ def gap_reason(gap: Gap) -> str:
             return f"the process that checked {part} has died"
         case GapKind.FIXES:
             return f"gradpath failed when it tried the fixes, so none is offered ({gap.detail})"
-        case GapKind.UNREAD:
-            return f"`{gap.detail}` was not read"
 
 
 def gap_sentence(gap: Gap) -> str:

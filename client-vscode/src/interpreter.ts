@@ -15,16 +15,27 @@ export interface Interpreter {
 }
 
 /**
+ * `home` is the folder in which a Python is started: one of the extension, since it may look for modules there, and
+ * Windows even for the program. The workspace is nothing to start one in.
+ *
  * The first Python from 3.10 on: the setting, the Python extension's choice, then the usual names on the PATH.
  * In an untrusted workspace only the PATH is looked at: what the workspace names might be a program of its own.
  */
-export async function findInterpreter(folder: vscode.Uri | undefined, log: vscode.LogOutputChannel): Promise<Interpreter | undefined> {
+export async function findInterpreter(folder: vscode.Uri | undefined, home: string, log: vscode.LogOutputChannel): Promise<Interpreter | undefined> {
   for await (const candidate of candidates(folder)) {
-    const problem = await probe(candidate.command);
+    const problem = await probe(candidate.command, home);
     if (problem === undefined) return candidate;
     log.info(`${candidate.source}: ${candidate.command.join(" ")}: ${problem}`);
   }
   return undefined;
+}
+
+/** Why a server does not start: the last line that it writes when it is started without a client. */
+export async function reasonOf([program = "", ...args]: readonly string[], home: string): Promise<string> {
+  const started = run(program, [...args], { timeout: PATIENCE_MS, cwd: home });
+  started.child.stdin?.end();
+  const told = await started.then(({ stderr }) => stderr, (error: unknown) => (error as { stderr?: string }).stderr ?? "");
+  return told.trim().split("\n").at(-1) ?? "";
 }
 
 async function* candidates(folder: vscode.Uri | undefined): AsyncGenerator<Interpreter> {
@@ -59,10 +70,10 @@ export async function onInterpreterChanged(changed: () => void): Promise<vscode.
   return (await PythonExtension.api()).environments.onDidChangeActiveEnvironmentPath(changed);
 }
 
-async function probe([program, ...args]: readonly string[]): Promise<string | undefined> {
+async function probe([program, ...args]: readonly string[], home: string): Promise<string | undefined> {
   if (program === undefined) return "no command";
   try {
-    const { stdout } = await run(program, [...args, "-c", "import sys; print(*sys.version_info[:2])"], { timeout: PATIENCE_MS });
+    const { stdout } = await run(program, [...args, "-c", "import sys; print(*sys.version_info[:2])"], { timeout: PATIENCE_MS, cwd: home });
     const [major = 0, minor = 0] = stdout.trim().split(" ").map(Number);
     const enough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
     return enough ? undefined : `Python ${major}.${minor} is older than ${OLDEST.join(".")}`;

@@ -1,8 +1,8 @@
 /** Starting, stopping and restarting the language server. */
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { LanguageClient, State, TransportKind } from "vscode-languageclient/node";
-import { findInterpreter } from "./interpreter";
+import { CloseAction, ErrorAction, type ErrorHandler, LanguageClient, State, TransportKind } from "vscode-languageclient/node";
+import { findInterpreter, reasonOf } from "./interpreter";
 import type { Status } from "./status";
 
 /** The commands that the server offers and the client carries out itself. */
@@ -46,20 +46,22 @@ export class Server implements vscode.Disposable {
 
   private async start(): Promise<void> {
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-    const interpreter = await findInterpreter(folder, this.log);
+    const home = path.join(this.context.extensionPath, "bundled");
+    const interpreter = await findInterpreter(folder, home, this.log);
     if (interpreter === undefined) {
       this.complain("no Python 3.10 or newer was found.", "Choose an Interpreter", "gradpath.interpreter");
       return;
     }
     this.log.info(`server: ${interpreter.command.join(" ")} (from ${interpreter.source})`);
     const [program = "", ...args] = interpreter.command;
-    args.push(path.join(this.context.extensionPath, "bundled", "server.py"));
+    args.push(path.join(home, "server.py"));
     const settings = vscode.workspace.getConfiguration("gradpath", folder);
     if (!vscode.workspace.isTrusted) args.push("--untrusted");
     else if (settings.get("importStrategy") === "fromEnvironment") args.push("--from-environment");
     const env = { ...process.env, PYTHONUTF8: "1" };
-    const options = { cwd: folder?.fsPath, env };
-    const client = new LanguageClient(
+    const options = { cwd: home, env };
+    let runs = false;
+    const client: LanguageClient = new LanguageClient(
       "gradpath",
       "gradpath",
       { command: program, args, transport: TransportKind.stdio, options },
@@ -72,16 +74,25 @@ export class Server implements vscode.Disposable {
         outputChannel: this.log,
         // VS Code itself shows the diagnostics of a place when the pointer rests there.
         initializationOptions: { diagnosticsInHover: false },
+        // A server that does not start is told of once, below, with the reason.
+        initializationFailedHandler: () => false,
+        errorHandler: {
+          error: () => ({ action: ErrorAction.Continue, handled: !runs }),
+          closed: () => runs ? restarting.closed() : { action: CloseAction.DoNotRestart, handled: true },
+        },
         middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown) },
       },
     );
+    const restarting: ErrorHandler = client.createDefaultErrorHandler();
     client.onDidChangeState(({ newState }) => { this.status.show(newState); });
     this.client = client;
     try {
       await client.start();
+      runs = true;
     } catch (error) {
       this.log.error(`the server did not start: ${error instanceof Error ? error.message : String(error)}`);
-      this.complain("the server did not start.", "Show Output");
+      const reason = await reasonOf([program, ...args], home);
+      this.complain(`the server did not start with ${interpreter.command.join(" ")} (from ${interpreter.source}): ${reason || "see the output."}`, "Show Output");
     }
   }
 

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
@@ -43,8 +44,9 @@ class Conversation:
         threading.Thread(target=self._read, args=(bodies,), daemon=True).start()
 
     def _read(self, bodies: Iterator[str]) -> None:
-        for body in bodies:
-            self._news.put(json.loads(body))
+        with suppress(OSError, ValueError):  # The test has closed the stream.
+            for body in bodies:
+                self._news.put(json.loads(body))
 
     def notify(self, method: str, params: Any = None) -> None:
         """Send a notification."""

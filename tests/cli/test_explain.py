@@ -18,6 +18,7 @@ import torch
 
 from gradpath.cli import main
 from gradpath.source.notebook import read_notebook
+from tests.cli.conftest import Run
 from tests.documents.grammar import Report, read_source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "faulty"
@@ -333,3 +334,13 @@ def test_the_exception_that_a_handler_turned_into_another(explain: Callable[...,
 
 def test_a_traceback_that_cannot_be_read(explain: Callable[..., Explained], tmp_path: Path) -> None:
     assert main(["explain", str(tmp_path / "absent.txt")]) == 2
+
+
+def test_a_line_of_thousands_of_digits_is_no_line(gradpath_main: Run) -> None:
+    digits = "9" * 5000
+    text = (
+        f'Traceback (most recent call last):\n  File "x.py", line {digits}, in f\nRuntimeError: element 0 of tensors\n'
+    )
+    for told in (text, f"Cell In[{digits}], line {digits}\nRuntimeError: x\n", f"x.py:{digits}: RuntimeError\n"):
+        result = gradpath_main("explain", "-", stdin=told.encode())
+        assert (result.status, "itself failed" in result.err) == (1, False)

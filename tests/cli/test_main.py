@@ -184,3 +184,22 @@ def test_main_takes_the_arguments_of_the_process(
     monkeypatch.setattr(sys, "argv", ["gradpath", "--version"])
     assert main() == 0
     assert capsys.readouterr().out == f"gradpath {gradpath.__version__}\n"
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), RecursionError("too deep"), AssertionError("two\nlines \x1b")])
+def test_whatever_fails_is_one_line_and_answers_2(
+    gradpath_main: Run, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("gradpath.cli.check.find_files", fail)
+    result = gradpath_main("check", ".")
+    assert (result.status, result.err.count("\n"), "\x1b" in result.err) == (2, 1, False)
+    assert f"gradpath itself failed: {type(failure).__name__}" in result.err
+
+
+@pytest.mark.parametrize("place", [f"x.py:{'9' * 5000}", f"n.ipynb:{'9' * 5000}:1"])
+def test_a_line_that_no_file_has_is_refused_in_a_line(gradpath_main: Run, place: str) -> None:
+    result = gradpath_main("graph", place)
+    assert (result.status, result.err.count("\n")) == (2, 1)

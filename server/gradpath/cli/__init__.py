@@ -90,6 +90,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         print(f"gradpath: {error.strerror or error}", file=sys.stderr)
         return status.UNUSABLE
+    except Exception:
+        if os.environ.get("GRADPATH_TRACEBACK"):
+            raise
+        return _failed()
+
+
+def _failed() -> int:
+    """Tell in a line of a bug in gradpath itself, or of a memory that is full; the last resort."""
+    from gradpath.failures import Place, failed, unlogged
+    from gradpath.render.width import safe_text
+
+    with unlogged():
+        failure = failed("the command line failed", Place("", 1))
+    report = f"; a report to attach to an issue is {failure.report}" if failure.report else ""
+    print(safe_text(f"gradpath: gradpath itself failed: {failure.cause}{report}"), file=sys.stderr)
+    return status.UNUSABLE
 
 
 def _run(words: Sequence[str]) -> int:

@@ -47,8 +47,11 @@ def find_files(arguments: Sequence[str], excludes: Excludes) -> Found:
             walked = list(walk(argument, excludes, unreadable))
             if not walked:
                 empty.append(argument)
+            top = os.path.realpath(argument)
             for path in walked:
-                files.setdefault(os.path.realpath(path), path)
+                # To follow each folder on the way for each file takes long in a deep tree, where only files are links.
+                inside = path if argument == "." else os.path.relpath(path, argument)
+                files.setdefault(os.path.realpath(path) if os.path.islink(path) else os.path.join(top, inside), path)
         elif stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             files.setdefault(os.path.realpath(argument), argument)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,8 +37,8 @@ class Settings:
     ignore: tuple[str, ...] = ()
     file: Path | None = None
     problems: list[Problem] = field(default_factory=list)
-    _homes: dict[Path, Path] = field(default_factory=dict)
-    _by_home: dict[Path, Config] = field(default_factory=dict)
+    _homes: dict[str, str] = field(default_factory=dict)
+    _by_home: dict[str, Config] = field(default_factory=dict)
 
     def of_file(self, path: Path) -> Config:
         """What holds for a file."""
@@ -49,16 +50,32 @@ class Settings:
         return home, config.exclude
 
     def _of_folder(self, folder: Path) -> tuple[Path, Config]:
-        home = self._homes.get(folder)
-        if home is None:
-            home = self._homes[folder] = self.file.absolute().parent if self.file else _home(folder)
+        home = str(self.file.absolute().parent) if self.file else self._home(str(folder))
         known = self._by_home.get(home)
         if known is None:
-            config, complaints = _read(self.file) if self.file else find_config(home, NAMES)
+            config, complaints = _read(self.file) if self.file else _found(home)
             shown = str(self.file or home)
             self.problems += [_problem(shown, complaint) for complaint in complaints]
             known = self._by_home[home] = self._with_options(config)
-        return home, known
+        return Path(home or folder), known
+
+    def _home(self, folder: str) -> str:
+        """The nearest folder, at or above another, that has a configuration file; empty where none has.
+
+        Each folder is asked once: trees may be deep.
+        """
+        way: list[str] = []
+        home = self._homes.get(folder)
+        while home is None:
+            way.append(folder)
+            above = os.path.dirname(folder)
+            if any(os.path.exists(os.path.join(folder, name)) for name in _NAMES):
+                home = folder
+            else:
+                home = "" if above == folder else self._homes.get(above)
+            folder = above
+        self._homes.update(dict.fromkeys(way, home))
+        return home
 
     def _with_options(self, config: Config) -> Config:
         if self.select:
@@ -66,12 +83,8 @@ class Settings:
         return replace(config, ignore=(*config.ignore, *self.ignore))
 
 
-def _home(folder: Path) -> Path:
-    """The nearest folder, at or above `folder`, that has a configuration file; `folder` itself where none has."""
-    for parent in (folder, *folder.parents):
-        if any((parent / name).is_file() for name in _NAMES):
-            return parent
-    return folder
+def _found(home: str) -> tuple[Config, tuple[str, ...]]:
+    return find_config(Path(home), NAMES) if home else (Config(), ())
 
 
 def _read(file: Path) -> tuple[Config, tuple[str, ...]]:

@@ -50,6 +50,9 @@ _EXCEPTION = regex(
 )
 
 
+_DIGITS = 12
+
+
 @dataclass(slots=True)
 class _Reader:
     """What was read so far: the stack that is being read, and the failures that are complete."""
@@ -122,8 +125,8 @@ def _read_other(reader: _Reader, line: str) -> bool:
     bare = _unboxed(line)
     cell = _CELL.match(bare)
     if cell is not None:
-        number = int(cell["number"] or cell["older"])
-        reader.frame(Frame("", int(cell["line"] or 0), cell["function"] or cell["name"] or "", execution=number))
+        number = _number(cell["number"] or cell["older"])
+        reader.frame(Frame("", _number(cell["line"]), cell["function"] or cell["name"] or "", execution=number))
         return True
     code = _PYTEST_CODE.match(line)
     if code is not None:
@@ -131,7 +134,7 @@ def _read_other(reader: _Reader, line: str) -> bool:
         return True
     arrow = _ARROW.match(bare.replace("❱", ">", 1).replace("│", "", 1))
     if arrow is not None and reader.frames:
-        reader.frames[-1] = replace(reader.frames[-1], line=int(arrow["line"]), code=(arrow["code"] or "").strip())
+        reader.frames[-1] = replace(reader.frames[-1], line=_number(arrow["line"]), code=(arrow["code"] or "").strip())
         return True
     for pattern in (_IPYTHON, _RICH, _OLDER_IPYTHON):
         found = pattern.match(bare)
@@ -153,7 +156,12 @@ def _read_other(reader: _Reader, line: str) -> bool:
 
 def _frame(found: re.Match[str]) -> Frame:
     groups = found.groupdict()
-    return Frame(groups["path"], int(groups.get("line") or 0), groups.get("function") or "")
+    return Frame(groups["path"], _number(groups.get("line")), groups.get("function") or "")
+
+
+def _number(digits: str | None) -> int:
+    """The number of a line or cell, 0 for none; of one that nothing has, the first digits."""
+    return int((digits or "0")[:_DIGITS])
 
 
 def _unboxed(line: str) -> str:

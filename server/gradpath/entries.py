@@ -89,6 +89,56 @@ def functions(
                     yield Entry(each, statement.name)
 
 
+def heirs(tree: ast.Module, entry: Entry) -> tuple[str, ...]:
+    """The classes of a file that inherit the method of an entry point, and override what it calls on `self`.
+
+    At most `HEIRS` of them: each is another object that the method may run on.
+    """
+    classes = [each for each in _open(tree.body) if isinstance(each, ast.ClassDef)]
+    family = {each.name: each for each in classes if each.name == entry.owner}
+    if not family or entry.function.name == "__init__":
+        return ()
+    found: list[str] = []
+    for each in classes:  # In the order of the file, in which a base comes before what inherits from it.
+        bases = [base.id for base in each.bases if isinstance(base, ast.Name) and base.id in family]
+        methods = _methods(each)
+        if each.name in family or not bases or entry.function.name in methods:
+            continue
+        family[each.name] = each
+        inherited = {name: method for base in _line(family, bases[0]) for name, method in _methods(base).items()}
+        if methods.keys() & _used(entry.function, {**inherited, **methods}):
+            found.append(each.name)
+    return tuple(found[:HEIRS])
+
+
+HEIRS = 3
+"""Classes that an inherited method is entered for, besides its own."""
+
+
+def _methods(owner: ast.ClassDef) -> dict[str, Definition]:
+    return {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
+
+
+def _line(family: Mapping[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:
+    """A class and those of the family that it inherits from, the first one first."""
+    found: list[ast.ClassDef] = []
+    while name in family and family[name] not in found:
+        found.insert(0, family[name])
+        name = next((base.id for base in found[0].bases if isinstance(base, ast.Name) and base.id in family), "")
+    return found
+
+
+def _used(function: Definition, methods: Mapping[str, Definition]) -> set[str]:
+    """The methods that one calls on `self`, maybe through others."""
+    used = set(_mentions(function).own)
+    todo = list(used)
+    for name in todo:
+        more = _mentions(methods[name]).own - used if name in methods else frozenset()
+        used |= more
+        todo += more
+    return used
+
+
 def _lines_that_tell(document: Document) -> list[int]:
     """The lines with a word that may be a telling attribute, or with a call whose result may be lost, in order.
 

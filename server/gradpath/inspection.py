@@ -48,6 +48,8 @@ class Runs:
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
+        self.owner = None if entry is None else entry.owner
+        """The class that `self` is of, where a method is entered."""
         self.use = Use.ALONE
         """What becomes of the function that is entered."""
         self.others: set[object] = set()
@@ -70,7 +72,7 @@ class Runs:
             run_module(machine, bodies(document, tree))
         else:
             run_definitions(machine, tree)
-            run_function(machine, tree, entry.function, entry.owner, self.use)
+            run_function(machine, tree, entry.function, self.owner, self.use)
         run_inner(machine, tree, entries.is_telling, self.use)
         trace = machine.trace
         self.others |= machine.uses
@@ -107,16 +109,44 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
 
     Where it leaves a graph behind it is looked at once more, called twice, and where it has written in place into what
     it returns, with a backward through that: for what only that shows.
+    An inherited method is entered for the classes, too, that override what it calls.
     """
-    found = _inspect(runs, source, paths, effort, thorough=thorough)
+    found = _used(runs, source, paths, effort, thorough=thorough)
+    for owner in () if runs.entry is None else entries.heirs(runs.files.checked.tree, runs.entry):
+        runs.owner, runs.use, runs.others = owner, Use.ALONE, set()
+        condition = f"if `self` is of class `{owner}`"
+        found = _with(found, _used(runs, source, paths, effort, told=found.places, presumed=condition))
+    return found
+
+
+def _used(
+    runs: Runs,
+    source: Source,
+    paths: int,
+    effort: int,
+    *,
+    thorough: bool = False,
+    told: frozenset[tuple[str, ast.AST]] = frozenset(),
+    presumed: str | None = None,
+) -> Inspected:
+    """The same for one class of `self`, of which everything is `presumed`; what is `told` is left out."""
+    found = _inspect(runs, source, paths, effort, thorough=thorough, told=told, presumed=presumed)
     for use, condition in _CONDITIONS.items():
         if use in runs.others:
             runs.use = use
-            more = _inspect(runs, source, paths, effort, told=found.places, presumed=condition)
-            diagnostics = (*found.diagnostics, *more.diagnostics)
-            incomplete = found.incomplete if more.sound else (*found.incomplete, *more.incomplete)
-            found = replace(found, diagnostics=diagnostics, incomplete=incomplete, sound=found.sound and more.sound)
+            found = _with(found, _inspect(runs, source, paths, effort, told=found.places | told, presumed=condition))
     return found
+
+
+def _with(found: Inspected, more: Inspected) -> Inspected:
+    """What was found, and what was found besides."""
+    return replace(
+        found,
+        diagnostics=(*found.diagnostics, *more.diagnostics),
+        incomplete=found.incomplete if more.sound else (*found.incomplete, *more.incomplete),
+        sound=found.sound and more.sound,
+        places=found.places | more.places,
+    )
 
 
 _CONDITIONS = {Use.AGAIN: "in the second call", Use.BACKWARD: "if a backward goes through its result"}

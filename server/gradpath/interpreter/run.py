@@ -281,7 +281,7 @@ def _find(
     cls = machine.globals.own(owner)
     if not isinstance(cls, Class):
         return None
-    member = cls.members.get(function.name)
+    member = cls.find(function.name)
     kind = getattr(member, "kind", None)
     value = member.function if isinstance(member, Descriptor) else member
     found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED)

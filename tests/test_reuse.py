@@ -204,7 +204,7 @@ def test_more_settings_than_a_path_may_execute_are_a_budget_and_no_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("gradpath.check.STEPS", 50)
-    settings = "".join(f"RATE_{number} = {number}\n" for number in range(200))
+    settings = "".join(f"RATE_{number} = {number}\n" for number in range(1_000))
     step = "def step(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
     analysis = check(Document("program.py", settings + step))
     assert all(trace.truncated for trace in analysis.traces)

@@ -15,7 +15,7 @@ from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, Level, Range, whole
 from gradpath.failures import Place, failed
 from gradpath.inspection import Runs, inspect
-from gradpath.interpreter.machine import Cancelled
+from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.marks import Mark, marks_of

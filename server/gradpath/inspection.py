@@ -10,7 +10,8 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Gap
 from gradpath.failures import Place, failed
 from gradpath.gaps import failure_in, name_of, unfollowed
-from gradpath.interpreter.machine import Cancelled, Machine
+from gradpath.interpreter.budget import Cancelled
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
 from gradpath.interpreter.run import Use, make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
@@ -66,7 +67,7 @@ class Runs:
         overlays = Overlays(ProjectModules(self.files), self._config.assume)
         entered = tree if entry is None else entry.function
         self._machine = machine = make_machine(overlays, prefix, entered, document.path, self._steps, going)
-        machine.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
+        machine.budget.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
         machine.forgives = self._forgives
         if entry is None:
             run_module(machine, bodies(document, tree))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from gradpath.interpreter import classes
 from gradpath.interpreter.containers import List, sample
-from gradpath.interpreter.expressions import binary, get_item
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import binary, get_item, refuse_step
 from gradpath.interpreter.values import Object, Unknown, Value
 
 
@@ -72,6 +72,8 @@ def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> No
 
 def set_item(machine: Machine, owner: Value, key: Value, value: Value) -> None:
     """`owner[key] = value`."""
+    if isinstance(key, slice) and key.step == 0:
+        refuse_step(machine, owner)
     if isinstance(owner, Object):
         owner.set_item(machine, key, value)
     else:
@@ -143,5 +145,7 @@ def delete(machine: Machine, node: ast.Delete) -> None:
             case ast.Subscript():
                 owner = machine.evaluate(target.value)
                 key = machine.evaluate(target.slice)
+                if isinstance(key, slice) and key.step == 0:
+                    refuse_step(machine, owner)
                 if isinstance(owner, Object):
                     owner.delete_item(machine, key)

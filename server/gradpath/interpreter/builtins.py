@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter import classes, outside
+from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
-from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, ordered, sample
+from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, metered, ordered, sample
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
-from gradpath.interpreter.expressions import Slice, add, negation
+from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
+from gradpath.interpreter.operators import add, bounded, negation, text_of
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -50,7 +52,10 @@ def _issubclass(machine: Machine, arguments: Arguments) -> Value:
 def _len(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "obj", None)
     if isinstance(value, (str, bytes, tuple, range)):
-        return len(value)
+        try:
+            return len(value)
+        except OverflowError as error:
+            raise machine.error("OverflowError", str(error), value) from None
     if isinstance(value, List) and not value.open and value.is_longer(machine):
         return value.least_length(machine)
     if isinstance(value, Instance) and value.cls.find("__len__") is not UNDEFINED:
@@ -71,17 +76,18 @@ def _range(machine: Machine, arguments: Arguments) -> Value:
     if len(numbers) == len(bounds) and 1 <= len(numbers) <= 3:
         try:
             return range(*numbers)
-        except ValueError:
-            return range(0)
+        except ValueError as error:
+            raise machine.error("ValueError", str(error), bounds) from None
     start: Value = bounds[0] if len(bounds) > 1 else 0
     step: Value = bounds[2] if len(bounds) > 2 else 1
     if isinstance(start, int) and isinstance(step, int) and step:
-        return Iteration(itertools.count(start, step), endless=True)
+        return Iteration(metered(machine, itertools.count(start, step)), endless=True)
     return Iteration(_unknowns(machine, "number of a range"), endless=True)
 
 
 def _unknowns(machine: Machine, cause: str) -> Iterator[Value]:
     while True:
+        machine.budget.spend()
         yield machine.unknown(cause)
 
 
@@ -90,32 +96,33 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     host, endless = iterate(machine, source)
     start = arguments.get(1, "start", 0)
     if not isinstance(start, int):
-        return Iteration(((machine.unknown("number"), item) for item in host), endless=endless)
+        return Iteration(((machine.unknown("number"), item) for item in host), endless=endless, over=[source])
     pairs = ((index, item) for index, item in enumerate(host, start))
-    made = Iteration(pairs, endless=endless, counted=_counted(source))
+    made = Iteration(pairs, endless=endless, counted=_counted(source), over=[source])
     made.frame = source.frame if isinstance(source, Iteration) else None
     return made
 
 
 def _counted(value: Value) -> int | None:
     if isinstance(value, range):
-        return len(value)
+        return length_of(value)
     return value.counted if isinstance(value, Iteration) else None
 
 
 def _zip(machine: Machine, arguments: Arguments) -> Value:
-    pairs = [iterate(machine, value) for value in arguments.positional]
-    counts = [count for count in map(_counted, arguments.positional) if count is not None]
+    sources = arguments.positional
+    pairs = [iterate(machine, value) for value in sources]
+    counts = [count for count in map(_counted, sources) if count is not None]
     hosts = [host for host, _ in pairs]
     endless = bool(pairs) and all(endless for _, endless in pairs)
-    return Iteration(zip(*hosts, strict=False), endless=endless, counted=min(counts) if counts else None)
+    return Iteration(zip(*hosts, strict=False), endless=endless, counted=min(counts, default=None), over=sources)
 
 
 def _map(machine: Machine, arguments: Arguments) -> Value:
     function, *rest = arguments.positional or [None]
     pairs = [iterate(machine, value) for value in rest]
     items = (machine.call(function, Arguments(list(each))) for each in zip(*(host for host, _ in pairs), strict=False))
-    return Iteration(items, endless=bool(pairs) and all(endless for _, endless in pairs))
+    return Iteration(items, endless=bool(pairs) and all(endless for _, endless in pairs), over=rest)
 
 
 def _filter(machine: Machine, arguments: Arguments) -> Value:
@@ -132,11 +139,15 @@ def _filter(machine: Machine, arguments: Arguments) -> Value:
             elif endless and (barren := barren + 1) > BARREN:
                 return
 
-    return Iteration(kept(), endless=endless)
+    return Iteration(kept(), endless=endless, over=[source])
 
 
 def _reversed(machine: Machine, arguments: Arguments) -> Value:
-    items, open = sample(machine, arguments.get(0, "sequence", ()))
+    source = arguments.get(0, "sequence", ())
+    if isinstance(source, range):
+        items, open = sample(machine, source[::-1])
+        return List(items, open=open)
+    items, open = sample(machine, source)
     return List(items[::-1], open=open)
 
 
@@ -150,6 +161,7 @@ def _sum(machine: Machine, arguments: Arguments) -> Value:
     items, open = sample(machine, arguments.get(0, "iterable", ()))
     for item in items:
         total = add(machine, total, item)
+        machine.budget.spend()
     if open and isinstance(total, (int, float)):
         return machine.unknown("sum of numbers")
     return total
@@ -192,20 +204,26 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
     return extreme
 
 
-def _all(machine: Machine, arguments: Arguments) -> Value:
-    items, open = sample(machine, arguments.get(0, "iterable", ()))
-    answers = [machine.truth(item) for item in items]
-    if False in answers:
-        return False
-    return machine.unknown("all", ("all", *map(identity, items))) if None in answers or open else True
+def _settling(name: str, *, settles: bool) -> Callable[[Machine, Arguments], Value]:
+    """`any` and `all`: the first item that `settles` it ends the search."""
 
+    def up_to_it(machine: Machine, host: Iterator[Value]) -> Iterator[Value]:
+        for item in host:
+            yield item
+            if machine.truth(item) is settles:
+                return
 
-def _any(machine: Machine, arguments: Arguments) -> Value:
-    items, open = sample(machine, arguments.get(0, "iterable", ()))
-    answers = [machine.truth(item) for item in items]
-    if True in answers:
-        return True
-    return machine.unknown("any", ("any", *map(identity, items))) if None in answers or open else False
+    def search(machine: Machine, arguments: Arguments) -> Value:
+        source = arguments.get(0, "iterable", ())
+        if isinstance(source, Iteration):
+            source = Iteration(up_to_it(machine, source.host), endless=source.endless, over=[source])
+        items, open = sample(machine, source)
+        answers = [machine.truth(item) for item in items]
+        if settles in answers:
+            return settles
+        return machine.unknown(name, (name, *map(identity, items))) if None in answers or open else not settles
+
+    return search
 
 
 def _getattr(machine: Machine, arguments: Arguments) -> Value:
@@ -277,7 +295,7 @@ def _iter(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(value, Iteration):
         return value
     host, endless = iterate(machine, value)
-    return Iteration(host, endless=endless, counted=_counted(value))
+    return Iteration(host, endless=endless, counted=_counted(value), over=[value])
 
 
 def _next(machine: Machine, arguments: Arguments) -> Value:
@@ -323,11 +341,14 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
                 if found is not NotImplemented:
                     return found
             return machine.unknown(name, (name, identity(value)), (value,))
+        given = [each for each in arguments.positional if isinstance(each, CONSTANTS)]
+        if name == "round" and not all(map(is_whole, given[1:])):
+            return machine.unknown(name)
         try:
-            return function(*(each for each in arguments.positional if isinstance(each, CONSTANTS)))
-        except ValueError as error:
-            raise machine.error("ValueError", str(error), value) from None
-        except (TypeError, OverflowError):
+            return bounded(machine, function(*given))
+        except (OverflowError, ValueError) as error:
+            raise machine.error(type(error).__name__, str(error), value) from None
+        except TypeError:
             return machine.unknown(name)
 
     return convert
@@ -335,7 +356,7 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
 
 def _text(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "object", "")
-    return str(value) if isinstance(value, (str, int, bool, float)) else machine.unknown("text")
+    return text_of(machine, value) if isinstance(value, (str, int, bool, float)) else machine.unknown("text")
 
 
 def _list(machine: Machine, arguments: Arguments) -> Value:
@@ -398,8 +419,8 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "sum": _sum,
     "max": _extreme("max"),
     "min": _extreme("min"),
-    "all": _all,
-    "any": _any,
+    "all": _settling("all", settles=False),
+    "any": _settling("any", settles=True),
     "getattr": _getattr,
     "hasattr": _hasattr,
     "setattr": _setattr,

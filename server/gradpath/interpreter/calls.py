@@ -8,11 +8,12 @@ from functools import partial
 from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.doubt import CAUSE
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.loops import never_ends
-from gradpath.interpreter.machine import Exhausted, Machine, Raised, Returned, Signal
+from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
@@ -57,8 +58,8 @@ LEAST = 300
 
 def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
     """Call a function of another file: what it does there must not cost what the checked file does afterwards."""
-    left = machine.steps
-    machine.steps = allowed = min(left, max(machine.elsewhere // ELSEWHERE, LEAST))
+    left = machine.budget.steps
+    machine.budget.steps = allowed = min(left, max(machine.elsewhere // ELSEWHERE, LEAST))
     try:
         return _run(machine, frame, node)
     except Exhausted:
@@ -66,10 +67,10 @@ def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.A
             raise
         return machine.unknown("call that takes long")
     finally:
-        used = allowed - machine.steps
+        used = allowed - machine.budget.steps
         paid = min(used, machine.elsewhere)
         machine.elsewhere -= paid
-        machine.steps = left - (used - paid)
+        machine.budget.steps = left - (used - paid)
 
 
 def _is_too_deep(machine: Machine, function: Function, arguments: Arguments) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
+from gradpath.interpreter.bounds import is_small
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Namespace
+from gradpath.interpreter.operators import bounded
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -128,8 +130,12 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
 
     def method(machine: Machine, arguments: Arguments) -> Value:
         plain = [*arguments.positional, *arguments.keywords.values()]
-        if not all(isinstance(each, CONSTANTS) for each in plain) or name in _GROWING:
+        if not all(isinstance(each, CONSTANTS) for each in plain) or name in _GROWING or name.startswith("__"):
             return machine.unknown("text", None, tuple(plain))
+        if not all(map(is_small, (value, *plain))):
+            return machine.unknown("method of a constant")
+        if isinstance(value, range) and not all(isinstance(each, int) for each in plain):
+            return machine.unknown("number")  # Python goes through all numbers, one after the other.
         try:
             result = member(*arguments.positional, **arguments.keywords)
         except Exception as error:  # noqa: BLE001 - the interpreted program's own mistake, raised in its own terms.
@@ -137,7 +143,7 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
         if isinstance(result, list):
             return List(list(result))
         if isinstance(result, (CONSTANTS, tuple)):
-            return result
+            return bounded(machine, result)
         return machine.unknown("method of a constant")
 
     return NativeFunction(f"{type(value).__name__}.{name}", method)

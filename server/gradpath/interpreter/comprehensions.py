@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, sample
-from gradpath.interpreter.machine import Exhausted, Machine
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set
 from gradpath.interpreter.scope import Loop, Scope
 from gradpath.interpreter.values import Value
 
 _MOST = 256
-"""Items that a comprehension goes through; of a longer table the rest is not known."""
+"""Items of an iterable that a comprehension goes through; of a longer table the rest is not known."""
 
 
 def list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
@@ -49,11 +50,16 @@ def _comprehend(
     machine.frame.scope = Scope(before)
     depth = len(machine.frame.loops)
     loop = machine.enter_loop(node) if isinstance(value, ast.Call) else None  # What is called may train.
+    frame, around = machine.frame, machine.budget.begin()
     try:
         return _generate(machine, node.generators, produce, loop)
+    except TOO_MUCH:
+        machine.frame = frame
+        return True
     finally:
-        machine.frame.scope = before
-        del machine.frame.loops[depth:]
+        machine.budget.end(around)
+        frame.scope = before
+        del frame.loops[depth:]
 
 
 def _generate(
@@ -62,7 +68,7 @@ def _generate(
     first, rest = generators[0], generators[1:]
     items, open = sample(machine, machine.evaluate(first.iter), _MOST)
     for done, item in enumerate(items, 1):
-        machine.steps -= 1
+        machine.budget.spend()
         if loop is not None:
             loop.begin(done)
         machine.assign(first.target, item)
@@ -76,9 +82,10 @@ def _generate(
 
 def generator_expression(machine: Machine, node: ast.GeneratorExp) -> Value:
     """The value of `(... for ...)`: only its first iterable is evaluated now."""
-    host, endless = iterate(machine, machine.evaluate(node.generators[0].iter))
+    source = machine.evaluate(node.generators[0].iter)
+    host, endless = iterate(machine, source)
     scope = Scope(machine.frame.scope)
-    return Iteration(_lazily(machine, node, host, scope, endless), endless=endless)
+    return Iteration(_lazily(machine, node, host, scope, endless), endless=endless, over=[source])
 
 
 def _lazily(
@@ -89,9 +96,7 @@ def _lazily(
     barren = 0
     loop: Loop | None = None
     for done, item in enumerate(host, 1):
-        machine.steps -= 1
-        if machine.steps <= 0:
-            raise Exhausted
+        machine.budget.spend()
         frame, depth = machine.frame, len(machine.frame.loops)
         before, frame.scope = frame.scope, scope
         if loop is not None:

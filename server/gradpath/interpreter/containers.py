@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.bounds import ITEMS, TOO_MUCH, Overworked, is_light, length_of
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
 from gradpath.interpreter.values import (
@@ -82,6 +83,7 @@ class List(Container):
 
     def item(self, machine: Machine, key: Value) -> Value:
         if isinstance(key, slice):
+            machine.budget.spend(len(self.items) // COPIED)
             return List(self.items[key], open=self.open)
         if isinstance(key, int) and (key < 0 or not self.open) and -len(self.items) <= key < len(self.items):
             return self.items[key]
@@ -98,12 +100,27 @@ class List(Container):
             if new is None:
                 self.open = True
             else:
-                self.items[key] = new
+                self._replace(machine, key, new)
                 self.tested = None
         elif isinstance(key, int) and -len(self.items) <= key < len(self.items):
             self.items[key] = value
         elif self.items:
             self.items[-1] = value
+
+    def _replace(self, machine: Machine, key: slice, new: list[Value]) -> None:
+        """`self[key] = new`, of which Python asks that a slice with steps gets as many items as it has."""
+        try:
+            self.items[key] = new
+        except ValueError as error:
+            raise machine.error("ValueError", str(error), self) from None
+        self.trim(machine)
+
+    def trim(self, machine: Machine) -> None:
+        """Keep no more items than are to be seen, after some have been added."""
+        machine.budget.spend(len(self.items) // COPIED)
+        if len(self.items) > ITEMS:
+            del self.items[ITEMS:]
+            self.open = True
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         if isinstance(key, (int, slice)) and (isinstance(key, slice) or -len(self.items) <= key < len(self.items)):
@@ -117,9 +134,14 @@ class List(Container):
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if operator == "add" and isinstance(other, List):
             left, right = (other, self) if reflected else (self, other)
-            return List(left.items + right.items, open=left.open or right.open)
-        if operator == "mul" and isinstance(other, int) and len(self.items) * other <= 4096:
-            return List(self.items * other, open=self.open)
+            made = List(left.items + right.items, open=left.open or right.open)
+            made.trim(machine)
+            return made
+        if operator == "mul" and isinstance(other, int):
+            times = min(other, ITEMS // max(1, len(self.items)) + 1)
+            made = List(self.items * times, open=self.open)
+            made.trim(machine)
+            return made
         if operator == "mul" and isinstance(other, Unknown):
             return List(self.items * 2, open=True)
         return NotImplemented
@@ -155,6 +177,7 @@ def extend(machine: Machine, target: List, value: Value) -> None:
     else:
         target.items.extend(items)
         target.open = target.open or bool(getattr(value, "open", False))
+        target.trim(machine)
 
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
@@ -177,7 +200,8 @@ def _pop(machine: Machine, target: List, arguments: Arguments) -> Value:
 
 def _insert(machine: Machine, target: List, arguments: Arguments) -> Value:
     index = arguments.get(0, "index", 0)
-    target.items.insert(index if isinstance(index, int) else 0, arguments.get(1, "object", None))
+    place = max(-ITEMS, min(index, ITEMS)) if isinstance(index, int) else 0
+    target.items.insert(place, arguments.get(1, "object", None))
     return None
 
 
@@ -232,17 +256,28 @@ class Iteration(Object):
 
     `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
     behind it; `returned` gets what the body of a generator returns, and `frame` is the one that it runs in. The host
-    must not refer to this object: a generator that nobody holds ends at once.
+    must not refer to this object: a generator that nobody holds ends at once. `over` are the values that it draws its
+    items from: of iterators over iterators only so many are followed.
     """
 
-    __slots__ = ("counted", "endless", "frame", "host", "returned")
+    __slots__ = ("counted", "depth", "endless", "frame", "host", "returned")
 
-    def __init__(self, host: Iterator[Value], *, endless: bool = False, counted: int | None = None) -> None:
+    def __init__(
+        self,
+        host: Iterator[Value],
+        *,
+        endless: bool = False,
+        counted: int | None = None,
+        over: Sequence[Value] = (),
+    ) -> None:
         self.host = host
         self.endless = endless
         self.counted = counted
         self.returned: list[Value] = []
         self.frame: Frame | None = None
+        self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
+        if self.depth > DEEPEST:
+            raise Overworked
 
     def type_name(self) -> str:
         return "generator"
@@ -271,6 +306,8 @@ class Iteration(Object):
 
     def advance(self, machine: Machine, sent: Value = None, default: Value = UNDEFINED) -> Value:
         """The next item; raises StopIteration in the interpreted program, or gives `default`."""
+        budget = machine.budget
+        before = budget.begin()
         try:
             if isinstance(self.host, Generator) and sent is not None:
                 item: Value = self.host.send(sent)
@@ -280,6 +317,15 @@ class Iteration(Object):
             if default is not UNDEFINED:
                 return default
             raise machine.error("StopIteration", "") from None
+        except TOO_MUCH:
+            self.give_up(machine)
+            return next(self.host)
+        finally:
+            budget.end(before)
+
+    def give_up(self, machine: Machine) -> None:
+        """Draw nothing more from where the items came from: that was too much. Those that follow are unknown."""
+        self.host, self.endless = endless(machine, self, ()), True
 
 
 def ordered(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value]:
@@ -296,7 +342,9 @@ def ordered(machine: Machine, items: list[Value], arguments: Arguments) -> list[
 
 
 def _is_plain(value: Value) -> bool:
-    return isinstance(value, CONSTANTS) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+    if isinstance(value, tuple):
+        return is_light(value) and all(map(_is_plain, value))
+    return isinstance(value, CONSTANTS)
 
 
 def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
@@ -306,24 +354,35 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
             return value.host, value.endless
         case Container():
             items = list(value.iterate(machine) or ())
+            machine.budget.spend(len(items) // COPIED)
             if value.open:
-                return itertools.chain(items, _endless(machine, value, items)), True
+                return itertools.chain(items, endless(machine, value, items)), True
             return iter(items), False
-        case tuple() | range() | str() | bytes():
+        case range():
+            return (metered(machine, value) if length_of(value) > ITEMS else iter(value)), False
+        case tuple() | str() | bytes():
             return iter(value), False
         case Object():
             found = value.iterate(machine)
             if found is not None:
                 return found, False
-            return _endless(machine, value, ()), True
+            return endless(machine, value, ()), True
         case _:
             raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
 
 
-def _endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
+def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
+    """Very many items, one after the other: whoever goes through them does work."""
+    for item in items:
+        machine.budget.spend()
+        yield item
+
+
+def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
     """Items of an unknown iterable, without end; each is a new one."""
     fresh = getattr(source, "fresh_item", None)
     while True:
+        machine.budget.spend()
         if fresh is not None:
             yield fresh(machine)
         elif isinstance(source, Unknown):
@@ -345,28 +404,47 @@ BARREN = 8
 """Items in a row of an endless iterable that a test may turn down before nothing more is taken to pass it."""
 
 
-def sequence(machine: Machine, value: Value, limit: int = 4096) -> list[Value] | None:
+COPIED = 16
+"""Items that are copied, or looked at one after the other, in the time of one piece of work."""
+
+DEEPEST = 50
+"""Iterators over iterators over iterators that are followed."""
+
+
+def sequence(machine: Machine, value: Value, limit: int = ITEMS) -> list[Value] | None:
     """All items of `value`; None where their number is not known."""
     if isinstance(value, Unknown):
         return None
     if not isinstance(value, (Object, tuple, range, str, bytes)):
         raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
-    host, endless = iterate(machine, value)
-    if endless:
-        return None
-    items = list(itertools.islice(host, limit + 1))
-    return None if len(items) > limit else items
+    items, is_whole = _drawn(machine, value, limit + 1)
+    return items if is_whole else None
 
 
-def sample(machine: Machine, value: Value, limit: int = 4096) -> tuple[list[Value], bool]:
+def sample(machine: Machine, value: Value, limit: int = ITEMS) -> tuple[list[Value], bool]:
     """The items of `value`, or some of them: (items, whether there may be more)."""
-    host, endless = iterate(machine, value)
-    if not endless:
-        items = list(itertools.islice(host, limit))
-        return items, len(items) == limit
-    known = value.items if isinstance(value, List) else ()
-    count = max(SOME, len(known))
-    return list(itertools.islice(host, count)), True
+    items, is_whole = _drawn(machine, value, limit)
+    return items, not is_whole
+
+
+def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], bool]:
+    """The items of `value` if these are fewer than `limit`, else some of them; and whether these are all."""
+    host, is_endless = iterate(machine, value)
+    if is_endless:
+        limit = max(SOME, len(value.items) if isinstance(value, List) else 0)
+    items: list[Value] = []
+    budget = machine.budget
+    before = budget.begin()
+    try:
+        items.extend(itertools.islice(host, limit))
+        return items, len(items) < limit and not is_endless
+    except TOO_MUCH:
+        if isinstance(value, Iteration):
+            value.give_up(machine)
+        return items, False
+    finally:
+        budget.end(before)
+        budget.spend(len(items) // COPIED)
 
 
 def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:

@@ -7,23 +7,21 @@ import operator as operators
 from collections.abc import Callable
 from typing import Any
 
-from gradpath.interpreter import comprehensions, kinds
+from gradpath.interpreter import comprehensions
+from gradpath.interpreter.bounds import ITEMS, LONGEST, TOO_MUCH
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
+from gradpath.interpreter.operators import binary, compare, get_item, negation, text_of
 from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import (
-    CONSTANTS,
     UNDEFINED,
     Arguments,
     Function,
     Object,
-    Unknown,
     Value,
-    identity,
 )
-from gradpath.patterns import regex
 
 
 class Slice(Object):
@@ -40,10 +38,25 @@ def evaluate(machine: Machine, node: ast.expr) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return machine.unknown(f"expression {type(node).__name__}")
+    machine.budget.spend()
     try:
         return handler(machine, node)
     except Raised as raised:
         return survive(machine, raised)
+
+
+def settled(machine: Machine, node: ast.expr) -> Value:
+    """The value of an expression in the head of a statement; unknown where working it out is too much."""
+    budget, frame = machine.budget, machine.frame
+    scope = frame.scope
+    before = budget.begin()
+    try:
+        return evaluate(machine, node)
+    except TOO_MUCH:
+        machine.frame, machine.node, frame.scope = frame, node, scope
+        return machine.unknown("expression that takes too much")
+    finally:
+        budget.end(before)
 
 
 def _constant(machine: Machine, node: ast.Constant) -> Value:
@@ -81,6 +94,8 @@ def _items(machine: Machine, nodes: list[ast.expr]) -> tuple[list[Value], bool]:
     items: list[Value] = []
     open = False
     for each in nodes:
+        if len(items) > ITEMS:
+            return items[:ITEMS], True
         if isinstance(each, ast.Starred):
             found, more = sample(machine, evaluate(machine, each.value))
             items.extend(found)
@@ -94,6 +109,9 @@ def _dict(machine: Machine, node: ast.Dict) -> Value:
     result = Dict()
     result.shared = machine.frame.function is None and machine.frame.path != machine.file
     for key, value in zip(node.keys, node.values, strict=True):
+        if len(result.entries) > ITEMS:
+            result.open = True
+            break
         if key is None:
             update(machine, result, Arguments([evaluate(machine, value)]))
         else:
@@ -101,78 +119,11 @@ def _dict(machine: Machine, node: ast.Dict) -> Value:
     return result
 
 
-_BINARY: dict[type[ast.operator], tuple[str, Callable[[object, object], object]]] = {
-    ast.Add: ("add", operators.add),
-    ast.Sub: ("sub", operators.sub),
-    ast.Mult: ("mul", operators.mul),
-    ast.Div: ("truediv", operators.truediv),
-    ast.FloorDiv: ("floordiv", operators.floordiv),
-    ast.Mod: ("mod", operators.mod),
-    ast.Pow: ("pow", operators.pow),
-    ast.MatMult: ("matmul", operators.matmul),
-    ast.BitAnd: ("and", operators.and_),
-    ast.BitOr: ("or", operators.or_),
-    ast.BitXor: ("xor", operators.xor),
-    ast.LShift: ("lshift", operators.lshift),
-    ast.RShift: ("rshift", operators.rshift),
-}
-
-
 def _binary(machine: Machine, node: ast.BinOp) -> Value:
     left = evaluate(machine, node.left)
     right = evaluate(machine, node.right)
     machine.node = node
     return binary(machine, type(node.op), left, right)
-
-
-def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
-    """`left operator right`, as Python dispatches it: Unknown absorbs, but a tensor on the other side goes first."""
-    name, function = _BINARY[operator]
-    if isinstance(left, Object) and not isinstance(left, Unknown):
-        result = left.binary(machine, name, right, False)
-        if result is not NotImplemented:
-            return result
-    if isinstance(right, Object) and not isinstance(right, Unknown):
-        result = right.binary(machine, name, left, True)
-        if result is not NotImplemented:
-            return result
-    if isinstance(left, Unknown):
-        return left.binary(machine, name, right, False)
-    if isinstance(right, Unknown):
-        machine.unsteady += name == "mod" and type(left) is int
-        return right.binary(machine, name, left, True)
-    if isinstance(left, Object) or isinstance(right, Object):
-        if name == "mod" and isinstance(left, str):
-            return machine.unknown("text", None, (right,))
-        return machine.unknown("arithmetic of objects", None, (left, right))
-    return _constants(machine, name, function, left, right)
-
-
-_WIDE = regex(r"%[^a-zA-Z%]*\d{5}")
-"""A format that makes text too long to be worth having."""
-
-
-def _constants(
-    machine: Machine, name: str, function: Callable[[object, object], object], left: Value, right: Value
-) -> Value:
-    if name == "pow" and isinstance(right, int) and abs(right) > 256:
-        return machine.unknown("large number")
-    if name == "lshift" and isinstance(right, int) and right > 256:
-        return machine.unknown("large number")
-    if name == "mul" and not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
-        size = next((n for n in (left, right) if isinstance(n, int)), 0)
-        if size > 4096:
-            return machine.unknown("large sequence", None, (left, right))
-    if name == "mod" and isinstance(left, (str, bytes)):
-        wide = _WIDE.search(left if isinstance(left, str) else left.decode("latin-1"))
-        if wide is not None or not isinstance(right, CONSTANTS):
-            return machine.unknown("text", None, (right,))
-    try:
-        return function(left, right)
-    except (ZeroDivisionError, OverflowError, ValueError, MemoryError):
-        return machine.unknown("arithmetic that fails")
-    except TypeError as error:
-        raise machine.error("TypeError", str(error), (left, right)) from None
 
 
 def _unary(machine: Machine, node: ast.UnaryOp) -> Value:
@@ -205,21 +156,6 @@ def _boolean(machine: Machine, node: ast.BoolOp) -> Value:
     return value
 
 
-def add(machine: Machine, left: Value, right: Value) -> Value:
-    """`left + right`, for `sum`."""
-    return binary(machine, ast.Add, left, right)
-
-
-_COMPARE: dict[type[ast.cmpop], tuple[str, str, Callable[[Any, Any], object]]] = {
-    ast.Eq: ("eq", "eq", operators.eq),
-    ast.NotEq: ("ne", "ne", operators.ne),
-    ast.Lt: ("lt", "gt", operators.lt),
-    ast.LtE: ("le", "ge", operators.le),
-    ast.Gt: ("gt", "lt", operators.gt),
-    ast.GtE: ("ge", "le", operators.ge),
-}
-
-
 def _compare(machine: Machine, node: ast.Compare) -> Value:
     left = evaluate(machine, node.left)
     result: Value = True
@@ -227,117 +163,11 @@ def _compare(machine: Machine, node: ast.Compare) -> Value:
         right = evaluate(machine, right_node)
         machine.node = node
         machine.unsteady += type(left) is int or (type(right) is int and not isinstance(right_node, ast.Constant))
-        result = _compare_once(machine, operator, left, right)
+        result = compare(machine, operator, left, right)
         if index < len(node.ops) - 1 and machine.truth(result) is False:
             return False
         left = right
     return result
-
-
-def _compare_once(machine: Machine, operator: ast.cmpop, left: Value, right: Value) -> Value:
-    match operator:
-        case ast.Is() | ast.IsNot():
-            same = is_same(machine, left, right)
-            if isinstance(same, bool):
-                return same is isinstance(operator, ast.Is)
-            return same if isinstance(operator, ast.Is) else negation(machine, same)
-        case ast.In() | ast.NotIn():
-            found = _membership(machine, left, right)
-            if isinstance(operator, ast.In):
-                return found
-            return not found if isinstance(found, bool) else negation(machine, found)
-    name, mirrored, function = _COMPARE[type(operator)]
-    if name == "ne" and (isinstance(left, Unknown) or isinstance(right, Unknown)):
-        return negation(machine, _compare_once(machine, ast.Eq(), left, right))
-    for value, other, how, reflected in ((left, right, name, False), (right, left, mirrored, True)):
-        if isinstance(value, Object) and not isinstance(value, Unknown):
-            result = value.compare(machine, how, other, reflected)
-            if result is not NotImplemented:
-                return result
-    if isinstance(left, Unknown):
-        return left.compare(machine, name, right, False)
-    if isinstance(right, Unknown):
-        return right.compare(machine, mirrored, left, True)
-    if isinstance(left, Object) or isinstance(right, Object):
-        if name in ("eq", "ne"):
-            return (left is right) is (name == "eq")
-        return machine.unknown("comparison of objects", None, (left, right))
-    if isinstance(left, tuple) and isinstance(right, tuple) and any(isinstance(v, Object) for v in left + right):
-        if name in ("eq", "ne") and _differ(left, right):
-            return name == "ne"
-        return machine.unknown(
-            "comparison of tuples", ("compare", name, identity(left), identity(right)), (left, right)
-        )
-    try:
-        return bool(function(left, right))
-    except TypeError as error:
-        raise machine.error("TypeError", str(error), (left, right)) from None
-
-
-def equal(machine: Machine, left: Value, right: Value) -> Value:
-    """`left == right`."""
-    return _compare_once(machine, ast.Eq(), left, right)
-
-
-def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
-    """Whether two tuples are not equal, whatever the objects in them are."""
-    pairs = zip(left, right, strict=False)
-    return len(left) != len(right) or any(
-        isinstance(one, CONSTANTS) and isinstance(other, CONSTANTS) and one != other for one, other in pairs
-    )
-
-
-def negation(machine: Machine, value: Value) -> Value:
-    """`not value`, of a value whose truth is not settled: asked again, it is decided as `value` is."""
-    if isinstance(value, bool):
-        return not value
-    negated = machine.unknown("negation", ("not", identity(value)), (value,))
-    if isinstance(negated, Unknown) and isinstance(value, Unknown):
-        negated.negates = value
-        if isinstance(value.hint, CONSTANTS):
-            negated.hint = not value.hint
-    return negated
-
-
-def is_same(machine: Machine, left: Value, right: Value) -> Value:
-    """`left is right`: True, False, or an unknown."""
-    if left is right:
-        return True
-    for value, other in ((left, right), (right, left)):
-        if isinstance(value, Unknown):
-            if value.kind is kinds.Kind.LIVE and other is None:
-                return False  # It stands for tensors.
-            if isinstance(other, bool):
-                return negation(machine, negation(machine, value) if other else value)
-            hinted = value.hint is not UNDEFINED and other is None
-            found = machine.unknown("identity", ("is", value.number, identity(other)), (value,))
-            if isinstance(found, Unknown) and other is None:
-                found.hint = value.hint is None if hinted else False
-            return found
-    if isinstance(left, Object) and isinstance(right, Object):
-        same = getattr(left, "is_same", None)
-        return bool(same(right)) if same is not None else False
-    if isinstance(left, Object) or isinstance(right, Object):
-        return False
-    return type(left) is type(right) and left == right
-
-
-def _membership(machine: Machine, item: Value, container: Value) -> Value:
-    if isinstance(container, Object):
-        found = container.contains(machine, item)
-        return found if not isinstance(found, Object) or isinstance(found, Unknown) else machine.decide(found)
-    if isinstance(container, tuple):
-        if any(identity(part) == identity(item) for part in container):
-            return True
-        if isinstance(item, CONSTANTS) and all(isinstance(part, CONSTANTS) for part in container):
-            return item in container
-        return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
-    if isinstance(item, CONSTANTS) and isinstance(container, (str, bytes, range)):
-        try:
-            return item in container
-        except TypeError:
-            return False
-    return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
 
 
 def _call(machine: Machine, node: ast.Call) -> Value:
@@ -347,6 +177,9 @@ def _call(machine: Machine, node: ast.Call) -> Value:
     function = evaluate(machine, node.func)
     arguments = Arguments()
     for each in node.args:
+        if len(arguments.positional) > ITEMS:
+            arguments.open = True
+            break
         if isinstance(each, ast.Starred):
             items, more = sample(machine, evaluate(machine, each.value))
             arguments.positional.extend(items)
@@ -380,27 +213,6 @@ def _subscript(machine: Machine, node: ast.Subscript) -> Value:
     key = evaluate(machine, node.slice)
     machine.node = node
     return get_item(machine, value, key)
-
-
-def get_item(machine: Machine, value: Value, key: Value) -> Value:
-    """`value[key]`."""
-    if isinstance(value, Object):
-        return value.item(machine, key)
-    if isinstance(value, tuple):
-        if isinstance(key, (int, slice)):
-            try:
-                return value[key]
-            except IndexError:
-                raise machine.error("IndexError", "tuple index out of range") from None
-        return machine.unknown("item of a tuple", ("item", identity(value), identity(key)), (value, key))
-    if isinstance(value, (str, bytes, range)):
-        if isinstance(key, (int, slice)):
-            try:
-                return value[key]
-            except IndexError:
-                raise machine.error("IndexError", "index out of range") from None
-        return machine.unknown("item of a text", None, (value,))
-    raise machine.error("TypeError", f"'{type(value).__name__}' object is not subscriptable", value)
 
 
 def _slice(machine: Machine, node: ast.Slice) -> Value:
@@ -440,10 +252,12 @@ def _formatted(machine: Machine, node: ast.JoinedStr) -> Value:
         value = evaluate(machine, part.value) if isinstance(part, ast.FormattedValue) else None
         plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion == -1
         if plain and isinstance(value, (str, int)):
-            texts.append(str(value))
+            texts.append(text_of(machine, value))
         else:
             known = False
-    return "".join(texts) if known else machine.unknown("text")
+    if not known or sum(map(len, texts)) > LONGEST:
+        return machine.unknown("text")
+    return "".join(texts)
 
 
 def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:

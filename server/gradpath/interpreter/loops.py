@@ -7,8 +7,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
 from gradpath.interpreter.containers import Container, Iteration, iterate
-from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
@@ -39,17 +40,18 @@ RunBlock = Callable[[Machine, Sequence[ast.stmt]], Steps]
 
 def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:
     """Execute a `for`."""
-    iterable = evaluate(machine, node.iter)
+    iterable = settled(machine, node.iter)
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     place = _place(machine, node)
     last = machine.rounds.get(place)
     limit = _limit(iterable, endless, FEW if last is None else STEADY)
-    length = len(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
+    length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
     before = _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
+    share = _Share(machine, node)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
@@ -75,15 +77,49 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break
+        cut_short = signal in (None, CONTINUE) and done == limit and (endless or next(host, None) is not None)
+    except TOO_MUCH:
+        cut_short = share.give_up(iterable)
     finally:
+        share.end()
         del machine.frame.loops[depth - 1 :]
-    cut_short = signal in (None, CONTINUE) and done == limit and (endless or next(host, None) is not None)
     _drop(node.iter, iterable)
     if endless or cut_short:
         _forget_numbers(machine, before)
         if cut_short:
             machine.rounds[place] = watch.round()
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+class _Share:
+    """The part of the budget that a loop has. One that takes more, without anything for a tensor, is cut short.
+
+    The body of a generator lives on what those have who draw its items.
+    """
+
+    def __init__(self, machine: Machine, node: ast.For | ast.AsyncFor | ast.While) -> None:
+        self._machine, self._node, self._frame = machine, node, machine.frame
+        self._scope = machine.frame.scope
+        self._around = None if machine.frame.is_generator else machine.budget.begin()
+
+    def give_up(self, iterable: Value = None) -> bool:
+        """Come back to the loop, which has been left for having taken too much: what it was filling is open now."""
+        if self._around is None:
+            raise Overworked
+        self._machine.frame, self._frame.scope = self._frame, self._scope
+        if isinstance(iterable, Iteration):
+            iterable.give_up(self._machine)
+        variables = self._scope.variables
+        for each in nodes(self._node):
+            value = variables.get(each.id) if isinstance(each, ast.Name) else None
+            if isinstance(value, Container):
+                value.open = True
+        return True
+
+    def end(self) -> None:
+        """The loop is over."""
+        if self._around is not None:
+            self._machine.budget.end(self._around)
 
 
 class _Watch:
@@ -156,6 +192,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     start = _counter(machine, node.test)
     late: Late | None = None
     place = _place(machine, node)
+    share = _Share(machine, node)
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     last = machine.rounds.get(place)
@@ -164,32 +201,36 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     if machine.frame.is_generator and never_ends(node):
         limit = DRAWN
     signal: Signal = None
+    holds: bool | None = None
     try:
         while True:
             machine.step(node)
-            settled = machine.truth(evaluate(machine, node.test)) if late is None else True
-            if settled is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
+            holds = machine.truth(settled(machine, node.test)) if late is None else True
+            if holds is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
                 limit = watch.limit(loop.iteration)
-            if settled and loop.iteration == limit:
+            if holds and loop.iteration == limit:
                 length = _length(machine, node.test, start, limit) if late is None else None
                 late = Late(machine, counters, length) if length is not None else late
                 if late is not None and (length is not None or late.asks_for_more()):
                     limit += 1
-            if settled is False or loop.iteration >= limit:
+            if holds is False or loop.iteration >= limit:
                 break
             loop.begin(loop.iteration + 1)
             if late is not None:
                 machine.late_loops.add(loop.number)
                 late.begin(loop.iteration)
-            if loop.iteration == limit and settled is None:
+            if loop.iteration == limit and holds is None:
                 machine.late_loops.add(loop.number)
                 advance(counters)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break
+    except TOO_MUCH:
+        holds = None if share.give_up() else False
     finally:
+        share.end()
         del machine.frame.loops[depth - 1 :]
-    if (loop.iteration >= limit and signal is not BREAK) or settled is None:
+    if (loop.iteration >= limit and signal is not BREAK) or holds is None:
         _forget_numbers(machine, before)
     if loop.iteration >= limit and signal in (None, CONTINUE):
         machine.rounds[place] = watch.round()
@@ -241,7 +282,8 @@ def _limit(iterable: Value, endless: bool, few: int) -> int:
     if endless:
         return max(few, len(iterable.parts())) if isinstance(iterable, Container) else few
     if isinstance(iterable, range):
-        return len(iterable) if len(iterable) <= COUNTED else FEW
+        length = length_of(iterable)
+        return length if length <= COUNTED else FEW
     if isinstance(iterable, Iteration):
         if iterable.counted is not None and iterable.counted > COUNTED:
             return FEW

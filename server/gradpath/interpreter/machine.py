@@ -12,6 +12,8 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
 from gradpath.autograd.grounds import of_error
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.bounds import TOO_MUCH
+from gradpath.interpreter.budget import Budget, Exhausted
 from gradpath.interpreter.causes import COUNTER_TESTS, DATA
 from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.kinds import Kind
@@ -47,14 +49,6 @@ from gradpath.interpreter.values import (
 )
 from gradpath.records import dataclass
 from gradpath.source.grammar import UNPARSED
-
-
-class Exhausted(Exception):
-    """The path used up its budget of steps; what follows is not known."""
-
-
-class Cancelled(Exception):
-    """Nobody wants the result any more."""
 
 
 class Raised(Exception):
@@ -155,8 +149,8 @@ class Machine:
         self.frame = Frame(file, self.globals)
         self.node: ast.AST = trace.entry
         self._site = Site(file, self.node, None, ())
-        self.steps = budget
-        self.elsewhere = budget // 2  # What is left for calls into other files.
+        self.budget = Budget(budget)
+        self.elsewhere: float = budget // 2  # What is left for calls into other files.
         self.remembered: dict[object, Value] = {}
         self.unknowns: dict[object, Unknown] = {}
         self.unknown_count = 0
@@ -177,7 +171,6 @@ class Machine:
         self.inner: dict[ast.AST, Value] = {}
         self.uses: set[object] = set()  # What else may become of the function that was entered (`run.Use`).
         self.modules: dict[str, Value] = {}
-        self.stopped: Callable[[], bool] = lambda: False
         self.listeners: list[Callable[[Event], None]] = []
         # Tied by `interpreter.run`, which alone knows all parts.
         self.evaluate: Callable[[ast.expr], Value]
@@ -224,19 +217,24 @@ class Machine:
             listener(event)
 
     def built(self, node: Node, inputs: Inputs) -> None:
+        self.budget.refill()
         site = node.site if isinstance(node.site, Site) else self.site()
         self.emit(Built(node, {name: tuple(tensors) for name, tensors in inputs.items()}, site))
 
     def mutated(self, tensor: Tensor, write: Write) -> None:
+        self.budget.refill()
         self.emit(Mutated(tensor, write, self.site()))
 
     def was_cut(self, tensor: Tensor, cut: Cut) -> None:
+        self.budget.refill()
         self.emit(CutOff(tensor, cut, self.site()))
 
     def flagged(self, tensor: Tensor, value: bool) -> None:
+        self.budget.refill()
         self.emit(Flagged(tensor, value, self.site()))
 
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None:
+        self.budget.refill()
         self.unsteady += call.retain
         self.emit(BackwardRan(call, tuple(executed), self.site()))
 
@@ -434,15 +432,12 @@ class Machine:
     def step(self, statement: ast.stmt) -> None:
         """Count a statement; ends the path where the budget is used up."""
         trace, latest = self.trace, self._latest
-        self.steps -= 1
+        visits = trace.visits.get(statement, 0)
         trace.steps += 1
-        trace.visits[statement] = trace.visits.get(statement, 0) + 1
+        trace.visits[statement] = visits + 1
         latest.pop(statement, None)
         latest[statement] = trace.steps
-        if self.steps <= 0:
-            raise Exhausted
-        if self.steps % 256 == 0 and self.stopped():
-            raise Cancelled
+        self.budget.step(again=visits > 0)
 
     def taken(self, part: ast.expr) -> ast.expr:
         """Note that the program comes to an arm of a conditional expression, and give it back."""
@@ -463,7 +458,7 @@ class Machine:
         for each in self.suspended:
             generator = each()
             if generator is not None:
-                with suppress(Raised, AutogradError, Exhausted, RuntimeError):
+                with suppress(Raised, AutogradError, Exhausted, RuntimeError, *TOO_MUCH):
                     generator.close()
         self.__dict__.clear()
 

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Callable
 
 from gradpath.interpreter.containers import List, sample
-from gradpath.interpreter.expressions import equal, evaluate
+from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.operators import equal
 from gradpath.interpreter.values import UNDEFINED, Class, Instance, Unknown, Value
 
 Assign = Callable[[Machine, ast.expr, Value], None]

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.bounds import TOO_MUCH
+from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.machine import Cancelled, Exhausted, Machine, Raised
+from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
@@ -39,7 +41,7 @@ _REGISTERS = regex("regist", re.IGNORECASE)
 class Allowance:
     """What is left for the imports of one path; `active` while one of them runs."""
 
-    steps: int = STEPS
+    steps: float = STEPS
     active: bool = False
 
 
@@ -165,7 +167,7 @@ class Module(Object):
                     _drain(machine, statement)
                 except (Raised, AutogradError):
                     del machine.frame.loops[:]
-                except (Exhausted, RecursionError):
+                except (Exhausted, *TOO_MUCH):
                     return
 
     def _define(self, machine: Machine, name: str) -> Value:
@@ -180,7 +182,7 @@ class Module(Object):
             try:
                 for statement in statements:
                     _drain(machine, statement)
-            except (Raised, AutogradError, Exhausted, RecursionError):
+            except (Raised, AutogradError, Exhausted, *TOO_MUCH):
                 return UNDEFINED
         return self.scope.own(name)
 
@@ -201,22 +203,22 @@ class Module(Object):
     @contextmanager
     def _entered(self, machine: Machine) -> Iterator[None]:
         """Let the machine run this module's top level as if it had been imported before all else."""
-        if machine.stopped():
-            raise Cancelled
-        allowance = self._allowance
-        before = machine.frame, machine.node, machine.path, machine.steps, allowance.active
+        budget, allowance = machine.budget, self._allowance
+        before = machine.frame, machine.node, machine.path, budget.steps, allowance.active
+        around = budget.apart()
         frame = Frame(self.path, self.scope)
         frame.depth = machine.frame.depth + 1
         machine.frame = frame
         if not allowance.active:
-            machine.path, machine.steps, allowance.active = Path(), allowance.steps, True
+            machine.path, budget.steps, allowance.active = Path(), allowance.steps, True
         try:
             with machine.autograd.mode(grad=True, inference=False):
                 yield
         finally:
             if not before[4]:
-                allowance.steps = machine.steps
-                machine.path, machine.steps = before[2], before[3]
+                allowance.steps = budget.steps
+                machine.path, budget.steps = before[2], before[3]
+            budget.end(around)
             machine.frame, machine.node, allowance.active = before[0], before[1], before[4]
 
 

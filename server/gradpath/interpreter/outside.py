@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from gradpath.interpreter.expressions import binary
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import binary
 from gradpath.interpreter.values import Arguments, Value
 
 

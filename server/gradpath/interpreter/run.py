@@ -10,9 +10,11 @@ from functools import partial
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
+from gradpath.interpreter.bounds import TOO_MUCH
+from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.lasting import forget_what_others_set, leaves_graph
-from gradpath.interpreter.machine import Cancelled, Exhausted, Library, Machine, Raised
+from gradpath.interpreter.machine import Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
@@ -100,7 +102,7 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
             _drain(machine, [statement])
         except (Raised, AutogradError):
             del machine.frame.loops[:]
-        except Exhausted:
+        except (Exhausted, *TOO_MUCH):
             machine.trace.truncated = True
             break
     del machine.trace.events[:]
@@ -359,7 +361,7 @@ def _guarded(machine: Machine, run: Callable[[], None]) -> bool:
         machine.failed(raised, caught=False)
     except AutogradError as error:
         machine.failed(machine.translated(error), caught=False)
-    except (Exhausted, RecursionError):
+    except (Exhausted, *TOO_MUCH):
         machine.trace.truncated = True
     except Cancelled:
         machine.trace.truncated = True

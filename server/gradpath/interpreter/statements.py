@@ -10,13 +10,15 @@ from typing import Any
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes, loops, matching
 from gradpath.interpreter.assignment import assign, augmented, delete
+from gradpath.interpreter.bounds import TOO_MUCH
+from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
-from gradpath.interpreter.expressions import evaluate, make_function
+from gradpath.interpreter.expressions import evaluate, make_function, settled
 from gradpath.interpreter.idle import leaves, likely_and_idle, speaks_of_gradients
-from gradpath.interpreter.machine import BREAK, CONTINUE, Exhausted, Machine, Raised, Returned, Signal, Steps
+from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
@@ -40,7 +42,7 @@ def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
                 yield from _suspend(machine, statement)
             simple = _SIMPLE.get(type(statement))
             if simple is not None:
-                signal = simple(machine, statement)
+                signal = _whole(machine, simple, statement)
             else:
                 compound = _COMPOUND.get(type(statement))
                 signal = None if compound is None else (yield from compound(machine, statement))
@@ -73,6 +75,48 @@ def _own_targets(statement: ast.stmt) -> Sequence[ast.expr]:
             return [item.optional_vars for item in items if item.optional_vars is not None]
         case _:
             return []
+
+
+def _whole(machine: Machine, execute: Callable[[Machine, Any], Signal], statement: ast.stmt) -> Signal:
+    """Execute a simple statement; where it is too much, what it gives is unknown, and the next one follows."""
+    budget, frame = machine.budget, machine.frame
+    scope = frame.scope
+    before = budget.begin()
+    try:
+        return execute(machine, statement)
+    except TOO_MUCH:
+        machine.frame, machine.node, frame.scope = frame, statement, scope
+        return _given_up(machine, statement)
+    finally:
+        budget.end(before)
+
+
+def _given_up(machine: Machine, statement: ast.stmt) -> Signal:
+    unknown = machine.unknown(GIVEN_UP)
+    targets: Sequence[ast.expr] = ()
+    match statement:
+        case ast.Return():
+            return Returned(unknown)
+        case ast.Raise():
+            raise Raised(unknown, machine.site())
+        case ast.Assign():
+            targets = statement.targets
+        case ast.AnnAssign() | ast.AugAssign():
+            targets = (statement.target,)
+        case ast.Import() | ast.ImportFrom():
+            for alias in statement.names:
+                machine.bind(alias.asname or alias.name.partition(".")[0], unknown)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            machine.frame.scope.set(statement.name, unknown)
+        case _:
+            pass
+    for target in targets:
+        assign(machine, target, unknown)
+    return None
+
+
+GIVEN_UP = "statement that takes too much"
+"""Why what a statement gives is unknown where working it out is not worth its while."""
 
 
 _BODIES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.With, ast.AsyncWith, ast.Try, ast.While)
@@ -229,8 +273,9 @@ def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
     node = getattr(decorator, "node", None)
     if node is not None and node in machine.long_decorators:
         return machine.unknown("long decorator")
-    left = machine.steps
-    machine.steps = allowed = min(left, WRAPPING)
+    budget = machine.budget
+    left = budget.steps
+    budget.steps = allowed = min(left, WRAPPING)
     try:
         return machine.call(decorator, Arguments([value]))
     except Exhausted:
@@ -240,7 +285,7 @@ def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
             machine.long_decorators.add(node)
         return machine.unknown("long decorator")
     finally:
-        machine.steps += left - allowed
+        budget.steps += left - allowed
 
 
 def _pass(machine: Machine, node: ast.stmt) -> Signal:
@@ -277,7 +322,7 @@ def _if(machine: Machine, node: ast.If) -> Steps:
 def _condition(machine: Machine, node: ast.expr, likely: bool, idle: bool) -> bool:
     """Whether the condition of an `if` holds; where one part of it settles that, the others are not asked."""
     if not isinstance(node, ast.BoolOp):
-        return machine.decide(evaluate(machine, node), node, likely=likely, idle=idle)
+        return machine.decide(settled(machine, node), node, likely=likely, idle=idle)
     stops = isinstance(node.op, ast.Or)
     holds = not stops
     for each in node.values:
@@ -298,7 +343,7 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
     item = node.items[index]
     if machine.frame.is_generator:
         yield from _suspend(machine, ast.copy_location(ast.Expr(item.context_expr), node))
-    manager = evaluate(machine, item.context_expr)
+    manager = settled(machine, item.context_expr)
     machine.node = item.context_expr
     enter, leave = classes.context(machine, manager)
     value = enter()
@@ -328,7 +373,7 @@ def _class(machine: Machine, node: ast.ClassDef) -> Steps:
 
 
 def _match(machine: Machine, node: ast.Match) -> Steps:
-    subject = evaluate(machine, node.subject)
+    subject = settled(machine, node.subject)
     for case in node.cases:
         if matching.matches(machine, case.pattern, subject, assign) and (
             case.guard is None or machine.decide(evaluate(machine, case.guard), case.guard)

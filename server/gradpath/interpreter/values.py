@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
 from gradpath.records import dataclass, field
@@ -207,7 +208,7 @@ class Unknown(Object):
 def is_data(value: Value) -> bool:
     """Whether a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
     if isinstance(value, tuple):
-        return all(map(is_data, value))
+        return is_light(value) and all(map(is_data, value))
     return type(value) in KINDS or isinstance(value, slice) or getattr(value, "is_data", False)
 
 
@@ -217,7 +218,7 @@ def identity(value: Value) -> object:
         return (type(value).__name__, value)
     if isinstance(value, Unknown):
         return ("?", value.number)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and is_light(value):
         return tuple(identity(part) for part in value)
     key = getattr(value, "decision_key", None)
     return key() if key is not None else id(value)

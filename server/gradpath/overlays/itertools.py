@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
-from gradpath.interpreter.expressions import add
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import add
 from gradpath.interpreter.values import CONSTANTS, Arguments, NativeFunction, Value, identity
 from gradpath.overlays.namespace import Names
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from gradpath.interpreter.expressions import binary, get_item
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import binary, get_item
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
 

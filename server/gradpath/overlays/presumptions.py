@@ -38,9 +38,9 @@ import operator as host
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
-from gradpath.interpreter.expressions import negation
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import negation
 from gradpath.interpreter.trace import Cleared, Lent
 from gradpath.interpreter.values import (
     UNDEFINED,

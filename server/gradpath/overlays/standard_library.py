@@ -33,6 +33,7 @@ from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = None) -> Value:
     """`copy.deepcopy`; PyTorch refuses tensors that have a grad_fn."""
     seen = {} if seen is None else seen
+    machine.budget.spend()
     if id(value) in seen:
         return seen[id(value)]
     match value:
@@ -40,7 +41,9 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
             seen[id(value)] = made = _copied_tensor(machine, value)
             return made
         case tuple():
-            return tuple(deep_copy(machine, part, seen) for part in value)
+            # Its parts may be the same tuples again and again. It lives as long as `seen`, or another had its number.
+            seen[id(value)] = parts = tuple(deep_copy(machine, part, seen) for part in value)
+            return parts
         case List():
             seen[id(value)] = copied = List([], open=value.open)
             copied.items.extend(deep_copy(machine, part, seen) for part in value.items)

@@ -112,4 +112,7 @@ def _sliced(size: int | None, part: slice) -> int | None:
     if part == slice(None):
         return size
     known = all(bound is None or isinstance(bound, int) for bound in (part.start, part.stop, part.step))
-    return len(range(*part.indices(size))) if known and size is not None and size >= 0 else None
+    if not known or size is None or size < 0 or part.step == 0:
+        return None
+    kept = range(*part.indices(size))
+    return (kept[-1] - kept[0]) // kept.step + 1 if kept else 0

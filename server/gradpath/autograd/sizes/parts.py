@@ -51,7 +51,7 @@ def split(given: Given) -> Parts | None:
     asked = next((given.value(name) for name in _SPLIT if given.has(name)), None)
     if isinstance(asked, tuple):
         return _cut(shape, dim, [each if isinstance(each, int) else None for each in asked])
-    if not isinstance(asked, int) or asked < 1 or size is None:
+    if not isinstance(asked, int) or asked < 1 or size is None or size > asked * MOST:
         return None
     return _cut(shape, dim, _pieces(size, asked))
 

@@ -1,0 +1,113 @@
+"""How large the values of the interpreted program may become. Past that they are unknown, but for their kind.
+
+All that Python computes from values within these bounds takes it a moment, but for what `is_affordable` turns down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TypeGuard
+
+BITS = 1 << 14
+"""Of a whole number: enough for those of 4,300 digits, the longest that Python reads and writes."""
+
+LONGEST = 4_096
+"""Characters of a text, or bytes."""
+
+ITEMS = 4_096
+"""Items of a container that are seen; of a longer one the rest is not known."""
+
+NODES = 512
+"""Parts of a tuple, and of the tuples in it, up to which it is looked at as a whole."""
+
+WIDTH = 10_000
+"""Digits or columns that a program may ask for."""
+
+
+class Overworked(Exception):
+    """Something takes more than its part of the budget: it is given up where it stands, and what follows goes on."""
+
+
+TOO_MUCH = (Overworked, RecursionError, MemoryError, OverflowError)
+"""What is raised where something is too much, for the analysis or for the Python that it runs on."""
+
+
+def is_small(value: object) -> bool:
+    """Whether a constant or tuple is within bounds; of a tuple, only its length counts."""
+    match value:
+        case bool() | float():
+            return True
+        case int():
+            return value.bit_length() <= BITS
+        case str() | bytes():
+            return len(value) <= LONGEST
+        case tuple():
+            return len(value) <= ITEMS
+        case _:
+            return True
+
+
+def is_light(value: tuple[object, ...]) -> bool:
+    """Whether a tuple has few enough parts, tuples within tuples included, to be compared and walked as a whole."""
+    left = NODES
+    todo: list[Sequence[object]] = [value]
+    while todo:
+        parts = todo.pop()
+        left -= len(parts)
+        if left < 0:
+            return False
+        todo.extend(part for part in parts if type(part) is tuple)
+    return True
+
+
+def is_affordable(operator: str, left: object, right: object) -> bool:
+    """Whether a binary operation on constants and tuples takes Python but a moment."""
+    if not (is_small(left) and is_small(right)):
+        return False
+    match operator:
+        case "pow" if isinstance(left, int) and isinstance(right, int):
+            return left.bit_length() * abs(right) <= BITS
+        case "lshift" if isinstance(left, int) and isinstance(right, int):
+            return left.bit_length() + right <= BITS
+        case "mul":
+            for many, count in ((left, right), (right, left)):
+                if isinstance(many, (str, bytes, tuple)) and isinstance(count, int):
+                    return len(many) * count <= min(LONGEST, ITEMS)
+            return True
+        case "mod" if isinstance(left, (str, bytes)):
+            return not _asks_for_width(left)
+        case _:
+            return True
+
+
+def _asks_for_width(text: str | bytes) -> bool:
+    """Whether a format may make a text that is far longer than what it is given."""
+    digits = 0
+    for each in text if isinstance(text, str) else text.decode("latin-1"):
+        digits = digits + 1 if each.isdigit() else 0
+        if digits > 3 or each == "*":
+            return True
+    return False
+
+
+def length_of(numbers: range) -> int:
+    """`len(numbers)`, which Python refuses where that is more than a machine word holds."""
+    return (numbers[-1] - numbers[0]) // numbers.step + 1 if numbers else 0
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a number that is not too long to count with."""
+    return isinstance(value, int) and abs(value) <= WIDTH
+
+
+def is_member(item: object, numbers: range) -> bool:
+    """`item in numbers`, for which Python goes through all of them where the item is no int."""
+    if isinstance(item, float):
+        return item.is_integer() and int(item) in numbers
+    return isinstance(item, int) and item in numbers
+
+
+def first(items: Sequence[object]) -> list[object]:
+    """As many items as may be seen."""
+    return list(islice(items, ITEMS))

@@ -1,0 +1,119 @@
+"""What a path may cost: statements, and the work that the host does for the program in between.
+
+Whatever the host does as often as the program says so asks here: each expression that is evaluated, each item that is
+drawn from something long. What happens to tensors is counted in statements alone; work is what else there is to do,
+such as the preparation of data. It is counted from the last time that something happened to a tensor, and is shared:
+what an expression, a call or a loop may take is a part of what is left for what is around it, so that one that takes
+too much is given up where it stands (`Overworked`), and what follows goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradpath.interpreter.bounds import Overworked
+
+PLAIN = 0.125
+"""What a statement counts that nothing came of for any tensor; others count one."""
+
+PATIENCE = 16_000
+"""Work that a statement of a module's body may take on end, without anything happening to a tensor."""
+
+LEAST = 100
+"""Work that a statement or a loop may take in any case: programs go on after something that was too much."""
+
+MOST = 600_000
+"""Work of a path in all: about half a second."""
+
+OPERATION = 8
+"""The work that an operation on a tensor stands for."""
+
+ASKED = 2_000
+"""Work after which it is asked whether anybody still wants the result."""
+
+_UNLIMITED = 1 << 62
+
+
+class Exhausted(Exception):
+    """The path used up its budget of steps; what follows is not known."""
+
+
+class Cancelled(Exception):
+    """Nobody wants the result any more."""
+
+
+class Budget:
+    """What is left of the budget of one path; `stopped` says whether nobody wants the result any more."""
+
+    __slots__ = ("_ceiling", "_earlier", "_stop", "_work", "happened", "steps", "stopped")
+
+    def __init__(self, steps: float) -> None:
+        self.steps = steps
+        self.stopped: Callable[[], bool] = lambda: False
+        self.happened = False  # Something has happened to a tensor since the last statement began.
+        self._earlier = 0
+        self._work = 0
+        self._ceiling = _UNLIMITED
+        self._stop = ASKED
+
+    def spend(self, work: int = 1) -> None:
+        """Count work; raises `Overworked`, `Exhausted` or `Cancelled` where there is to be no more."""
+        self._work += work
+        if self._work > self._stop:
+            self._look()
+
+    def step(self, *, again: bool) -> None:
+        """Count a statement, which the path executes `again` or for the first time."""
+        self.steps -= 1 if self.happened else PLAIN
+        self.happened = False
+        if self.steps <= 0:
+            raise Exhausted
+        self._work += 1
+        # What is executed for the first time is no more than the program's text: only what comes again is given up.
+        if again and self._work > self._stop:
+            self._look()
+
+    def refill(self) -> None:
+        """Something has happened to a tensor: this is what the work was for."""
+        self.happened = True
+        self._earlier += self._work + OPERATION
+        self._work = 0
+        self._stop = min(self._ceiling, ASKED)
+
+    @property
+    def work(self) -> int:
+        """All work so far."""
+        return self._earlier + self._work
+
+    def begin(self) -> int:
+        """Something begins that may take its part; gives what `end` wants to have when it is over."""
+        before = self._ceiling
+        if before == _UNLIMITED:
+            self._earlier += self._work
+            self._work = 0
+            self._ceiling = PATIENCE
+        else:
+            self._ceiling = self._work + max(LEAST, (before - self._work) * 7 // 8)
+        self._stop = min(self._ceiling, self._work + ASKED)
+        return before
+
+    def apart(self) -> int:
+        """Something begins of which the statements are a module's own; gives what `end` wants to have."""
+        if self.stopped():
+            raise Cancelled
+        before, self._ceiling = self._ceiling, _UNLIMITED
+        return before
+
+    def end(self, before: int) -> None:
+        """What has begun is over, or was given up."""
+        self._ceiling = before
+        self._stop = min(before, self._work + ASKED)
+
+    def _look(self) -> None:
+        if self.stopped():
+            raise Cancelled
+        if self.work > MOST:
+            raise Exhausted
+        if self._work > self._ceiling:
+            raise Overworked
+        self._stop = min(self._ceiling, self._work + ASKED)

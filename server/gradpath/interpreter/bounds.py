@@ -6,13 +6,12 @@ All that Python computes from values within these bounds takes it a moment, but 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import TypeGuard
 
 BITS = 1 << 14
 """Of a whole number: enough for those of 4,300 digits, the longest that Python reads and writes."""
 
-LONGEST = 4_096
+LONGEST = 5_000
 """Characters of a text, or bytes."""
 
 ITEMS = 4_096
@@ -67,13 +66,13 @@ def is_affordable(operator: str, left: object, right: object) -> bool:
         return False
     match operator:
         case "pow" if isinstance(left, int) and isinstance(right, int):
-            return left.bit_length() * abs(right) <= BITS
+            return left.bit_length() * abs(right) <= 2 * BITS
         case "lshift" if isinstance(left, int) and isinstance(right, int):
             return left.bit_length() + right <= BITS
         case "mul":
             for many, count in ((left, right), (right, left)):
                 if isinstance(many, (str, bytes, tuple)) and isinstance(count, int):
-                    return len(many) * count <= min(LONGEST, ITEMS)
+                    return len(many) * count <= (ITEMS if isinstance(many, tuple) else LONGEST)
             return True
         case "mod" if isinstance(left, (str, bytes)):
             return not _asks_for_width(left)
@@ -108,6 +107,11 @@ def is_member(item: object, numbers: range) -> bool:
     return isinstance(item, int) and item in numbers
 
 
-def first(items: Sequence[object]) -> list[object]:
-    """As many items as may be seen."""
-    return list(islice(items, ITEMS))
+def shown(value: object) -> str:
+    """A key as Python writes it, or `...` where that would be too long."""
+    if isinstance(value, tuple) and not is_light(value):
+        return "..."
+    try:
+        return repr(value)
+    except ValueError:  # A number of very many digits.
+        return "..."

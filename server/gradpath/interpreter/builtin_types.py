@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.containers import Container, Iteration, List, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -81,6 +82,8 @@ _NUMBERS_AND_TEXTS = frozenset({"bool", "bytes", "complex", "float", "int", "str
 def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
     """`isinstance(value, kind)`; None where that is not known."""
     if isinstance(kind, tuple):
+        if not is_light(kind):
+            return None
         answers = [is_instance(machine, value, each) for each in kind]
         return True if True in answers else (None if None in answers else False)
     if isinstance(value, Unknown) and value.kind is Kind.LIVE and isinstance(kind, TypeClass):

@@ -447,6 +447,22 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
         budget.spend(len(items) // COPIED)
 
 
+def is_slender(value: Value, most: int = ITEMS) -> bool:
+    """Whether what a value holds, and what that holds in turn, is little enough to be gone through as a whole."""
+    todo: list[Sequence[Value]] = [(value,)]
+    while todo:
+        parts = todo.pop()
+        most -= len(parts)
+        if most < 0:
+            return False
+        for part in parts:
+            if isinstance(part, tuple):
+                todo.append(part)
+            elif isinstance(part, Container):
+                todo.append(part.parts())
+    return True
+
+
 def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:
     """An item of which it is not known which one it is: the only candidate, else an unknown that comes from all."""
     if len(items) == 1:

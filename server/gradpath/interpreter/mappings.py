@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from collections.abc import Set as Collected
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import Container, List, contains, sequence
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -85,7 +86,7 @@ class Dict(Container):
             and not self.open
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
-            raise machine.error("KeyError", str(key), self)
+            raise machine.error("KeyError", key if isinstance(key, str) else shown(key), self)
         if len(self.entries) == 1 and not self.open:  # Any other key would raise.
             return next(value for _, value in self.entries.values())
         chosen = machine.library.chosen(machine, self.parts(), key)

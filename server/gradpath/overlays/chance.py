@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradpath.interpreter.containers import Container, List, any_of, sequence
+from gradpath.interpreter.containers import Container, List, any_of, is_slender, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
@@ -20,7 +20,7 @@ def _sample(machine: Machine, arguments: Arguments) -> Value:
     count = arguments.get(1, "k", 1)
     if not items:
         return machine.unknown("random choice", None, (source,))
-    if any(_has_graph(item, 3) for item in items):
+    if is_slender(tuple(items)) and any(_has_graph(item, 3) for item in items):
         least = count.minimum if isinstance(count, AtLeast) else count if isinstance(count, int) else 1
         return List(_spent_first(items)[:least], open=least is not count or least > len(items))
     if not isinstance(count, int):
@@ -43,7 +43,7 @@ INDICES = frozenset({"numpy.random", "random.index", "batch of a loader"})
 
 def at_random(items: Sequence[Value]) -> Value:
     """The item with a graph that is drawn sooner or later: one that a backward has been through, if there is one."""
-    if not items or not all(_has_graph(item, 3) for item in items):
+    if not items or not is_slender(tuple(items)) or not all(_has_graph(item, 3) for item in items):
         return UNDEFINED
     return next((item for item in items if _is_spent(item, 3)), items[0])
 
@@ -111,7 +111,7 @@ def _pop(machine: Machine, arguments: Arguments) -> Value:
     heap = arguments.get(0, "heap", None)
     if not isinstance(heap, List) or not heap.items:
         return machine.unknown("item of a heap", None, (heap,))
-    if len(heap.items) > 1 and not any(_has_graph(item, 3) for item in heap.items):
+    if not is_slender(heap) or (len(heap.items) > 1 and not any(_has_graph(item, 3) for item in heap.items)):
         return machine.unknown("item of a heap", None, (heap,))
     chosen = _freshest(heap.items)[0]
     heap.items[:] = [item for item in heap.items if item is not chosen]

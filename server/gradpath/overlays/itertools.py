@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from gradpath.interpreter.containers import Iteration, List, iterate, sample, sequence
+from gradpath.interpreter.bounds import ITEMS
+from gradpath.interpreter.containers import Iteration, List, iterate, metered, sample, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import add
 from gradpath.interpreter.values import CONSTANTS, Arguments, NativeFunction, Value, identity
@@ -13,6 +14,9 @@ from gradpath.overlays.namespace import Names
 
 _MOST = 256
 """Items of a product and its like: the first of them stand for all."""
+
+_DEEPEST = 64
+"""How often a product repeats its iterables at most, and how many iterators `tee` makes."""
 
 
 class _Chain(NativeFunction):
@@ -31,9 +35,10 @@ def _chain(machine: Machine, arguments: Arguments) -> Value:
     hosts: list[Iterator[Value]] = []
     for host, endless in pairs:
         hosts.append(itertools.islice(host, 2) if endless else host)
+    chained = itertools.chain(*hosts)
     if any(endless for _, endless in pairs):
-        return List(list(itertools.chain(*hosts)), open=True)
-    return Iteration(itertools.chain(*hosts))
+        return List(list(itertools.islice(chained, ITEMS)), open=True)
+    return Iteration(chained, over=arguments.positional)
 
 
 def _chain_all(machine: Machine, arguments: Arguments) -> Value:
@@ -42,20 +47,28 @@ def _chain_all(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _cycle(machine: Machine, arguments: Arguments) -> Value:
-    host, endless = iterate(machine, arguments.get(0, "iterable", ()))
-    return Iteration(host if endless else itertools.cycle(host), endless=True)
+    source = arguments.get(0, "iterable", ())
+    host, endless = iterate(machine, source)
+    return Iteration(host if endless else metered(machine, itertools.cycle(host)), endless=True, over=[source])
 
 
 def _count(machine: Machine, arguments: Arguments) -> Value:
     start = arguments.get(0, "start", 0)
-    return Iteration(itertools.count(start if isinstance(start, int) else 0), endless=True)
+    return Iteration(metered(machine, itertools.count(start if isinstance(start, int) else 0)), endless=True)
 
 
 def _repeat(machine: Machine, arguments: Arguments) -> Value:
     item, times = arguments.get(0, "object", None), arguments.get(1, "times", None)
     if isinstance(times, int):
-        return Iteration(itertools.repeat(item, times), counted=times)
-    return Iteration(itertools.repeat(item), endless=True)
+        return Iteration(metered(machine, _repeated(machine, item, times)), counted=times)
+    return Iteration(metered(machine, itertools.repeat(item)), endless=True)
+
+
+def _repeated(machine: Machine, item: Value, times: int) -> Iterator[Value]:
+    try:
+        return itertools.repeat(item, times)
+    except OverflowError as error:
+        raise machine.error("OverflowError", str(error), times) from None
 
 
 def _islice(machine: Machine, arguments: Arguments) -> Value:
@@ -63,15 +76,17 @@ def _islice(machine: Machine, arguments: Arguments) -> Value:
     host, endless = iterate(machine, source)
     known = [bound for bound in bounds if bound is None or isinstance(bound, int)]
     if len(known) == len(bounds) and 1 <= len(known) <= 3:
-        window = slice(*known)
-        return Iteration(itertools.islice(host, window.start, window.stop, window.step))
-    return Iteration(host, endless=endless)
+        try:
+            return Iteration(itertools.islice(host, *known), over=[source])
+        except ValueError as error:
+            raise machine.error("ValueError", str(error), source) from None
+    return Iteration(host, endless=endless, over=[source])
 
 
 def _product(machine: Machine, arguments: Arguments) -> Value:
     lists = [sequence(machine, value) for value in arguments.positional]
     times = arguments.keywords.get("repeat", 1)
-    if any(items is None for items in lists) or not isinstance(times, int):
+    if any(items is None for items in lists) or not isinstance(times, int) or times > _DEEPEST:
         return machine.unknown("product")
     return List(list(itertools.islice(itertools.product(*(items or [] for items in lists), repeat=times), _MOST)))
 
@@ -83,7 +98,7 @@ def _selection(name: str, select: Selection) -> NativeFunction:
     def call(machine: Machine, arguments: Arguments) -> Value:
         items, size = sequence(machine, arguments.get(0, "iterable", ())), arguments.get(1, "r", None)
         size = len(items) if items is not None and size is None else size
-        if items is None or not isinstance(size, int):
+        if items is None or not isinstance(size, int) or not 0 <= size <= ITEMS:
             return machine.unknown(name, None, tuple(arguments.all()))
         return List(list(itertools.islice(select(items, size), _MOST)))
 
@@ -91,16 +106,18 @@ def _selection(name: str, select: Selection) -> NativeFunction:
 
 
 def _pairwise(machine: Machine, arguments: Arguments) -> Value:
-    host, endless = iterate(machine, arguments.get(0, "iterable", ()))
-    return Iteration(itertools.pairwise(host), endless=endless)
+    source = arguments.get(0, "iterable", ())
+    host, endless = iterate(machine, source)
+    return Iteration(itertools.pairwise(host), endless=endless, over=[source])
 
 
 def _zip_longest(machine: Machine, arguments: Arguments) -> Value:
-    pairs = [iterate(machine, value) for value in arguments.positional]
+    sources = arguments.positional
+    pairs = [iterate(machine, value) for value in sources]
     hosts = [host for host, _ in pairs]
     if any(endless for _, endless in pairs):
-        return Iteration(zip(*hosts, strict=False), endless=all(endless for _, endless in pairs))
-    return Iteration(itertools.zip_longest(*hosts, fillvalue=arguments.keywords.get("fillvalue")))
+        return Iteration(zip(*hosts, strict=False), endless=all(endless for _, endless in pairs), over=sources)
+    return Iteration(itertools.zip_longest(*hosts, fillvalue=arguments.keywords.get("fillvalue")), over=sources)
 
 
 def _accumulate(machine: Machine, arguments: Arguments) -> Value:
@@ -110,7 +127,7 @@ def _accumulate(machine: Machine, arguments: Arguments) -> Value:
     def joined(total: Value, item: Value) -> Value:
         return add(machine, total, item) if function is None else machine.call(function, Arguments([total, item]))
 
-    return Iteration(itertools.accumulate(host, joined, initial=start), endless=endless)
+    return Iteration(itertools.accumulate(host, joined, initial=start), endless=endless, over=arguments.positional)
 
 
 def _starmap(machine: Machine, arguments: Arguments) -> Value:
@@ -121,15 +138,16 @@ def _starmap(machine: Machine, arguments: Arguments) -> Value:
         parts = sequence(machine, item)
         return machine.unknown("starmap", None, (item,)) if parts is None else machine.call(function, Arguments(parts))
 
-    return Iteration(map(called, host), endless=endless)
+    return Iteration(map(called, host), endless=endless, over=arguments.positional)
 
 
 def _tee(machine: Machine, arguments: Arguments) -> Value:
     host, endless = iterate(machine, arguments.get(0, "iterable", ()))
     count = arguments.get(1, "n", 2)
-    if not isinstance(count, int):
+    if not isinstance(count, int) or not 0 <= count <= _DEEPEST:
         return machine.unknown("tee", None, tuple(arguments.all()))
-    return tuple(Iteration(each, endless=endless) for each in itertools.tee(host, count))
+    over = arguments.positional
+    return tuple(Iteration(each, endless=endless, over=over) for each in itertools.tee(host, count))
 
 
 def _groupby(machine: Machine, arguments: Arguments) -> Value:
@@ -150,7 +168,7 @@ def _takewhile(machine: Machine, arguments: Arguments) -> Value:
     def holds(item: Value) -> bool:
         return machine.decide(machine.call(test, Arguments([item])), machine.node)
 
-    return Iteration(itertools.takewhile(holds, host), endless=endless)
+    return Iteration(itertools.takewhile(holds, host), endless=endless, over=arguments.positional)
 
 
 NAMES: Names = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.scope import Deferred, Frame
@@ -97,7 +98,7 @@ def _is_frozen(value: Instance) -> bool:
 
 
 def _literal(key: object) -> str:
-    return f'"{key}"' if isinstance(key, str) and '"' not in key and "\\" not in key else repr(key)
+    return f'"{key}"' if isinstance(key, str) and '"' not in key and "\\" not in key else shown(key)
 
 
 def _form(value: Value, depth: int = 3) -> Form | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.containers import COPIED, List, sample
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -254,6 +254,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
     """The tensors in a value, in order; with `presume` an unknown counts as one."""
     if type(value) in KINDS:
         return []
+    machine.budget.spend()
     match value:
         case TensorValue():
             return [value.tensor]
@@ -264,6 +265,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
             return [presume_tensor(machine, value).tensor] if presume else []
         case tuple() | List() | Fields() | Dict() if depth > 0:
             parts = value if isinstance(value, tuple) else value.parts()
+            machine.budget.spend(len(parts) // COPIED)
             return [t for part in parts for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
         case Instance() if depth > 0 and isinstance(value.cls.find("_fields"), tuple):  # A named tuple.
             return [t for part in value.parts() for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]

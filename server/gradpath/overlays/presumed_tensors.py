@@ -100,6 +100,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
     """The tensors among what a value came from, through which a graph may run."""
     found: list[Tensor] = []
     for value in values:
+        machine.budget.spend()
         match value:
             case TensorValue():
                 found.append(value.tensor)

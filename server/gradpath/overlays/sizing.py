@@ -12,7 +12,7 @@ from gradpath.autograd.sizes import RULES, UNSURE, Given, size, sizes
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
 from gradpath.autograd.tensor import Shape, Tensor
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import List, is_slender
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Value
 from gradpath.overlays.tensor_value import DType, TensorNumber
@@ -31,6 +31,8 @@ def _plain(value: object) -> object:
     if type(value) in _PLAIN:
         return value
     match value:
+        case tuple() | List() if not is_slender(value):
+            return UNSURE
         case tuple():
             return tuple(map(_plain, value))
         case List():

@@ -13,7 +13,7 @@ from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.builtin_types import TypeClass
-from gradpath.interpreter.containers import List, sequence
+from gradpath.interpreter.containers import List, is_slender, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays.conversions import converted
@@ -82,7 +82,7 @@ class TensorClass(Class):
         shape: Shape | None = None
         if arguments.positional and all(isinstance(size, int) for size in arguments.positional):
             shape = tuple(size for size in arguments.positional if isinstance(size, int))
-        elif isinstance(first, (tuple, List)):
+        elif isinstance(first, (tuple, List)) and is_slender(first):
             shape = _data_shape(first)
         made = TensorValue(machine.autograd.tensor(shape=shape, dtype=self.dtype))
         if isinstance(first, (tuple, List, Unknown)):
@@ -260,7 +260,8 @@ def _data_dtype(value: Value) -> str | None:
 def tensor(machine: Machine, arguments: Arguments) -> Value:
     """`torch.tensor(data)`: copies the numbers and leaves the graph behind."""
     data = arguments.get(0, "data", ())
-    made = finish(machine, arguments, _data_shape(data), _data_dtype(data))
+    shape, dtype = (_data_shape(data), _data_dtype(data)) if is_slender(data) else (None, None)
+    made = finish(machine, arguments, shape, dtype)
     sources = tensors_in(machine, data)
     if isinstance(made, TensorValue):
         _note_cut(machine, made.tensor, sources, data, "torch.tensor")

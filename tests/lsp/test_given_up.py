@@ -113,6 +113,44 @@ async def test_a_check_that_ends_its_process_holds_up_no_other(editor: Editor, w
     assert codes(await answered_soon(editor, BAD)) == ["made-up"]
 
 
+async def test_a_notebook_whose_check_is_given_up_says_so_in_its_first_cell(editor: Editor) -> None:
+    cells = {"file:///project/nb.ipynb#a": "x = BAD\n", "file:///project/nb.ipynb#b": "EXIT\n"}
+    items = [types.TextDocumentItem(uri, "python", 1, text) for uri, text in cells.items()]
+    notebook = types.NotebookDocument(
+        "file:///project/nb.ipynb",
+        "jupyter-notebook",
+        1,
+        [types.NotebookCell(types.NotebookCellKind.Code, uri) for uri in cells],
+    )
+    editor.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, items))
+    first, second = cells
+    [told] = await editor.publication(lambda params: params.uri == first)
+    assert (told.code, told.range.start) == ("incomplete", types.Position(0, 0))
+    assert await editor.publication(lambda params: params.uri == second) == []
+    identifier = types.VersionedNotebookDocumentIdentifier(version=2, uri=notebook.uri)
+    text = types.NotebookDocumentCellContentChanges(
+        types.VersionedTextDocumentIdentifier(version=2, uri=second),
+        [types.TextDocumentContentChangeWholeDocument("mended\n")],
+    )
+    change = types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(text_content=[text]))
+    editor.published.clear()
+    editor.notebook_document_did_change(types.DidChangeNotebookDocumentParams(identifier, change))
+    assert codes(await editor.publication(lambda params: params.uri == first)) == ["made-up"]
+
+
+async def test_the_first_of_many_documents_is_answered_while_others_are_opened(editor: Editor) -> None:
+    uris = [f"file:///project/many_{number}.py" for number in range(300)]
+    for uri in uris:
+        editor.open(uri, "x = BAD\n")
+    began = time.monotonic()
+    await editor.publication(lambda params: params.uri in uris)
+    editor.replace(uris[7], "BAD", "BAD, BAD")
+    assert codes(await answered_soon(editor, uris[7])) == ["made-up", "made-up"]
+    assert time.monotonic() - began < 2 * SOON * BUSY
+    for uri in uris:
+        await editor.diagnostics_of(uri)
+
+
 async def leave_properly(editor: Editor, client: subprocess.Popen[bytes]) -> None:
     await editor.shutdown_session()
 

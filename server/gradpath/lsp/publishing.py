@@ -90,7 +90,11 @@ class Publishing:
         """What is known of an open notebook, by the URI of its cells."""
         notebook, cells = document.notebook, document.cells
         by_cell: dict[str, list[types.Diagnostic]] = {}
-        if notebook is not None and cells is not None:
+        if notebook is None:
+            # Its check was given up, which is told where the code begins.
+            first = next((cell.uri for cell in cells or () if cell.is_python), None)
+            return {} if first is None else {first: self.diagnostics(document)}
+        if cells is not None:
             outgoing = self.outgoing(document)
             for each in self._told_at(document.path):
                 number = notebook.in_cell(each.range)[0].number

@@ -47,7 +47,7 @@ TIME_PER_CHARACTER = 2e-5
 OVERTIME = 1.5
 """Seconds that it may take to do so."""
 
-SUSPICIOUS = 0.5
+SUSPICIOUS = 1.0
 """Seconds after which work looks as if it might hang: another process is started then, and kept in reserve."""
 
 RESERVE = 60.0

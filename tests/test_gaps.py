@@ -61,6 +61,16 @@ def test_a_function_that_is_too_long_is_named_at_its_first_line() -> None:
     assert gaps_of(text) == [(GapKind.BUDGET, 5, "Trainer.fit")]
 
 
+def test_a_training_loop_that_was_given_up_before_it_began_is_told() -> None:
+    loop = f"for i in filter(lambda i: i > 10 ** 7, range(10 ** 7)):\n{indented(TRAIN)}"
+    assert gaps_of(HEAD + loop) == [(GapKind.BUDGET, 4, "")]
+
+
+def test_data_that_is_too_much_is_no_gap() -> None:
+    data = "idx = [(i, j, k) for i in range(100) for j in range(100) for k in range(100)]\n"
+    assert gaps_of(HEAD + data + TRAIN) == []
+
+
 def test_functions_that_were_not_entered_are_told_if_they_compute_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 3)
     one, two = (f"def {name}(w):\n{indented(TRAIN)}" for name in ("one", "two"))

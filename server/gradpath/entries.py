@@ -346,9 +346,9 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def is_telling(function: Definition) -> bool:
-    """Whether the body does anything that a rule could speak of: a backward, a step, a gradient."""
-    return _mentions(function).tells
+def is_telling(node: ast.stmt) -> bool:
+    """Whether a function, or a statement, does anything that a rule could speak of: a backward, a step, a gradient."""
+    return _mentions(node).tells
 
 
 def _tells_itself(node: ast.Attribute) -> bool:

@@ -15,7 +15,7 @@ from gradpath.failures import Failure, Place
 from gradpath.interpreter.trace import Trace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
-from gradpath.source.nodes import BLOCKS
+from gradpath.source.nodes import BLOCKS, nodes, statements
 from gradpath.source.parse import Parsed
 
 
@@ -33,8 +33,9 @@ def unreadable(parsed: Parsed) -> tuple[Gap, ...]:
 
 def unfollowed(document: Document, trace: Trace, entry: Entry | None) -> tuple[Gap, ...]:
     """The entry point (None: the module body) whose likeliest path, which left `trace`, did not come to its end."""
+    lost = tuple(_lost(document, trace, "" if entry is None else name_of(entry)))
     if not trace.truncated:
-        return ()
+        return lost
     if entry is None:
         body = trace.entry.body if isinstance(trace.entry, ast.Module) else []
         return (Gap(document.path, GapKind.BUDGET, line_of(document, _last_line(body, trace.visits)), ""),)
@@ -76,6 +77,20 @@ def line_of(document: Document, line: int) -> Range:
     text = document.line(line)
     start = len(text) - len(text.lstrip()) + 1
     return Range(Position(line, start), Position(line, max(start, len(text.rstrip()) + 1)))
+
+
+def _lost(document: Document, trace: Trace, entry: str) -> Iterator[Gap]:
+    """The statements that were given up, if something in them that computes or uses gradients was not come to."""
+    own = {*nodes(trace.entry)} if trace.given_up else set()
+    for statement in dict.fromkeys(trace.given_up):
+        inner = [each for each in statements([statement]) if not _holds_others(each)]
+        unseen = (each for each in inner if each is statement or each not in trace.visits)
+        if statement in own and any(map(is_telling, unseen)):
+            yield Gap(document.path, GapKind.BUDGET, line_of(document, statement.lineno), entry)
+
+
+def _holds_others(statement: ast.stmt) -> bool:
+    return any(getattr(statement, field, None) for field in BLOCKS)
 
 
 def _gap_at(document: Document, entry: Entry, kind: GapKind) -> Gap:

@@ -359,6 +359,7 @@ class Trace:
     """The events of one path, the decisions that it took, and how often it reached each statement.
 
     `unknowns` counts what was unknown by its first cause; `unclear` are the places where something unknown came up.
+    `given_up` are the statements that took more than their part of the budget, after which the path went on.
     """
 
     entry: ast.AST
@@ -369,6 +370,7 @@ class Trace:
     unknowns: dict[str, int] = field(default_factory=dict)
     unclear: set[ast.AST] = field(default_factory=set)
     truncated: bool = False
+    given_up: list[ast.stmt] = field(default_factory=list)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from gradpath import failures
 from gradpath.check import check
 from gradpath.diagnostic import GapKind
 from gradpath.failures import Place, failed
-from gradpath.interpreter.machine import Cancelled
+from gradpath.interpreter.budget import Cancelled
 from gradpath.overlays import Overlays
 from gradpath.source.document import Document
 

@@ -11,7 +11,7 @@ from gradpath.source.document import Document
 
 HEAD = "import torch\n\nw = torch.randn(3, requires_grad=True)\n"
 TRAIN = "loss = w.exp().sum()\nloss.backward()\n"
-LONG = "y = w.exp()\n" * 300
+LONG = "y = torch.ones(1, requires_grad=True).exp()\n" * 300
 
 
 @pytest.fixture

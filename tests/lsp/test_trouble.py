@@ -21,7 +21,10 @@ y = w.exp()
 y.sum().backward()
 y.sum().backward()
 """
-WORK = "    torch.ones(3, requires_grad=True).sum().backward()\n" + "    n = torch.ones(1)\n" * 600
+WORK = (
+    "    torch.ones(3, requires_grad=True).sum().backward()\n"
+    + "    n = torch.ones(1, requires_grad=True).exp()\n" * 600
+)
 MUCH = f"""\
 import torch
 
@@ -82,7 +85,7 @@ async def test_what_is_too_much_is_left_out_and_the_rest_is_told(editor: Editor)
     assert (hint.code, hint.message) == ("incomplete", f"not fully checked: {too_much}")
     assert (hint.severity, hint.code_description, hint.tags) == (types.DiagnosticSeverity.Hint, None, None)
     assert hint.range == types.Range(types.Position(613, 0), types.Position(613, len("work()")))
-    editor.replace(uri, "ones(1)", "ones(2)")
+    editor.replace(uri, "ones(1,", "ones(2,")
     assert [found.code for found in await editor.diagnostics_of(uri)] == ["double-backward", "incomplete"]
     assert messages(editor) == [f"/project/much.py:614: not fully checked: {too_much}"]
 

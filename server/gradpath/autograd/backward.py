@@ -96,7 +96,7 @@ def _begin(
     for root in roots:
         if root.requires_grad and not seeded and root.one_element is False:
             raise AutogradError(FaultKind.NOT_SCALAR, tensor=root, call=call)
-        if not root.requires_grad or _only_by_base(autograd, root):
+        if (not root.requires_grad and not _may_have_graph(root)) or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
     return call
 
@@ -112,6 +112,18 @@ def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
         todo.extend(edge for edge in node.edges if edge not in seen)
         seen.update(node.edges)
     return True
+
+
+def _may_have_graph(root: Tensor) -> bool:
+    """Whether something open went into a tensor, which may have given it a graph that is not seen."""
+    todo, seen = [root], {id(root)}
+    while todo:
+        tensor = todo.pop()
+        if tensor.is_open and tensor.node is None:
+            return True
+        todo.extend(maker for maker in tensor.maker if tensor.cut is None and id(maker) not in seen)
+        seen.update(map(id, tensor.maker))
+    return False
 
 
 def _only_by_base(autograd: Autograd, root: Tensor) -> bool:

@@ -171,6 +171,8 @@ class List(Container):
 def extend(machine: Machine, target: List, value: Value) -> None:
     """Append all items of `value`; an unknown iterable leaves the list open."""
     items = sequence(machine, value)
+    if target.filled is None:
+        target.filled = machine.loops()
     if items is None:
         target.items.append(machine.unknown("item of unknown", None, (value,)))
         target.open = True

@@ -187,7 +187,7 @@ class Unknown(Object):
         return machine.library.unknown_item(machine, self, key)
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
-        machine.remember(("item", self.number, identity(key)), value)
+        machine.library.set_unknown_item(machine, self, key, value)
 
     def unary(self, machine: Machine, operator: str) -> Value:
         return machine.unknown("arithmetic", ("unary", operator, self.number), (self,), fresh=True)

@@ -114,6 +114,9 @@ class Overlays:
     ) -> Value:
         return presumptions.unknown_operation(machine, unknown, operator, other, reflected)
 
+    def set_unknown_item(self, machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
+        presumptions.set_unknown_item(machine, unknown, key, value)
+
     def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
         presumptions.set_unknown_attribute(machine, unknown, name, value)
 

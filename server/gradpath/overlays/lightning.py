@@ -85,7 +85,7 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
     if step is None:
         return
     optimizers = optimizers_of(machine, module)
-    automatic = machine.attribute(module, "automatic_optimization") is not False
+    automatic = machine.attribute(module, "automatic_optimization")
     host = iter(()) if batches is None else iterate(machine, batches)[0]
 
     known = len(step.node.args.posonlyargs) + len(step.node.args.args) - 1
@@ -94,7 +94,8 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
     def run(batch: Value) -> None:
         arguments = Arguments([_plain(batch), next(count)][:known], open=True)
         result = machine.call(machine.attribute(module, "training_step"), arguments)
-        if automatic:
+        wanted = machine.decided(automatic) if isinstance(automatic, Unknown) else automatic
+        if wanted is not False:
             _optimize(machine, step, result, optimizers)
 
     engines.repeat(machine, step.node, host, run)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
+from gradpath.autograd.provenance import OPEN
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import COPIED, List, sample
-from gradpath.interpreter.kinds import OF_TENSORS
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import (
@@ -26,7 +27,7 @@ from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.refusals import refused_number
-from gradpath.overlays.sizing import given, parts_of, resize, resolved, settle
+from gradpath.overlays.sizing import forget_count, given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
 from gradpath.records import replace
 
@@ -119,7 +120,28 @@ def run_behaviour(
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments)
+    if machine.autograd.grad_enabled and any(map(_is_unseen, arguments.values())):
+        _leave_open(spec, results, arguments)
+    for parameter, value in arguments.items():
+        if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
+            forget_count(spec, parameter, results, inputs, arguments)
     return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
+
+
+def _is_unseen(value: Value) -> bool:
+    """Whether an argument may be a tensor with a graph, though it was not taken for one."""
+    return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
+
+
+def _leave_open(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]) -> None:
+    """Leave open whether results have a graph that an argument would give them which is not seen."""
+    if not isinstance(spec, Op):
+        return
+    behaviour = spec.behaviour({parameter.name: ops.TENSOR for parameter in spec.parameters})
+    for output, result in zip(behaviour.outputs, results, strict=False):
+        unseen = (name for name in (*output.grad, *output.maybe_grad) if _is_unseen(arguments.get(name)))
+        if not result.requires_grad and next(unseen, None) is not None:
+            result.provenance = OPEN
 
 
 def _ordinary(

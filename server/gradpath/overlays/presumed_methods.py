@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared, ReadOut, Stepped
+from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import conditions, frozen, weights
 from gradpath.overlays.clearing import is_engine
@@ -23,11 +23,15 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
         return None
     if _names_library(receiver) and not is_engine(receiver):
         return NotImplemented
-    loss = arguments.get(0, "loss") if is_engine(receiver) else UNDEFINED
+    loss = arguments.get(0, "loss")
+    if not is_engine(receiver) and not _is_handed_loss(receiver, loss):
+        loss = UNDEFINED
     if isinstance(loss, (TensorValue, Unknown)):
         return _by_engine(machine, receiver, loss, Arguments([], _engine_keywords(arguments)))
     if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
         return None
+    if _is_undefined(receiver) and _was_spent_before(machine, receiver):
+        receiver.tensor = None
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and tensor.node.is_open:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
@@ -44,6 +48,28 @@ def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, a
         return machine.call(machine.attribute(loss, "backward"), arguments)
     finally:
         machine.autograd.presuming = before
+
+
+def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
+    """Whether `receiver.backward(given)` is an engine's, which takes the loss: a tensor's would take a gradient.
+
+    A model is no loss, and what has a graph itself is no gradient that somebody hands in.
+    """
+    if role_of(receiver) == "model":
+        return isinstance(given, (TensorValue, Unknown))
+    return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
+
+
+def _is_undefined(unknown: Unknown) -> bool:
+    """Whether it is a name that nothing binds, and so has no value that could be carried from one time to the next."""
+    return unknown.owner is None and unknown.key is not None and unknown.key[0] == "name"
+
+
+def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:
+    """Whether a backward in an earlier iteration has been through what an unknown stands for."""
+    node = unknown.tensor.tensor.node if isinstance(unknown.tensor, TensorValue) else None
+    freed = None if node is None or node.freed_by is None else node.freed_by.site
+    return isinstance(freed, Site) and iterations_between(freed.loops, machine.loops()) is not None
 
 
 def _names_library(unknown: Unknown) -> bool:

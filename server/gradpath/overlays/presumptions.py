@@ -37,7 +37,7 @@ import ast
 import operator as host
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import negation
@@ -51,6 +51,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
     identity,
+    is_data,
 )
 from gradpath.overlays import branches, conditions, frozen, plain_data, weights
 from gradpath.overlays.callbacks import hand_over
@@ -161,7 +162,24 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         weights.clear(machine)
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
+    _fill(machine, unknown, value)
     machine.remember(("attr", unknown.number, name), value)
+
+
+def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
+    """`unknown[key] = value`: what is set is remembered."""
+    _fill(machine, unknown, value)
+    machine.remember(("item", unknown.number, identity(key)), value)
+
+
+def _fill(machine: Machine, holder: Unknown | None, value: Value) -> None:
+    """What had no graph, and what that is an attribute of, may have one after something with a graph was put in."""
+    if is_data(value) or not (_is_open(value) or _has_graph(machine, Arguments([value]))):
+        return
+    while holder is not None:
+        if not holder.is_data:
+            holder.kind, holder.provenance = Kind.ANYTHING, OPEN
+        holder = holder.owner
 
 
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
@@ -196,6 +214,9 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         if owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+    if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
+        for value in arguments.all():
+            _fill(machine, owner, value)
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
     if not data and may_clear(unknown, arguments):

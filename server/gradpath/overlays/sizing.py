@@ -124,6 +124,17 @@ def settle(
             result.layout = layout_of_view(word, RULES.get(word or ""), call, source, result.shape)
 
 
+def forget_count(
+    spec: Op | ModuleSpec, parameter: str, results: Sequence[Tensor], inputs: Inputs, arguments: Mapping[str, Value]
+) -> None:
+    """Forget the sizes of results that depend on how many tensors a list has, which stands for a longer one."""
+    longer = {**inputs, parameter: [*inputs[parameter], inputs[parameter][-1]]}
+    for word, result in zip(spec.size, results, strict=False):
+        shape, other = result.shape, None if word is None else size(word, given(spec, longer, arguments))
+        if shape is not None and other is not None and len(shape) == len(other):
+            result.shape = tuple(one if one == two else None for one, two in zip(shape, other, strict=True))
+
+
 def _fresh(word: str, shape: Shape | None, operands: Sequence[Tensor]) -> Layout:
     """The layout of what an operation makes anew."""
     if shape is not None and len(shape) < 2:

@@ -194,7 +194,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if term.cause.how in _COPIES:
         return True
     if term.cause.how in _SWITCHED_OFF:
-        return any(term.source is tensor for event in trace.of(Stepped) for tensor in event.parameters)
+        stepped_at_all = any(term.source is tensor for event in trace.of(Stepped) for tensor in event.parameters)
+        return stepped_at_all and not _learns_elsewhere(trace, term)
     if term.cause.how == "gradient":
         stepped = {id(tensor.storage) for event in trace.of(Stepped) for tensor in event.parameters}
         saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
@@ -204,13 +205,27 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     node = term.source.node
     if node is None:
-        return id(term.source) in trained
+        return id(term.source) in trained and not _is_anchor(term)
     if term.measured:
         return not term.source.is_open and any(id(leaf) in trained for leaf in leaves([node]))
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     behind = {id(leaf) for leaf in leaves([node])}
     return bool((behind & trained) - reached)
+
+
+def _learns_elsewhere(trace: Trace, term: Term) -> bool:
+    """Whether a network learns from other losses alone: this one takes its word, as a teacher's or a critic's."""
+    if any(term.source is leaf for leaf in reached_leaves(term.ran)):
+        return False
+    others = (run for run in trace.of(BackwardRan) if run.site.node is not term.ran.site.node)
+    return any(term.source is leaf for run in others for leaf in reached_leaves(run))
+
+
+def _is_anchor(term: Term) -> bool:
+    """Whether the values of a weight were taken before the loop that learns: a fixed point that it is compared with."""
+    taken, around = term.cause.site, term.ran.site.loops
+    return taken is not None and bool(around) and all(number != around[-1][0] for number, _ in taken.loops)
 
 
 def _report(trace: Trace, source: Source, term: Term) -> Report:

@@ -108,12 +108,13 @@ def is_drawn(operation: str) -> bool:
 
 
 def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
-    """The nodes that a loss is a sum or a multiple of."""
+    """The nodes that a loss is a sum or a multiple of; a product of two values with graphs is a multiple of neither."""
     todo = list(starts)
     zone: dict[Node, None] = {}
     while todo:
         node = todo.pop()
-        if node not in zone and _plain_name(node) in _SUMS | _SCALINGS:
+        name = _plain_name(node)
+        if node not in zone and (name in _SUMS or (name in _SCALINGS and len(node.edges) < 2)):
             zone[node] = None
             todo.extend(node.edges)
     return zone

@@ -19,6 +19,9 @@ from gradpath.overlays.relevance import is_of_tensors
 from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes, parts
 
+_DEEPEST = 30
+"""Definitions that are followed from one to the next; what lies deeper is taken to be worth a run."""
+
 _MOST = 200
 """Definitions that are looked at for one document; with more, it counts as one that does something."""
 
@@ -205,13 +208,19 @@ class _Plain:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._seen: dict[tuple[Path, str], bool] = {}
+        self._depth = 0
 
     def has(self, path: Path, name: str) -> bool:
         """Whether the name of the module at `path`, as it has it or re-exports it, is defined without tensors."""
         key = path, name
         if key not in self._seen:
             self._seen[key] = True  # What leads back to itself adds nothing.
-            self._seen[key] = len(self._seen) < _MOST and self._is_plain(path, name)
+            self._depth += 1
+            try:
+                within = len(self._seen) < _MOST and self._depth < _DEEPEST
+                self._seen[key] = within and self._is_plain(path, name)
+            finally:
+                self._depth -= 1
         return self._seen[key]
 
     def only_keeps(self, path: Path, name: str) -> bool:

@@ -62,6 +62,10 @@ def parse_text(text: str) -> ast.Module:
     """Parse what `for_parser` returned; raises `Unparsable` and nothing else, and prints no warnings."""
     if sys.version_info < (3, 11) and _overflows_the_stack(text):
         raise Unparsable(None, "nested too deeply")
+    if text.count(".") > _DOTS:
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.count(".") > _DOTS and "import" in line:
+                raise Unparsable(number, "an import of too many parts")
     try:
         with _QUIET, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -72,6 +76,10 @@ def parse_text(text: str) -> ast.Module:
         raise Unparsable(None, "nested too deeply") from None
     except ValueError as error:
         raise Unparsable(None, str(error)) from None
+
+
+_DOTS = 1_000
+"""In the line of an import: Python's parser takes the square of the length of a dotted name in time and memory."""
 
 
 def _overflows_the_stack(text: str) -> bool:

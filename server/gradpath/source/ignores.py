@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gradpath.diagnostic import Diagnostic, Edit, Range
 from gradpath.patterns import regex
@@ -15,6 +16,9 @@ MARK = "gradpath:"
 
 ALL = "*"
 """The name under which a suppression without a list covers what it covers."""
+
+_MOST = 50
+"""Suppressions in one comment that count."""
 
 _IGNORE = regex(
     r"#[ \t]*gradpath:[ \t]*(?P<word>ignore-file|ignore)(?![\w-])(?:[ \t]*\[(?P<names>[^\]#]*)(?P<closed>\]?))?"
@@ -55,7 +59,7 @@ class Ignore:
 def ignores_of(comments: Comments) -> Iterator[Ignore]:
     """The suppressions among comments; several may share a line."""
     for comment in comments.found:
-        for match in _IGNORE.finditer(comment.text) if MARK in comment.text else ():
+        for match in islice(_IGNORE.finditer(comment.text), _MOST) if MARK in comment.text else ():
             names = match["names"]
             list_start, list_end = match.span("names" if names is not None else 0)
             following = comment.text.find("#", match.end())

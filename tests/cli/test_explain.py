@@ -8,6 +8,7 @@ import json
 import linecache
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -344,3 +345,9 @@ def test_a_line_of_thousands_of_digits_is_no_line(gradpath_main: Run) -> None:
     for told in (text, f"Cell In[{digits}], line {digits}\nRuntimeError: x\n", f"x.py:{digits}: RuntimeError\n"):
         result = gradpath_main("explain", "-", stdin=told.encode())
         assert (result.status, "itself failed" in result.err) == (1, False)
+
+
+def test_a_line_of_spaces_is_read_at_once(gradpath_main: Run) -> None:
+    began = time.process_time()
+    assert gradpath_main("explain", "-", stdin=b"x" + b" " * 300_000 + b"x\n").status == 1
+    assert time.process_time() - began < 5

@@ -30,7 +30,7 @@ class Failure:
 
 
 _ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
-_BOX = regex(r"^[\s│|╭╰╮╯─]*(?=\S)|[\s│|╮╯─]+$")
+_BOX = " \t\r\n\f\v\xa0│|╮╯─"
 _PLAIN = regex(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
 _CELL = regex(
     r"^(?:Cell|Input) In ?\[(?P<number>\d+)\](?:, line (?P<line>\d+))?(?:,? in (?P<function>.+?))?:?$"
@@ -166,4 +166,4 @@ def _number(digits: str | None) -> int:
 
 def _unboxed(line: str) -> str:
     """A line without the frame that rich draws around it."""
-    return _BOX.sub("", line)
+    return line.lstrip(_BOX + "╭╰").rstrip(_BOX)

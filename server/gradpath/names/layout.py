@@ -12,6 +12,7 @@ from typing import Any
 
 from gradpath import toml
 from gradpath.names.folders import has, held
+from gradpath.patterns import regex
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field
 from gradpath.source.nodes import nodes
@@ -107,13 +108,17 @@ def _of_pyproject(folder: Path, file: str, modified: int, size: int) -> Layout:
     return _layout(folder, folders, _table(setuptools, "package-dir"))
 
 
+_SPACES = regex(r"(?<=\S)[ \t]+")
+"""Spaces inside of a line: the reader of such files takes quadratic time for a long run of them."""
+
+
 @lru_cache(maxsize=64)
 def _of_setup_cfg(folder: Path, file: str, modified: int, size: int) -> Layout:
     import configparser
 
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(read_text(file, CONFIGURATION))
+        parser.read_string(_SPACES.sub(" ", read_text(file, CONFIGURATION)))
     except (OSError, ValueError, configparser.Error):
         return Layout()
     pairs = [

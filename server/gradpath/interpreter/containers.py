@@ -353,6 +353,8 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
     """The items of any value, and whether their number is unknown (then the iterator does not end by itself)."""
     match value:
         case Iteration():
+            if getattr(value.host, "gi_running", False):
+                raise machine.error("ValueError", "generator already executing", value)
             return value.host, value.endless
         case Container():
             items = list(value.iterate(machine) or ())

@@ -23,7 +23,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"interpreter", "writes"},
     {"rules", "overlays"},
     {"entries", "marks", "quiet"},
-    {"gaps"},
+    {"gaps", "launchers"},
     {"reuse"},
     {"verdict", "progress"},
     {"inspection"},

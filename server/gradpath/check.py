@@ -18,6 +18,7 @@ from gradpath.inspection import Runs, inspect
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
+from gradpath.launchers import launchers
 from gradpath.marks import Mark, marks_of
 from gradpath.names.files import TREES, Files
 from gradpath.names.project import Project
@@ -349,7 +350,7 @@ def _entries(
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps
         yield record
-    todo = entries.functions(files.checked, stack, reuse.is_entry)
+    todo = chain(entries.functions(files.checked, stack, reuse.is_entry), launchers(files))
     for entry in todo:
         if entry.function in called:
             continue

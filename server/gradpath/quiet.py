@@ -61,7 +61,7 @@ class _Top:
     def __init__(self, files: Files) -> None:
         tree = files.checked.tree
         self._files = files
-        self._origins = dict(_origins(tree.body))
+        self._origins = dict(origins(tree.body))
         self._plain = _Plain(files)
         self._path = files.path_of(files.checked.document.path)
         self._functions = {each.name for each in tree.body if isinstance(each, _FUNCTIONS)}
@@ -240,15 +240,13 @@ class _Plain:
 
     def _is_starred(self, path: Path, tree: ast.Module, name: str) -> bool:
         """Whether `from module import *` brings something plain under a name."""
-        modules = [origin for bound, origin in _origins(tree.body) if bound == "*"]
+        modules = [origin for bound, origin in origins(tree.body) if bound == "*"]
         sources = [self._files.locate(module, self._files.shown(path)) for module, _ in modules]
         return any(source is not None and self.has(source, name) for source in sources)
 
     def _is_plain_statement(self, path: Path, statement: ast.stmt, name: str) -> bool:
         if isinstance(statement, _IMPORTS):
-            return all(
-                self.leads_to_plain(path, origin, ()) for bound, origin in _origins([statement]) if bound == name
-            )
+            return all(self.leads_to_plain(path, origin, ()) for bound, origin in origins([statement]) if bound == name)
         mentioned = _mentions(statement)
         if not all(self.leads_to_plain(path, origin, mentioned.attributes) for origin in mentioned.imports):
             return False
@@ -256,8 +254,8 @@ class _Plain:
         known = {} if parsed is None else definitions(parsed.tree)
         for each in sorted(mentioned.names & known.keys()):
             imports = [found for found in known[each] if isinstance(found, _IMPORTS)]
-            origins = [origin for bound, origin in _origins(imports) if bound == each]
-            if not all(self.leads_to_plain(path, origin, mentioned.attributes) for origin in origins):
+            found = [origin for bound, origin in origins(imports) if bound == each]
+            if not all(self.leads_to_plain(path, origin, mentioned.attributes) for origin in found):
                 return False
             if len(imports) < len(known[each]) and not self.has(path, each):
                 return False
@@ -318,7 +316,8 @@ def _only_binds(target: ast.expr) -> bool:
             return False
 
 
-def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
+def origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
+    """The names that some statements import, each with where it comes from; "*" for all that a module has."""
     for statement in body:
         match statement:
             case ast.Import():
@@ -329,7 +328,7 @@ def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
                 module = "." * statement.level + (statement.module or "")
                 yield from ((alias.asname or alias.name, (module, alias.name)) for alias in statement.names)
             case ast.If() | ast.Try():
-                yield from _origins([each for each in nodes(statement) if isinstance(each, _IMPORTS)])
+                yield from origins([each for each in nodes(statement) if isinstance(each, _IMPORTS)])
 
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -375,7 +374,7 @@ def _mentions(statement: ast.stmt) -> _Mentioned:
         known = _mentioned[statement] = _Mentioned(
             frozenset(each.id for each in executed if isinstance(each, ast.Name)),
             frozenset(each.attr for each in executed if isinstance(each, ast.Attribute)),
-            tuple(origin for _, origin in _origins([each for each in executed if isinstance(each, _IMPORTS)])),
+            tuple(origin for _, origin in origins([each for each in executed if isinstance(each, _IMPORTS)])),
         )
     return known
 

@@ -159,6 +159,7 @@ class Files:
         self._roots_for: dict[tuple[str, bool], tuple[Layout, ...]] = {}
         self._members: dict[tuple[Path, str], Path | None] = {}
         self._added: dict[Path, tuple[Path, ...]] = {}
+        self._texts: dict[Path, str] = {}
         self._parsed: dict[Path, Parsed | None] = {}
         self._unread: dict[str, frozenset[int]] = {}
         self.project = project
@@ -240,6 +241,22 @@ class Files:
             if found is not None:
                 self.documents[found.document.path] = found.document
         return self._parsed[path]
+
+    def text(self, path: Path) -> str:
+        """The text of a located file, which is not parsed for that; empty where there is nothing to read."""
+        parsed = self._parsed.get(path)
+        if parsed is not None:
+            return parsed.document.text
+        if path not in self._texts:
+            self.read.add(path)
+            text = None if self.project is None else self.project.read(path)
+            if text is None:
+                try:
+                    text = read_document(path, self.shown(path)).text
+                except UnreadableSource:
+                    text = ""
+            self._texts[path] = text
+        return self._texts[path]
 
     def unread(self, shown: str) -> frozenset[int]:
         """The lines of a file, by the path under which it is shown, that are half typed (see `unread_lines`)."""

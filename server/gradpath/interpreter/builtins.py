@@ -10,7 +10,7 @@ from functools import cache, partial
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
-from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, metered, ordered, sample
+from gradpath.interpreter.containers import BARREN, Iteration, List, gone_through, iterate, metered, ordered, sample
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice
@@ -92,7 +92,7 @@ def _unknowns(machine: Machine, cause: str) -> Iterator[Value]:
 
 
 def _enumerate(machine: Machine, arguments: Arguments) -> Value:
-    source = arguments.get(0, "iterable", ())
+    source = gone_through(arguments.get(0, "iterable", ()))
     host, endless = iterate(machine, source)
     start = arguments.get(1, "start", 0)
     if not isinstance(start, int):
@@ -104,6 +104,7 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _counted(value: Value) -> int | None:
+    value = gone_through(value)
     if isinstance(value, range):
         return length_of(value)
     return value.counted if isinstance(value, Iteration) else None

@@ -349,8 +349,14 @@ def _is_plain(value: Value) -> bool:
     return isinstance(value, CONSTANTS)
 
 
+def gone_through(value: Value) -> Value:
+    """What a loop over a value goes through."""
+    return value.gone_through() if isinstance(value, Object) else value
+
+
 def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
     """The items of any value, and whether their number is unknown (then the iterator does not end by itself)."""
+    value = gone_through(value)
     match value:
         case Iteration():
             if getattr(value.host, "gi_running", False):
@@ -417,6 +423,7 @@ DEEPEST = 50
 
 def sequence(machine: Machine, value: Value, limit: int = ITEMS) -> list[Value] | None:
     """All items of `value`; None where their number is not known."""
+    value = gone_through(value)
     if isinstance(value, Unknown):
         return None
     if not isinstance(value, (Object, tuple, range, str, bytes)):
@@ -433,6 +440,7 @@ def sample(machine: Machine, value: Value, limit: int = ITEMS) -> tuple[list[Val
 
 def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], bool]:
     """The items of `value` if these are fewer than `limit`, else some of them; and whether these are all."""
+    value = gone_through(value)
     host, is_endless = iterate(machine, value)
     if is_endless:
         limit = max(SOME, len(value.items) if isinstance(value, List) else 0)

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
-from gradpath.interpreter.containers import Container, Iteration, iterate
+from gradpath.interpreter.containers import Container, Iteration, gone_through, iterate
 from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
@@ -40,7 +40,7 @@ RunBlock = Callable[[Machine, Sequence[ast.stmt]], Steps]
 
 def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:
     """Execute a `for`."""
-    iterable = settled(machine, node.iter)
+    iterable = gone_through(settled(machine, node.iter))
     machine.node = node.iter
     host, endless = iterate(machine, iterable)
     place = _place(machine, node)

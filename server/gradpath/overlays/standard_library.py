@@ -363,10 +363,6 @@ NAMES: Names = {
     "typing.cast": lambda machine, arguments: arguments.get(1, "val", None),
     "typing.Generic": Class("Generic"),
     "typing.Protocol": Class("Protocol"),
-    "tqdm.tqdm": lambda machine, arguments: _progress(machine, arguments),
-    "tqdm.auto.tqdm": lambda machine, arguments: _progress(machine, arguments),
-    "tqdm.notebook.tqdm": lambda machine, arguments: _progress(machine, arguments),
-    "tqdm.trange": lambda machine, arguments: machine.call(machine.builtins["range"], Arguments(arguments.positional)),
     **{
         f"math.{name}": _math(name)
         for name in (
@@ -390,8 +386,3 @@ NAMES: Names = {
 }
 
 GENERAL = True
-
-
-def _progress(machine: Machine, arguments: Arguments) -> Value:
-    source = arguments.get(0, "iterable", None)
-    return machine.unknown("tqdm") if source is None else source

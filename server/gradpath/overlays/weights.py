@@ -116,8 +116,9 @@ def _root(model: Unknown) -> Unknown:
 
 
 def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
-    """The weights of the models whose `parameters()` an optimizer was given."""
-    owners = {model.number for source in sources for model in _models(source)}
+    """The weights of the models whose `parameters()`, or some of them, an optimizer was given."""
+    parameters = [source for source in sources if isinstance(source, Unknown)]
+    owners = {model.number for parameter in parameters for model in models_of_parameter(parameter)}
     return [tensor for model, tensor in _known(machine).all() if not owners.isdisjoint(line(model))]
 
 

@@ -134,7 +134,7 @@ def _filter(machine: Machine, arguments: Arguments) -> Value:
         barren = 0
         for item in host:
             answer = item if test is None else machine.call(test, Arguments([item]))
-            if machine.decide(answer, machine.node):
+            if machine.assume(answer) if endless else machine.decide(answer, machine.node):
                 yield item
                 barren = 0
             elif endless and (barren := barren + 1) > BARREN:

@@ -72,12 +72,19 @@ def _generate(
         if loop is not None:
             loop.begin(done)
         machine.assign(first.target, item)
-        if all(machine.decide(machine.evaluate(test), test) for test in first.ifs):
+        if _passes(machine, first.ifs, open):
             if rest:
                 open = _generate(machine, rest, produce) or open
             else:
                 produce()
     return open
+
+
+def _passes(machine: Machine, tests: list[ast.expr], open: bool) -> bool:
+    """Whether an item passes the tests; of those that nobody has counted, the ones that are seen stand for such."""
+    if open:
+        return all(machine.assume(machine.evaluate(test)) for test in tests)
+    return all(machine.decide(machine.evaluate(test), test) for test in tests)
 
 
 def generator_expression(machine: Machine, node: ast.GeneratorExp) -> Value:
@@ -107,7 +114,7 @@ def _lazily(
             loop.begin(done)
         try:
             machine.assign(first.target, item)
-            if all(machine.decide(machine.evaluate(test), test) for test in first.ifs):
+            if _passes(machine, first.ifs, endless):
                 if rest:
                     _generate(machine, rest, lambda: ready.append(machine.evaluate(node.elt)))
                 else:

@@ -170,16 +170,12 @@ class List(Container):
 
 def extend(machine: Machine, target: List, value: Value) -> None:
     """Append all items of `value`; an unknown iterable leaves the list open."""
-    items = sequence(machine, value)
+    items, more = sample(machine, value)
     if target.filled is None:
         target.filled = machine.loops()
-    if items is None:
-        target.items.append(machine.unknown("item of unknown", None, (value,)))
-        target.open = True
-    else:
-        target.items.extend(items)
-        target.open = target.open or bool(getattr(value, "open", False))
-        target.trim(machine)
+    target.items.extend(items)
+    target.open = target.open or more or bool(getattr(value, "open", False))
+    target.trim(machine)
 
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:

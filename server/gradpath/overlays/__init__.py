@@ -197,7 +197,8 @@ class Overlays:
                 value.tensor.label = name
                 return value.tensor
             case Unknown():
-                value.label = name
+                if roles.role_of_name(name) or not roles.role_of_name(value.label):
+                    value.label = name  # What was called a model once is one under any name.
                 if isinstance(value.tensor, TensorValue):
                     value.tensor.tensor.label = name
                 return value

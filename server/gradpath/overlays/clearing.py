@@ -32,7 +32,15 @@ def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
         return True
     if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
         return True
-    return owner is not None and role_of(owner) in ("model", "optimizer") and unknown.name not in _ASKING
+    if owner is None or unknown.name in _ASKING:
+        return False
+    role = role_of(owner)
+    return role == "optimizer" or (role == "model" and _trains(unknown.name))
+
+
+@cache
+def _trains(name: str) -> bool:
+    return _TRAINING.search(name) is not None
 
 
 @cache
@@ -45,6 +53,12 @@ _OWN = ("attribute of an unknown base", "attribute set elsewhere")
 
 _CLEARING = regex(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
 """Names of functions that are there to clear gradients, or may be."""
+
+_TRAINING = regex(
+    r"(^|_)(backward|begin|closure|fit|learn|on|optimi[sz]e\w*|prepare|reset|start|steps?|toggle\w*|train\w*|updates?)(_|$)",
+    re.I,
+)
+"""Names of methods by which a model trains itself, or is made ready for that."""
 
 _HARMLESS = frozenset(
     """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model

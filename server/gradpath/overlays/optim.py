@@ -16,6 +16,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, N
 from gradpath.overlays import weights
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import clear_gradients
+from gradpath.overlays.presumed_tensors import is_made_leaf
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 CLASSES = (
@@ -155,6 +156,8 @@ def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, sett
             _add(machine, optimizer, group, {**settings, **own})
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], TensorValue):
             plain.append(item[1])
+        elif isinstance(item, Unknown) and is_made_leaf(item):
+            plain.append(item.tensor)
         elif isinstance(item, Unknown):
             optimizer.open = True
             optimizer.sources.append(item)

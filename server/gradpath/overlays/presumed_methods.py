@@ -152,7 +152,8 @@ def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     cleared = weights.cleared_by(machine, receiver)
     weights.clear(machine, cleared)
-    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known=False))
+    known = cleared is not None and weights.is_of_its_own(receiver)
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known))
     return None
 
 

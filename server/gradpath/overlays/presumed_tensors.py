@@ -104,7 +104,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
-            case Unknown() if role_of(value) or (value.kind is Kind.PLAIN and not _is_made_leaf(value)):
+            case Unknown() if role_of(value) or (value.kind is Kind.PLAIN and not is_made_leaf(value)):
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
@@ -125,7 +125,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
     return list(dict.fromkeys(found))
 
 
-def _is_made_leaf(unknown: Unknown) -> bool:
+def is_made_leaf(unknown: Unknown) -> bool:
     """Whether what was presumed to be without a graph has become a leaf since, as by `x.detach().requires_grad_()`."""
     return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 

@@ -20,11 +20,14 @@
 | `.data`, `.shape` of such a result, and `.numpy()` | tell nothing | packed sequences have `data`, and callers switch gradients off |
 | what any other unknown call makes of such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
-| an optimizer that was made from `model.parameters()` | owns that model | it says so |
+| an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
 | an optimizer with a name of its own (`opt_g`, `actor_optimizer`) | owns the one model whose name fits (`G`, `actor`) | that is what the name is for |
 | an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
 | any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
 | an unknown call that is handed a model or an optimizer | may have cleared the gradients | helpers do |
+| a method of an optimizer, and one of a model that is named for training (`model.optimize_parameters()`) | may have cleared the gradients | some models train themselves |
+| any other method of a model (`model.inference(x)`, `model.set_epoch(3)`) | leaves them alone | what is asked of a model within a step is no business of its gradients |
+| `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |

@@ -10,7 +10,8 @@ from gradpath.interpreter.values import Unknown, Value
 from gradpath.patterns import regex
 
 MODEL = regex(
-    r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze)_)"
+    r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze|"
+    r"opt|optim|optimi[sz]er|sched|scheduler|loss|lr)_)"
     r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
     r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
     r"|^_?(model|ds|deepspeed)_engine$|^(net|model)[A-Z]\w*$|^(net|model)?_?[GDEF](_[A-Za-z0-9]+|\d)?$"

@@ -104,6 +104,12 @@ def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     return [tensor for _, tensor in fits] if one else []
 
 
+def is_of_its_own(owner: Unknown) -> bool:
+    """Whether a model or an optimizer has a name that tells it from others of its kind: it clears nothing of theirs."""
+    name = owner.name or owner.label
+    return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
+
+
 def _fits(optimizer: str, model: str) -> bool:
     return bool(model) and (optimizer.startswith(model) or model.startswith(optimizer))
 

@@ -346,8 +346,9 @@ def _is_plain(value: Value) -> bool:
 
 
 def gone_through(value: Value) -> Value:
-    """What a loop over a value goes through."""
-    return value.gone_through() if isinstance(value, Object) else value
+    """What a loop over a value goes through: a progress bar (with a method of that name) as through what it wraps."""
+    within = getattr(value, "gone_through", None)
+    return value if within is None else within()
 
 
 def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:

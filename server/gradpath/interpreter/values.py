@@ -114,10 +114,6 @@ class Object:
     def truth(self, machine: Machine) -> bool | None:
         return True
 
-    def gone_through(self) -> Value:
-        """What a loop over it goes through: a progress bar is gone through as what it wraps."""
-        return self
-
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return None
 

@@ -22,6 +22,30 @@ def hand_over(machine: Machine, arguments: Arguments) -> None:
                 _open(machine, value, UNDEFINED)
             case BoundMethod(function=Function() as function):
                 _open(machine, function, value.receiver)
+            case _:
+                for each in _objects(value):
+                    _forget_numbers(machine, each)
+
+
+def _objects(value: Value, depth: int = 3) -> Iterator[Instance]:
+    """The plain objects of the program that a value is or holds."""
+    if type(value) is Instance:
+        yield value
+    elif depth > 0 and isinstance(value, (tuple, Container)):
+        for part in value if isinstance(value, tuple) else value.parts():
+            yield from _objects(part, depth - 1)
+
+
+def _forget_numbers(machine: Machine, instance: Instance) -> None:
+    """Let go of the numbers that methods of an object write: whoever has it may have called them with losses."""
+    for each in instance.cls.mro:
+        for member in each.members.values():
+            if isinstance(member, Function) and member.name != "__init__":
+                parameters = member.node.args.args
+                own = parameters[0].arg if parameters else ""
+                for owner, attribute in _written(member.node):
+                    if owner == own and type(instance.attributes.get(attribute)) in (int, float):
+                        machine.library.forget(machine, instance, attribute)
 
 
 def _open(machine: Machine, function: Function, receiver: Value) -> None:

@@ -187,8 +187,9 @@ async def test_what_does_not_give_way_ends_with_its_process_and_another_one_goes
     assert it.process.begun == ["edited"]
     it.process.finish()
     assert it.ended == [("edited", 2, None)]
-    # What was stopped has another chance, and no third one.
-    assert it.process.begun == ["edited", "stuck"]
+    # What was stopped has another chance, once nobody is in a hurry, and no third one.
+    assert it.process.begun == ["edited"]
+    await it.await_that(lambda: it.process.begun == ["edited", "stuck"])
     it.submit("edited", 3)
     await it.await_that(lambda: ("stuck", 1, GapKind.TIME) in it.ended)
     it.process.tell(Ready())
@@ -212,6 +213,24 @@ async def test_a_text_that_was_stopped_once_is_checked_when_nobody_types_any_mor
     await it.await_that(lambda: it.process.begun == ["a", "a"])
     it.process.finish()
     assert it.ended == [("a", 5, None)]
+
+
+async def test_what_may_hang_waits_until_nobody_is_in_a_hurry(desk: Make) -> None:
+    it = desk()
+    stuck = it.process
+    it.submit("stuck", 1, urgent=False)
+    it.submit("edited", 0)
+    await it.await_that(lambda: stuck.is_ended)
+    it.process.tell(Ready())
+    it.process.finish()
+    first = it.process
+    for generation in range(1, 6):
+        it.submit("edited", generation)
+        assert it.process.begun[-1] == "edited"
+        it.process.finish()
+    assert it.process is first
+    assert "stuck" not in it.process.begun
+    await it.await_that(lambda: "stuck" in it.process.begun)
 
 
 async def test_what_takes_too_long_is_given_up(desk: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,6 +262,7 @@ async def test_what_somebody_else_may_have_ended_is_begun_again_once(desk: Make)
     for _ in range(2):
         assert it.ended == []
         it.process.stood_at = ""
+        await it.await_that(lambda: it.process.begun == ["a"])
         it.process.tell(None)
         it.process.tell(Ready())
     assert it.ended == [("a", 1, GapKind.CRASH)]

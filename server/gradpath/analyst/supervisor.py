@@ -63,7 +63,10 @@ STRIKES = 2
 """How often work may have to be stopped together with its process before it is given up."""
 
 STILL = 1.0
-"""Seconds without a newer state of it after which a document is checked that has once been stopped so."""
+"""Seconds without anything urgent after which work is begun that has once been stopped so; each time twice as many."""
+
+STILLEST = 16.0
+"""Seconds that it waits at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +137,11 @@ class Supervisor:
         self._wanted: dict[str, int] = {}
         self._first: Job | None = None
         self._later: list[Job] = []
-        self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self._waiting: dict[str, tuple[Job, asyncio.TimerHandle]] = {}
         self._strikes: dict[str, int] = {}
+        self._stops: dict[str, int] = {}
+        """How often what a document needs was stopped since it last came to its end; strikes are of one state of it."""
+        self._last_urgent = 0.0
         self._running: _Running | None = None
         self._number = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -166,7 +172,7 @@ class Supervisor:
         self._stopped = True
         self._wanted.clear()
         self._clear_timers()
-        for timer in self._waiting.values():
+        for _, timer in self._waiting.values():
             timer.cancel()
         self.kill()
         self._link = self._reserve = self._running = None
@@ -188,8 +194,10 @@ class Supervisor:
         self._wanted[job.key] = job.generation
         if job.key == job.about and job.about in self._strikes:
             self._strikes[job.about] = 1  # In its new state it may end in time.
-        if job.about in self._strikes and self._loop is not None:
-            self._waiting[job.key] = self._loop.call_later(STILL, self._queue, job, False)
+        if urgent and self._loop is not None:
+            self._last_urgent = self._loop.time()
+        if job.about in self._stops:
+            self._wait(job)
         else:
             self._queue(job, urgent)
 
@@ -201,8 +209,22 @@ class Supervisor:
             if self._first is not None and self._first.key == key:
                 self._first = None
         if key in self._waiting:
-            self._waiting.pop(key).cancel()
+            self._waiting.pop(key)[1].cancel()
         self._look()
+
+    def _wait(self, job: Job) -> None:
+        """Queue a job that may hang when nobody is in a hurry: to stop it takes a moment, and its process."""
+        assert self._loop is not None
+        delay = min(STILL * 2.0 ** (self._stops.get(job.about, 1) - 1), STILLEST)
+        self._waiting[job.key] = job, self._loop.call_later(delay, self._resume, job)
+
+    def _resume(self, job: Job) -> None:
+        assert self._loop is not None
+        left = self._last_urgent + STILL - self._loop.time()
+        if left > 0:
+            self._waiting[job.key] = job, self._loop.call_later(left, self._resume, job)
+        else:
+            self._queue(job, False)
 
     def _queue(self, job: Job, urgent: bool) -> None:
         self._waiting.pop(job.key, None)
@@ -272,6 +294,7 @@ class Supervisor:
         job = running.job
         if done.ending is Ending.FINISHED:
             self._strikes.pop(job.about, None)
+            self._stops.pop(job.about, None)
         if self._is_wanted(job):
             if done.ending is Ending.CANCELLED:
                 self._later.insert(0, job)
@@ -338,10 +361,10 @@ class Supervisor:
             return
         job, was_due = running.job, running.recalled
         self._end_running()
-        self._strikes[job.about] = self._strikes.get(job.about, 0) + 1
+        self._strike(job)
         if self._is_wanted(job):
             if was_due and self._strikes[job.about] < STRIKES:
-                self._later.insert(0, job)  # It had to make room, and may end in time when it is begun again.
+                self._wait(job)  # It had to make room, and may end in time when it is begun again.
             else:
                 del self._wanted[job.key]
                 self._link = None
@@ -367,17 +390,22 @@ class Supervisor:
 
     def _blame(self, job: Job, place: str) -> None:
         """The process has ended in the midst of a job: by a fault at some place, or for a reason outside of it."""
-        self._strikes[job.about] = self._strikes.get(job.about, 0) + 1
+        self._strike(job)
         if not self._is_wanted(job):
             return
         if place or self._strikes[job.about] >= STRIKES:
             self._deliver(job, None, GivenUp(GapKind.CRASH, place))
         else:
-            self._later.insert(0, job)
+            self._wait(job)
+
+    def _strike(self, job: Job) -> None:
+        for counts in (self._strikes, self._stops):
+            counts[job.about] = counts.get(job.about, 0) + 1
 
     def _give_up_all(self) -> None:
         """Do nothing any more, because no process can be started."""
         jobs = [*([self._first] if self._first is not None else ()), *self._later]
+        jobs += [job for job, _ in self._waiting.values()]
         logger.error("The analysis cannot be started: nothing is checked any more")
         self.stop()
         for job in jobs:

@@ -125,11 +125,12 @@ class Checks:
         )
 
     def recheck(self, first: OpenDocument | None = None, *, stubborn: bool = False) -> None:
-        """Check all open documents again, `first` before all others.
+        """Check all open documents again, `first` before all others, then those that were worked on last.
 
         One whose check was given up waits for its own text to change, unless what the checks depend on has changed.
         """
-        self._renew((each for each in self._server.documents if stubborn or not each.given_up or each is first), first)
+        newest = reversed(list(self._server.documents))
+        self._renew((each for each in newest if stubborn or not each.given_up or each is first), first)
 
     def submit(self, job: Job, *, urgent: bool = False) -> None:
         """Have something done when there is nothing else to do; or at once."""

@@ -25,7 +25,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import chance, engines, keeping, plain_data, presumptions, registry, roles, tensor_methods
+from gradpath.overlays import chance, engines, keeping, plain_data, registry, roles, tensor_methods, unknowns
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
@@ -96,7 +96,7 @@ class Overlays:
         return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
-        return presumptions.unknown_parameter(machine, argument, default)
+        return unknowns.unknown_parameter(machine, argument, default)
 
     def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
         """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""
@@ -107,18 +107,18 @@ class Overlays:
         return NativeFunction("Size.numel", lambda m, a: m.unknown("numel", None, value) if known is None else known)
 
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
-        return presumptions.unknown_attribute(machine, unknown, name)
+        return unknowns.unknown_attribute(machine, unknown, name)
 
     def unknown_operation(
         self, machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool
     ) -> Value:
-        return presumptions.unknown_operation(machine, unknown, operator, other, reflected)
+        return unknowns.unknown_operation(machine, unknown, operator, other, reflected)
 
     def set_unknown_item(self, machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
-        presumptions.set_unknown_item(machine, unknown, key, value)
+        unknowns.set_unknown_item(machine, unknown, key, value)
 
     def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
-        presumptions.set_unknown_attribute(machine, unknown, name, value)
+        unknowns.set_unknown_attribute(machine, unknown, name, value)
 
     def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
         if self._assume:
@@ -126,10 +126,10 @@ class Overlays:
             if result is not NotImplemented:
                 return result
         block = asserted(unknown, arguments)
-        return presumptions.unknown_call(machine, unknown, arguments) if block is None else block
+        return unknowns.unknown_call(machine, unknown, arguments) if block is None else block
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
-        return presumptions.unknown_item(machine, unknown, index)
+        return unknowns.unknown_item(machine, unknown, index)
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an index that is not known, `UNDEFINED` where nothing tells."""

@@ -6,8 +6,8 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
-from gradpath.overlays.presumptions import unknown_call
 from gradpath.overlays.tensor_methods import refuse_numpy
+from gradpath.overlays.unknowns import unknown_call
 
 CONVERSIONS = (
     "array",

@@ -51,7 +51,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             row = other is Kind.PART
             result = branches.whole_of(unknown) or unknown
             name = conditions.callee(result)
-            onward = (conditions.PARTS if row else conditions.OTHER).of(name)
+            onward = None if row else conditions.OTHER.of(name)
             provenance = conditions.RESULT.of(name) if row else OPEN
             made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
             made.origin = unknown.origin

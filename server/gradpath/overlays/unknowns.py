@@ -1,0 +1,199 @@
+"""What is done with values of which nothing is known but where they came from; `presumptions.py` says what they are."""
+
+from __future__ import annotations
+
+import ast
+import operator as host
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OPEN
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import negation
+from gradpath.interpreter.trace import Cleared, Lent
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Unknown,
+    Value,
+    identity,
+    is_data,
+)
+from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, weights
+from gradpath.overlays.callbacks import hand_over
+from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
+from gradpath.overlays.presumed_methods import METHODS
+from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
+from gradpath.overlays.roles import is_option, role_of
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue
+
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool) -> Value:
+    """`unknown + other`, `unknown < other`: what a model or a loss gives is a tensor where it meets numbers or tensors.
+
+    The answer to the same comparison of the same operands is the same, and so are the branches that it decides.
+    """
+    if _meets_as_tensor(unknown, operator, other):
+        tensor = presume_tensor(machine, unknown)
+        compared = operator in _COMPARISONS
+        return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
+    if operator in ("eq", "ne") and isinstance(other, bool):
+        same = other is (operator == "eq")  # Nobody compares anything but a flag with True or False.
+        return negation(machine, negation(machine, unknown) if same else unknown)
+    if operator in _COMPARISONS:
+        key = ("compare", operator, reflected, unknown.number, identity(other))
+        made = machine.unknown("comparison", key, (unknown, other))
+        if isinstance(made, Unknown) and unknown.hint is not UNDEFINED:
+            made.hint = _compared(operator, unknown.hint, other)
+        return made
+    key = ("binary", operator, reflected, unknown.number, identity(other))
+    made = machine.unknown("arithmetic", key, (unknown, other), fresh=True)
+    if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
+        made.kind = Kind.PLAIN
+    return made
+
+
+def _compared(operator: str, hint: Value, other: Value) -> Value:
+    """What the comparison of two values that are probably these constants is, `UNDEFINED` where nothing tells."""
+    probable = other.hint if isinstance(other, Unknown) else other
+    if not isinstance(hint, (int, float, str)) or not isinstance(probable, (int, float, str)):
+        return UNDEFINED
+    if isinstance(hint, str) is not isinstance(probable, str):
+        return UNDEFINED
+    return bool(getattr(host, operator)(hint, probable))
+
+
+def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
+    """A loss that is compared stays unknown: it decides branches, and asked twice it must be the same question."""
+    if unknown.kind not in OF_TENSORS or not isinstance(other, (bool, int, float, TensorValue, TensorNumber, Unknown)):
+        return False
+    result = branches.whole_of(unknown) or unknown
+    from_model = bool(result.sources) and role_of(result.sources[0]) == "model"
+    return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
+
+
+def unknown_parameter(machine: Machine, argument: ast.arg, default: Value) -> Value:
+    """A parameter for which nobody gave an argument."""
+    data = plain_data.is_parameter(argument, default)
+    made = machine.unknown("parameter", ("parameter", argument.arg, machine.unknown_count), (), data=data)
+    if isinstance(made, Unknown):
+        made.name = argument.arg
+        if default is not UNDEFINED:
+            made.hint = default
+    return made
+
+
+def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
+    """`unknown.name`: methods of tensors, modules and optimizers are presumed by their names."""
+    key = ("attr", unknown.number, name)
+    if key in machine.remembered:
+        return machine.remembered[key]
+    if name == "module" and role_of(unknown) == "model":
+        return unknown  # What DataParallel and its kin wrap.
+    if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
+        return unknown.tensor.attribute(machine, name)
+    data = name in plain_data.TELLING or is_option(name)
+    made = machine.unknown("attribute of unknown", key, (unknown,), data=data)
+    if isinstance(made, Unknown):
+        made.name = name
+        made.owner = unknown
+        made.kind, made.provenance = unknown.kind, unknown.provenance
+        row = presumptions.of_attribute(unknown, name)
+        if made.is_data:
+            made.kind = Kind.PLAIN
+        elif row is not None:
+            made.kind, made.provenance = row.kind, row.provenance(name, unknown)
+        weights.note_part(machine, unknown, made, name)
+    return made
+
+
+def _may_be_part(unknown: Unknown, name: str) -> bool:
+    """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own."""
+    return unknown.kind in OF_TENSORS and not is_method_of_tensors(name)
+
+
+def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
+    """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
+    if name == "requires_grad":
+        frozen.flag(machine, unknown, value)
+    elif role_of(unknown) == "model":
+        frozen.part_set(machine, unknown, value)
+    if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING):
+        presume_tensor(machine, unknown).set_attribute(machine, name, value)
+        return
+    if name == "grad":
+        weights.clear(machine)
+        gone = value is None
+        machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
+    _fill(machine, unknown, value)
+    machine.remember(("attr", unknown.number, name), value)
+
+
+def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
+    """`unknown[key] = value`: what is set is remembered."""
+    _fill(machine, unknown, value)
+    machine.remember(("item", unknown.number, identity(key)), value)
+
+
+def _fill(machine: Machine, holder: Unknown | None, value: Value) -> None:
+    """What had no graph, and what that is an attribute of, may have one after something with a graph was put in."""
+    if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
+        return
+    while holder is not None:
+        if not holder.is_data:
+            holder.kind, holder.provenance = Kind.ANYTHING, OPEN
+        holder = holder.owner
+
+
+def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
+    """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
+    key = None if index is None else ("item", unknown.number, identity(index))
+    made = machine.unknown("item of unknown", key, (unknown,))
+    if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
+        made.kind, made.provenance = unknown.kind, unknown.provenance
+        row = presumptions.of_item(unknown, index)
+        if row is not None:
+            made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(unknown), unknown)
+        if isinstance(index, slice):
+            made.name = branches.REST
+        weights.note_part(machine, unknown, made, index)
+    return made
+
+
+def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
+    """The result of calling something unknown."""
+    hand_over(machine, arguments)
+    owner = unknown.owner
+    if owner is not None and (not owner.is_data or role_of(owner)):
+        method = METHODS.get(unknown.name)
+        result = NotImplemented if method is None else method(machine, owner, arguments)
+        if result is not NotImplemented:
+            return result
+        if owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name):
+            return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+    if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
+        for value in arguments.all():
+            _fill(machine, owner, value)
+    frozen.called(machine, unknown, arguments)
+    data = plain_data.gives_data(unknown)
+    if not data and may_clear(unknown, arguments):
+        weights.clear(machine)
+        machine.emit(Lent(dotted_name(unknown), machine.site()))
+    elif unknown.name.endswith("_") and is_gradient(owner):
+        weights.clear(machine)
+        machine.emit(Cleared((), machine.site(), None, known=False))
+    callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
+    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()), data=data)
+    if isinstance(made, Unknown):
+        made.origin = machine.site()
+        row = presumptions.of_call(machine, unknown, arguments)
+        made.is_data = made.is_data and (row is None or row.kind not in OF_TENSORS)
+        if row is not None and row.kind is not Kind.ANYTHING:
+            made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
+        elif made.is_data:
+            made.kind = Kind.PLAIN
+        if made.kind is Kind.LIVE and role_of(unknown) == "model":
+            weights.note_call(machine, unknown, made)
+    return made

@@ -116,7 +116,7 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
     for owner in () if runs.entry is None else entries.heirs(runs.files.checked.tree, runs.entry):
         runs.owner, runs.use, runs.others = owner, Use.ALONE, set()
         condition = f"if `self` is of class `{owner}`"
-        found = _with(found, _used(runs, source, paths, effort, told=found.places, presumed=condition))
+        found = _with(found, _used(runs, source, paths, MORE_EFFORT, told=found.places, presumed=condition))
     return found
 
 
@@ -135,7 +135,8 @@ def _used(
     for use, condition in _CONDITIONS.items():
         if use in runs.others:
             runs.use = use
-            found = _with(found, _inspect(runs, source, paths, effort, told=found.places | told, presumed=condition))
+            told |= found.places
+            found = _with(found, _inspect(runs, source, paths, MORE_EFFORT, told=told, presumed=condition))
     return found
 
 
@@ -149,6 +150,12 @@ def _with(found: Inspected, more: Inspected) -> Inspected:
         places=found.places | more.places,
     )
 
+
+MORE_EFFORT = 1_200
+"""Statements that the paths of each of these other ways to use a function may execute together.
+
+It depends on nothing else, so that the same is found where the result of an earlier check is reused.
+"""
 
 _CONDITIONS = {Use.AGAIN: "in the second call", Use.BACKWARD: "if a backward goes through its result"}
 """The words for what is presumed of the function that is entered."""

@@ -49,6 +49,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
+    seen = len(iterable.parts()) if isinstance(iterable, Container) else 0  # Each is an item of its own.
     before = _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     share = _Share(machine, node)
@@ -60,7 +61,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     try:
         while True:
             if may_be_steady and done in (1, STEADY, FEW):
-                limit = watch.limit(done)
+                limit = max(watch.limit(done), seen)
             if done == limit and late.asks_for_more():
                 limit += 1
             item = next(host, _END) if done < limit and not late.is_over() else _END

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gradpath.check import Analysis, check
@@ -105,3 +107,22 @@ def test_a_gap_of_a_function_that_is_not_run_again_moves_with_it() -> None:
     later = check(Document("train.py", f"import os\n{text}"), last=first.parsed, memory=first.memory)
     assert told(first) == [(GapKind.BUDGET, 4, "train")]
     assert told(later) == [(GapKind.BUDGET, 5, "train")]
+
+
+def test_a_file_that_is_longer_than_a_check_takes_on_is_told() -> None:
+    assert gaps_of(HEAD + TRAIN + "# a line\n" * 400_000) == [(GapKind.SIZE, 1, None)]
+
+
+def test_imports_that_are_longer_than_a_check_reads_are_told_and_hide_no_mistake_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gradpath.names.files.MOST_SOURCE", 5_000)
+    for number in range(20):
+        (tmp_path / f"part_{number}.py").write_text(f"def helper_{number}(x):\n    return x\n" + "# a line\n" * 100)
+    imports = "".join(f"from part_{number} import helper_{number}\n" for number in range(20))
+    calls = "".join(f"helper_{number}(1)\n" for number in range(20))
+    analysis = check(Document(str(tmp_path / "train.py"), f"{imports}{HEAD}{calls}{TRAIN}loss.backward()\n"))
+    assert [each.rule for each in analysis.diagnostics] == ["double-backward"]
+    [gap] = analysis.incomplete
+    assert (gap.kind, gap.entry) == (GapKind.IMPORTS, None)
+    assert len(analysis.dependencies) == 20

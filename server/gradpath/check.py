@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec
 
 from gradpath import entries, gaps
 from gradpath.config import Config, is_selected, level_of
-from gradpath.diagnostic import Diagnostic, Gap, Level, Range, whole
+from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
 from gradpath.failures import Place, failed
 from gradpath.inspection import Runs, inspect
 from gradpath.interpreter.budget import Cancelled
@@ -20,7 +20,7 @@ from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.launchers import launchers
 from gradpath.marks import Mark, marks_of
-from gradpath.names.files import TREES, Files
+from gradpath.names.files import MOST_SOURCE, TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.relevance import speaks_of_tensors
@@ -182,6 +182,8 @@ def check(
     relevant = speaks_of_tensors(document.text)
     if not relevant and MARK not in document.text:
         return Analysis(document, unparsed(document), ())
+    if len(document.text) > MOST_SOURCE:
+        return Analysis(document, unparsed(document), (), incomplete=(whole(document.path, GapKind.SIZE),))
     parsed = TREES.of_document(document, last)
     if not relevant or cancelled():
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
@@ -209,6 +211,7 @@ def check(
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
+    incomplete += gaps.left_out(document, [files.shown(path) for path in files.left_out])
     kept = [each for each in (_configured(d, config) for d in _unique(found)) if each is not None]
     kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
     own = _suppressed(document, parsed, [each for each in kept if each.path == document.path], config)

@@ -132,6 +132,7 @@ class GapKind(str, Enum):
     `SYNTAX`: it does not parse. `BUDGET`: it was too much to be followed to its end. `TIME`, `MEMORY`: it was given up
     because it took too much of that. `FAILURE`: gradpath itself failed there. `CRASH`: the process that checked it has
     died. `FIXES`: gradpath itself failed when it tried the fixes of what it had found.
+    `SIZE`: it is too long to be taken on. `IMPORTS`: not all that it imports was read, because that is too long.
     """
 
     SYNTAX = "syntax"
@@ -141,6 +142,8 @@ class GapKind(str, Enum):
     FAILURE = "failure"
     CRASH = "crash"
     FIXES = "fixes"
+    SIZE = "size"
+    IMPORTS = "imports"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ branches is tried is no gap: then every check would have some.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gradpath.diagnostic import Gap, GapKind, Position, Range
 from gradpath.entries import Entry, is_telling
@@ -29,6 +29,14 @@ def unreadable(parsed: Parsed) -> tuple[Gap, ...]:
         cell = document.index_at(line) if isinstance(document, CellsDocument) else 0
         first.setdefault(cell, Gap(document.path, kind, line_of(document, line), "", detail=problem.message))
     return tuple(first.values())
+
+
+def left_out(document: Document, paths: Sequence[str]) -> tuple[Gap, ...]:
+    """The files that the document imports and that were not read, as they are shown."""
+    if not paths:
+        return ()
+    more = f" (and {len(paths) - 1} more)" if paths[1:] else ""
+    return (Gap(document.path, GapKind.IMPORTS, line_of(document, 1), None, detail=f"{paths[0]}{more}"),)
 
 
 def unfollowed(document: Document, trace: Trace, entry: Entry | None) -> tuple[Gap, ...]:

@@ -58,7 +58,7 @@ logger = logging.getLogger(__name__)
 AWAKE = 600_000
 """Characters of the documents that keep all that is known of them, so that an edit or a question costs little."""
 
-TREES_KEPT = 1_000_000
+TREES_KEPT = 2_000_000
 """Characters of source, that of imported files included, whose trees are kept."""
 
 

@@ -31,7 +31,7 @@ FOLDER = ".gradpath_cache"
 _SAVED_FIRST = 1000
 """New entries after which they are first written during a run, and then each time that there are as many again."""
 
-_LASTING = (GapKind.SYNTAX, GapKind.BUDGET)
+_LASTING = (GapKind.SYNTAX, GapKind.BUDGET, GapKind.SIZE, GapKind.IMPORTS)
 """Gaps that every check of the same files has."""
 
 

@@ -19,7 +19,13 @@ from gradpath.source.unread import unread_lines
 _LARGEST = 1_000_000
 """Bytes of a file that is still read; larger ones are data that happens to be Python."""
 
-_KEPT = 4_000_000
+MOST_SOURCE = 3_000_000
+"""Characters of source, that of imported files included, whose trees one check holds: they take some 200 MB.
+
+A longer document is not checked, and what a document imports beyond that is not read.
+"""
+
+_KEPT = MOST_SOURCE
 """Characters of source whose trees are kept in memory, the least used ones going first."""
 
 _SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:|<")
@@ -141,7 +147,7 @@ class Files:
 
     `documents` are the texts by the paths under which they are shown: absolute where that of the checked one is, else
     relative to the current folder. `read` are the absolute paths of all files that were looked into, whether they could
-    be read or not.
+    be read or not, and `left_out` those that were not read because the others are `MOST_SOURCE` already.
     """
 
     def __init__(
@@ -151,6 +157,8 @@ class Files:
         self.checked = trees.keep(parsed)
         self.documents: dict[str, Document] = {shown: parsed.document}
         self.read: set[Path] = set()
+        self.left_out: list[Path] = []
+        self._room = MOST_SOURCE - len(parsed.document.text)
         self._trees = trees
         self._shown_absolute = os.path.isabs(shown)
         self._paths: dict[str, Path] = {}
@@ -170,7 +178,9 @@ class Files:
 
     def surroundings(self) -> Surroundings:
         """What this check has seen so far of the files around the checked one."""
-        texts = {path: _text_of(self._parsed.get(path)) for path in self.read}
+        # In the order in which they were read: it decides which of them are left out.
+        ordered = dict.fromkeys((*self._parsed, *self.read))
+        texts = {path: _text_of(self._parsed.get(path)) for path in ordered if path in self.read}
         return Surroundings(dict(self._located), dict(self._members), texts)
 
     def still(self, before: Surroundings) -> bool:
@@ -236,10 +246,13 @@ class Files:
         """The parse of a located file, the editor's text before that on disk; None where there is nothing to read."""
         if path not in self._parsed:
             self.read.add(path)
-            found = self._parse(path)
+            found = self._parse(path) if self._room > 0 else None
             self._parsed[path] = found
             if found is not None:
+                self._room -= len(found.document.text)
                 self.documents[found.document.path] = found.document
+            elif self._room <= 0:
+                self.left_out.append(path)
         return self._parsed[path]
 
     def text(self, path: Path) -> str:

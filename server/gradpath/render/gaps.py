@@ -30,6 +30,10 @@ def gap_reason(gap: Gap) -> str:
             return f"gradpath failed on {part} ({gap.detail})"
         case GapKind.CRASH:
             return f"the process that checked {part} has died"
+        case GapKind.SIZE:
+            return "this file is longer than what a check takes on"
+        case GapKind.IMPORTS:
+            return f"its imports are longer than what a check reads: {gap.detail} was left out"
         case GapKind.FIXES:
             return f"gradpath failed when it tried the fixes, so none is offered ({gap.detail})"
 

@@ -384,5 +384,3 @@ NAMES: Names = {
     "math.pi": math.pi,
     "math.inf": math.inf,
 }
-
-GENERAL = True

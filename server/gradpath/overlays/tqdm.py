@@ -78,3 +78,5 @@ NAMES: Names = {
     "tqdm.notebook.tqdm_notebook": _Maker("tqdm", _wrapped),
     "tqdm.tnrange": _Maker("trange", _ranged),
 }
+
+GENERAL = True

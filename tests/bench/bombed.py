@@ -2,9 +2,10 @@
 
     PYTHONPATH=tests:server python -m bench.bombed --seed 1 --count 2000 --jobs 2
 
-Each program gets a server of its own, beside a file that is plain. Two seconds later the program is edited away and the
-plain file changes: the time to the answers for both is taken. Then the program comes back and, while it is looked at,
-the client goes: by `exit`, by closing its pipe, or by being killed. The processes of the server must all end.
+Each program is opened beside a file that is plain, in a server of its own unless `--each` says otherwise. Two seconds
+later the program is edited away and the plain file changes: the time to the answers for both is taken. At the end the
+last program comes back and, while it is looked at, the client goes: by `exit`, by closing its pipe, or by being killed.
+The processes of the server must all end.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -82,40 +84,48 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--skip", type=int, default=0, help="leave out the first so many")
+    parser.add_argument("--each", type=int, default=1, help="programs for one server, one after the other (default 1)")
     parser.add_argument("--jobs", type=int, default=1, help="servers at the same time (default 1)")
     options = parser.parse_args()
     chosen = list(islice(bombs(options.seed), options.skip, options.skip + options.count))
     outcomes: list[Outcome] = []
+    groups = [chosen[start : start + options.each] for start in range(0, len(chosen), options.each)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        for number, outcome in enumerate(pool.map(_opened, range(len(chosen)), chosen)):
-            outcomes.append(outcome)
-            if outcome.wrong:
-                print(f"{options.skip + number} {outcome.name}: {', '.join(outcome.wrong)}", flush=True)
-            if number % 100 == 99:
-                print(f"  {number + 1} of {len(chosen)}", file=sys.stderr, flush=True)
+        for found in pool.map(_served, range(len(groups)), groups):
+            for outcome in found:
+                if outcome.wrong:
+                    print(f"{options.skip + len(outcomes)} {outcome.name}: {', '.join(outcome.wrong)}", flush=True)
+                outcomes.append(outcome)
+                if len(outcomes) % 100 == 0:
+                    print(f"  {len(outcomes)} of {len(chosen)}", file=sys.stderr, flush=True)
     _print_totals(outcomes)
     return 1 if any(each.wrong for each in outcomes) else 0
 
 
-def _opened(number: int, bomb: Bomb) -> Outcome:
+def _served(number: int, group: Sequence[Bomb]) -> list[Outcome]:
+    """Have one server look at programs, one after the other; when it is left, it looks at the last one again."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        uri, other = (root / "bomb.py").as_uri(), (root / "plain.py").as_uri()
+        other = (root / "plain.py").as_uri()
         server = Server((sys.executable, "-m", "gradpath", "server"), root)
+        found: list[Outcome] = []
         try:
             server.initialize()
-            with _peak(server) as peak:
-                server.diagnostics(other, 1, _open(server, other, PLAIN), PATIENCE)
-                since = _open(server, uri, bomb.text)
-                time.sleep(max(0.0, LOOKED_AT - (time.perf_counter() - since)))
-                server.drain()
-                began = _change(server, uri, PLAIN, 2)
-                _change(server, other, PLAIN + "\n", 2)
-                answers = _both(server, {other: 2, uri: 2}, began)
-                _change(server, uri, bomb.text, 3)
-                time.sleep(0.3)
+            server.diagnostics(other, 1, _open(server, other, PLAIN), PATIENCE)
+            for version, bomb in enumerate(group, 2):
+                uri = (root / f"bomb_{version}.py").as_uri()
+                with _peak(server) as peak:
+                    since = _open(server, uri, bomb.text)
+                    time.sleep(max(0.0, LOOKED_AT - (time.perf_counter() - since)))
+                    server.drain()
+                    began = _change(server, uri, PLAIN, 2)
+                    _change(server, other, PLAIN + "\n" * version, version)
+                    answers = _both(server, {other: version, uri: 2}, began)
+                found.append(Outcome(bomb.name, answers.get(other), answers.get(uri), None, peak.most))
+            _change(server, uri, group[-1].text, 3)
+            time.sleep(0.3)
             ended = _left(server, LEAVES[number % len(LEAVES)])
-            return Outcome(bomb.name, answers.get(other), answers.get(uri), ended, peak.most)
+            return [replace(each, ended=ended) for each in found]
         finally:
             for process in family(server.process.pid):
                 subprocess.run(["kill", "-9", str(process)], check=False, stderr=subprocess.DEVNULL)

@@ -26,6 +26,7 @@ from gradpath.interpreter.values import (
     Value,
 )
 from gradpath.overlays import chance, engines, keeping, plain_data, registry, roles, tensor_methods, unknowns
+from gradpath.overlays.annotated import annotated_parameter
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
@@ -96,7 +97,8 @@ class Overlays:
         return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
-        return unknowns.unknown_parameter(machine, argument, default)
+        made = annotated_parameter(machine, function, argument, default)
+        return unknowns.unknown_parameter(machine, argument, default) if made is UNDEFINED else made
 
     def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
         """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""

@@ -58,9 +58,11 @@ def is_parameter(argument: ast.arg, default: Value) -> bool:
     """Whether a parameter takes data, as its annotation, its default or its name tells."""
     if role_of_name(argument.arg):
         return False
-    if argument.annotation is not None:
-        return _is_type(argument.annotation)
-    return isinstance(default, (bool, str)) or is_option(argument.arg)
+    if argument.annotation is not None and _is_type(argument.annotation):
+        return True
+    if isinstance(default, (bool, str)) or is_option(argument.arg):
+        return True
+    return argument.annotation is None and isinstance(default, (int, float)) and default != 0
 
 
 def _is_type(node: ast.expr) -> bool:

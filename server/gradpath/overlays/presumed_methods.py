@@ -120,6 +120,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
             with machine.autograd.mode(grad=True):  # As all optimizers do.
                 machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
+        updated += [tensor for tensor in weights.handed_in(machine, receiver) if tensor.grad is not None]
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None
     optimizer = arguments.get(0, "optimizer", None)

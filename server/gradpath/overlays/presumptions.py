@@ -19,6 +19,7 @@ conditions gradients run on through a call, `conditions.py` says. The rest is do
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
 | an optimizer with a name of its own (`opt_g`, `actor_optimizer`) | owns the one model whose name fits (`G`, `actor`) | that is what the name is for |
+| a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
 | any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
 | an unknown call that is handed a model or an optimizer | may have cleared the gradients | helpers do |

@@ -29,7 +29,7 @@ LOADER = regex(
 
 OPTION = regex(
     r"^_?(args?|cfg|conf|config|hparams|options|opts|flags|settings|logger|writer|tb_writer|summary_writer|device|dtype|"
-    r"epochs?|iterations?|global_step|batch_idx|seed|verbose|path|filename|n_[a-z_]+|num_[a-z_]+|"
+    r"eps|epsilon|lr|learning_rate|momentum|weight_decay|smoothing|[a-z_]+_smoothing|epochs?|iterations?|global_step|batch_idx|seed|verbose|path|filename|n_[a-z_]+|num_[a-z_]+|"
     r"[a-z_]+_(args|cfg|config|dims?|dir|epochs|file|filename|len|length|names?|path|size))$"
 )
 

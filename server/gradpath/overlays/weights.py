@@ -21,10 +21,14 @@ Part = tuple[object, ...]
 
 @dataclass(slots=True)
 class _Known:
-    """All weights of a path: by the model's number and the part of its result that they are for."""
+    """All weights of a path: by the model's number and the part of its result that they are for.
+
+    `handed_in` are the parameters of modules that are seen, by the names of the arguments that gave them.
+    """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
     models: dict[int, Unknown] = field(default_factory=dict)
+    handed_in: dict[str, list[Tensor]] = field(default_factory=dict)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -102,6 +106,19 @@ def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
         fits = list(weights)
     one = len({_root(model).number for model, _ in fits}) == 1
     return [tensor for _, tensor in fits] if one else []
+
+
+def note_module(machine: Machine, name: str, parameters: list[Tensor]) -> None:
+    """A module that is seen was handed in under a name."""
+    _known(machine).handed_in[name] = parameters
+
+
+def handed_in(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The parameters that an unknown optimizer has if it is for the one module that was handed in."""
+    known = _known(machine)
+    part = part_of_optimizer(optimizer.name or optimizer.label)
+    fits = [name for name in known.handed_in if not part or _fits(part, part_of_model(name))]
+    return known.handed_in[fits[0]] if len(fits) == 1 and (part or not known.models) else []
 
 
 def is_of_its_own(owner: Unknown) -> bool:

@@ -1,0 +1,74 @@
+"""Parameters that are annotated with a class of the program: instances of it, of which the fields are unknown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.run import presumed_instance
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
+from gradpath.overlays import weights
+from gradpath.overlays.nn import ModuleInstance
+from gradpath.overlays.unknowns import unknown_parameter
+
+_MAKING = "instances of annotated classes that are being made"
+
+
+def annotated_parameter(machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
+    """The instance that a parameter without an argument stands for; `UNDEFINED` where its annotation names none.
+
+    Of a class that something unseen is a base of, or that leaves its `forward` to others, less would be known than of
+    an unknown value.
+    """
+    if not isinstance(argument.annotation, ast.Name) or (
+        default is not UNDEFINED and not isinstance(default, Instance)
+    ):
+        return UNDEFINED
+    cls = function.scope.get(argument.annotation.id)
+    if not isinstance(cls, Class) or cls.node is None or cls.open:
+        return UNDEFINED
+    making = machine.remembered.setdefault(_MAKING, set())
+    assert isinstance(making, set)
+    if cls in making or any(base.name in ("ABC", "Protocol") for base in cls.mro):
+        return UNDEFINED
+    making.add(cls)
+    try:
+        made = _instance(machine, function, cls)
+    finally:
+        making.discard(cls)
+    if not isinstance(made, ModuleInstance):
+        return made
+    if not _has_forward(cls):
+        return UNDEFINED
+    weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])
+    return made
+
+
+def _instance(machine: Machine, function: Function, cls: Class) -> Instance:
+    fields = list(_fields(cls))
+    if not fields or isinstance(cls.find("__init__"), Function):
+        return presumed_instance(machine, cls, function.node)
+    made = cls.create(machine)
+    for field, annotation in fields:
+        made.attributes[field] = unknown_parameter(machine, ast.arg(field, annotation), cls.find(field))
+    after = cls.find("__post_init__")
+    if isinstance(after, Function):
+        machine.call(after, Arguments([made]))
+    return made
+
+
+def _fields(cls: Class) -> Iterator[tuple[str, ast.expr]]:
+    """The annotated names of a class body and of its bases, with their annotations."""
+    for each in reversed(cls.mro):
+        for statement in each.node.body if each.node is not None else ():
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                yield statement.target.id, statement.annotation
+
+
+def _has_forward(cls: Class) -> bool:
+    """Whether a class of modules has a `forward` that does something."""
+    forward = cls.find("forward")
+    if not isinstance(forward, Function) or isinstance(forward.node, ast.Lambda):
+        return False
+    return any(not isinstance(each, (ast.Pass, ast.Raise, ast.Expr)) for each in forward.node.body)

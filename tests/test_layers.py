@@ -21,6 +21,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"source", "autograd"},
     {"names"},
     {"interpreter", "writes"},
+    {"saved_writes"},
     {"rules", "overlays"},
     {"entries", "marks", "quiet"},
     {"gaps", "launchers"},

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from gradpath.overlays.registry import called_methods
 from gradpath.patterns import regex
 from gradpath.records import dataclass
+from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.writes import may_be_refused, may_be_saved
+from gradpath.writes import may_be_refused
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 

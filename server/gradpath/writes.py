@@ -3,9 +3,6 @@
 That is a write into a leaf or a view of one, into one of several views, or into a view from under `no_grad`. What an
 operation has just computed is none of these, nor is a counter, a list, or what a `forward` is given. A call of a
 function of the same file is followed to what that returns. Where the text does not tell, the answer is that it may.
-
-And which write into what an operation may have saved: what was used before the write, or what a function of a library
-gave, since such functions save their results now and then.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ _COUNTING = frozenset(
 )
 """Builtins that give numbers, texts or containers, or compute something new."""
 
-_VIEWING = frozenset(
+VIEWING = frozenset(
     """as_strided conj contiguous cpu cuda diagonal double expand_as flatten float half movedim moveaxis narrow permute
     ravel reshape select squeeze swapaxes swapdims t to transpose type type_as unflatten unfold unsqueeze view
     view_as""".split()  # noqa: SIM905 - a table of words.
@@ -45,7 +42,7 @@ _MAKING_LEAVES = frozenset({"Parameter", "inference_mode", "requires_grad_"})
 _SWITCHING = frozenset({"enable_grad", "no_grad", "set_grad_enabled"})
 """Names in whose presence a view may be from another grad mode."""
 
-_WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
+WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
 """Decorators under which nothing is refused."""
 
 _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
@@ -70,94 +67,19 @@ def may_be_refused(function: Function, defined: Defined) -> bool:
     return known[1]
 
 
-def may_be_saved(function: Function) -> bool:
-    """Whether a function may write into what an operation has saved: then a backward through its result fails."""
-    if any(_mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list):
-        return False
-    known = _saved.get(function)
-    if known is None:
-        body = nodes(function)
-        writes = [(target, node) for node in body for target in _written(node)]
-        known = _saved[function] = bool(writes) and _Uses(body).has_saved(writes)
-    return known
-
-
-_saved: Noted[bool] = Noted("_writes_saved")
-
-
-class _Uses:
-    """Where the variables of a function are bound and read, by line."""
-
-    def __init__(self, body: Collection[ast.AST]) -> None:
-        self._reads: dict[str, list[ast.expr]] = {}
-        self._bound: dict[str, list[tuple[int, ast.expr | None]]] = {}
-        self._loops = [each for each in body if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
-        for node in body:
-            match node:
-                case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
-                    self._reads.setdefault(ast.unparse(node) if _is_own(node) else _root(node), []).append(node)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._bound.setdefault(name, []).append((node.end_lineno or node.lineno, value))
-                case ast.Name(id=name, ctx=ast.Store()):
-                    self._bound.setdefault(name, []).append((node.lineno, None))
-
-    def has_saved(self, writes: Collection[tuple[ast.expr, ast.AST]]) -> bool:
-        """Whether one of the writes, each with its target, may go into what was saved."""
-        return any(self._is_saved(target, node) for target, node in writes)
-
-    def _is_saved(self, target: ast.expr, write: ast.AST) -> bool:
-        while isinstance(target, ast.Subscript):
-            target = target.value
-        if not isinstance(target, (ast.Name, ast.Attribute)):
-            return True
-        name = ast.unparse(target) if _is_own(target) else _root(target)
-        line: int = getattr(write, "lineno", 0)
-        bound = [each for each in self._bound.get(name, ()) if each[0] < line]
-        since, value = max(bound, key=lambda each: each[0]) if bound else (0, None)
-        if value is not None and any(each is not None and _may_save_result(each) for at, each in bound if at == since):
-            return True
-        inside = {id(each) for each in nodes(write)}
-        around = (each for each in self._loops if since < each.lineno <= line <= (each.end_lineno or 0))
-        until = max((each.end_lineno or 0 for each in around), default=line - 1)
-        return any(since < each.lineno <= until and id(each) not in inside for each in self._reads.get(name, ()))
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _may_save_result(value: ast.expr) -> bool:
-    """Whether what computes a value may save it; arithmetic does not, nor do most modules and what fills a tensor."""
-    match value:
-        case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
-            return not (_is_own(receiver) or name in _FILLING or name in _VIEWING)
-        case ast.IfExp(body=body, orelse=orelse):
-            return _may_save_result(body) or _may_save_result(orelse)
-        case _:
-            return False
-
-
-_FILLING = frozenset(
-    """arange clone detach empty empty_like eye full full_like linspace masked_fill new_empty new_full new_ones
-    new_tensor new_zeros ones ones_like rand rand_like randint randn randn_like tensor zeros zeros_like""".split()  # noqa: SIM905 - a table of words.
-)
-"""Functions that save nothing of what they give."""
-
-
 def _may_be_refused(function: Function, defined: Defined) -> bool:
-    if any(_mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list):
+    if any(mentions(nodes(each), WITHOUT_GRAD) for each in function.decorator_list):
         return False
     body = nodes(function)
-    written = [target for node in body for target in _written(node)]
-    if not written or _mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)):
-        return bool(written)
+    targets = [target for node in body for target in written(node)]
+    if not targets or mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)):
+        return bool(targets)
     origins = _Origins(function, body, defined)
-    return any(map(origins.may_refuse, written))
+    return any(map(origins.may_refuse, targets))
 
 
-def _mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:
+def mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:
+    """Whether one of some names, or an attribute of that name, is among some nodes."""
     for node in body:
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) if name in names:
@@ -177,7 +99,7 @@ def _asks_for_grad(node: ast.AST) -> bool:
             return False
 
 
-def _written(node: ast.AST) -> Iterator[ast.expr]:
+def written(node: ast.AST) -> Iterator[ast.expr]:
     """What a node writes into in place, be it a tensor or not."""
     match node:
         case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
@@ -248,7 +170,7 @@ class _Origins:
         self._returning = {} if returning is None else returning
         self._given = given.difference(refusing)
         self._rest = {each.arg for each in (arguments.vararg, arguments.kwarg) if each is not None}
-        self._views_differ = _mentions(body, _SWITCHING)
+        self._views_differ = mentions(body, _SWITCHING)
         self._values: dict[str, list[ast.expr | None]] = {}
         """The values of each name; None for one of which nothing is known."""
         for node in body:
@@ -314,7 +236,7 @@ class _Origins:
             case ast.Attribute(attr="shape") | ast.Call(func=ast.Attribute(attr="size")):
                 return [value] * count
             case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
-                is_module = _is_own(receiver) or _is_library(receiver)
+                is_module = is_own(receiver) or _is_library(receiver)
                 if is_module and name in self._defined and not _is_library(receiver):
                     return [value if self._returns_tuples(name, count) else None] * count
                 return [value if is_module else None] * count
@@ -333,7 +255,7 @@ class _Origins:
             case ast.Attribute(value=value, attr=name):
                 if name in _PLAIN_ATTRIBUTES:
                     return False
-                own = name in _PARAMETERS or _is_own(value)
+                own = name in _PARAMETERS or is_own(value)
                 return own or (name in _ALIASES and self._views_differ) or self.may_refuse(value)
             case ast.Subscript(value=value):
                 return self._views_differ or self.may_refuse(value) or self._may_hold(value)
@@ -367,11 +289,11 @@ class _Origins:
             return True
         if name in self._defined and not in_library:
             return self._may_return(call, name) or (not isinstance(receiver, ast.Name) and self._hands_on(call))
-        if name in _VIEWING or _is_in_place(name):
+        if name in VIEWING or _is_in_place(name):
             return self._views_differ or self.may_refuse(call.args[0] if in_library and call.args else receiver)
         if any(map(_asks_in_place, call.keywords)):
             return True
-        return not in_library and (name.startswith("get") or (_is_own(receiver) and self._hands_on(call)))
+        return not in_library and (name.startswith("get") or (is_own(receiver) and self._hands_on(call)))
 
     def _is_copied(self, value: ast.expr | None) -> bool:
         """Whether a value is another container in a new one: `list(parts)`."""
@@ -409,7 +331,7 @@ class _Origins:
             return True
         body = nodes(function)
         around = [node for each in function.decorator_list for node in nodes(each)]
-        if _mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)) or _mentions(around, _SWITCHING):
+        if mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)) or mentions(around, _SWITCHING):
             return True
         origins = _Origins(function, body, self._defined, refusing, self._within, self._returning)
         return any(origins.may_hold_refused(each) for each in map(_handed_out, body) if each is not None)
@@ -486,7 +408,7 @@ def _handed_out(node: ast.AST) -> ast.expr | None:
             return None
 
 
-def _is_own(receiver: ast.expr) -> bool:
+def is_own(receiver: ast.expr) -> bool:
     """Whether an expression begins with `self`."""
     while isinstance(receiver, (ast.Attribute, ast.Subscript)):
         receiver = receiver.value

@@ -1,0 +1,89 @@
+"""Which functions write in place into what an operation may have saved, as far as their text tells.
+
+That is what was used before the write, or what a function of a library gave, since such functions save their results
+now and then. Where the text does not tell, the answer is that it may.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from gradpath.source.nodes import Noted, nodes
+from gradpath.writes import VIEWING, WITHOUT_GRAD, Function, is_own, mentions, written
+
+
+def may_be_saved(function: Function) -> bool:
+    """Whether a function may write into what an operation has saved: then a backward through its result fails."""
+    if any(mentions(nodes(each), WITHOUT_GRAD) for each in function.decorator_list):
+        return False
+    known = _saved.get(function)
+    if known is None:
+        body = nodes(function)
+        writes = [(target, node) for node in body for target in written(node)]
+        known = _saved[function] = bool(writes) and _Uses(body).has_saved(writes)
+    return known
+
+
+_saved: Noted[bool] = Noted("_writes_saved")
+
+
+class _Uses:
+    """Where the variables of a function are bound and read, by line."""
+
+    def __init__(self, body: Collection[ast.AST]) -> None:
+        self._reads: dict[str, list[ast.expr]] = {}
+        self._bound: dict[str, list[tuple[int, ast.expr | None]]] = {}
+        self._loops = [each for each in body if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+        for node in body:
+            match node:
+                case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
+                    self._reads.setdefault(ast.unparse(node) if is_own(node) else _root(node), []).append(node)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._bound.setdefault(name, []).append((node.end_lineno or node.lineno, value))
+                case ast.Name(id=name, ctx=ast.Store()):
+                    self._bound.setdefault(name, []).append((node.lineno, None))
+
+    def has_saved(self, writes: Collection[tuple[ast.expr, ast.AST]]) -> bool:
+        """Whether one of the writes, each with its target, may go into what was saved."""
+        return any(self._is_saved(target, node) for target, node in writes)
+
+    def _is_saved(self, target: ast.expr, write: ast.AST) -> bool:
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if not isinstance(target, (ast.Name, ast.Attribute)):
+            return True
+        name = ast.unparse(target) if is_own(target) else _root(target)
+        line: int = getattr(write, "lineno", 0)
+        bound = [each for each in self._bound.get(name, ()) if each[0] < line]
+        since, value = max(bound, key=lambda each: each[0]) if bound else (0, None)
+        if value is not None and any(each is not None and _may_save_result(each) for at, each in bound if at == since):
+            return True
+        inside = {id(each) for each in nodes(write)}
+        around = (each for each in self._loops if since < each.lineno <= line <= (each.end_lineno or 0))
+        until = max((each.end_lineno or 0 for each in around), default=line - 1)
+        return any(since < each.lineno <= until and id(each) not in inside for each in self._reads.get(name, ()))
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _may_save_result(value: ast.expr) -> bool:
+    """Whether what computes a value may save it; arithmetic does not, nor do most modules and what fills a tensor."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
+            return not (is_own(receiver) or name in _FILLING or name in VIEWING)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _may_save_result(body) or _may_save_result(orelse)
+        case _:
+            return False
+
+
+_FILLING = frozenset(
+    """arange clone detach empty empty_like eye full full_like linspace masked_fill new_empty new_full new_ones
+    new_tensor new_zeros ones ones_like rand rand_like randint randn randn_like tensor zeros zeros_like""".split()  # noqa: SIM905 - a table of words.
+)
+"""Functions that save nothing of what they give."""

@@ -26,7 +26,10 @@ _LINES = regex(r"(?<=\bline )\d+|(?<=\blines )\d+|(?<=\d and )\d+")
 """The numbers of lines in a title."""
 
 TRIALS = 48
-"""Checks that the fixes of one document may cost; those that are left then are offered as they are."""
+"""Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
+
+REPORTS = 2_400
+"""Reports that these checks may find together: each finds those of the whole document again."""
 
 ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
@@ -104,7 +107,7 @@ class _State:
 
 
 class _Workshop:
-    """Trials of one document, at most `TRIALS` of them."""
+    """Trials of one document, as many as `TRIALS` and `REPORTS` allow."""
 
     def __init__(
         self, analysis: Analysis, config: Config, cancelled: Callable[[], bool], project: Project | None
@@ -115,7 +118,7 @@ class _Workshop:
         self._cancelled = cancelled
         self._project = project
         self._memory: Memory | None = None
-        self._left = TRIALS
+        self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         found = self._checked({})
@@ -134,6 +137,8 @@ class _Workshop:
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
+        if self._left == 0:
+            return None
         key = _key(diagnostic, self._source)
         touched = self._touched(fix.edits)
         made, texts = fix, self._edited({}, fix.edits)
@@ -143,9 +148,7 @@ class _Workshop:
                 return None
             seen.append(texts)
             state = self._checked(texts)
-            if state is None:
-                return fix
-            if not state.parses:
+            if state is None or not state.parses:
                 return None
             new = _new(self._before, state, key, touched)
             if any(each.rule in IDLE and not _goes_on(each, fix) for each in new):

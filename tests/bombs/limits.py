@@ -20,8 +20,8 @@ from .grammar import RULE, Bomb
 SECONDS = 2.0
 """Of processor, for the check of one bomb."""
 
-MEGABYTES = 300
-"""Of memory, for a process that does nothing but check one bomb."""
+MEGABYTES = 250
+"""Of memory, beyond what the process holds before it checks the bomb."""
 
 _DEAD_AFTER = 12
 """Seconds of processor after which a child is killed."""
@@ -68,13 +68,12 @@ def explode(bomb: Bomb) -> Outcome:
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (_DEAD_AFTER, _DEAD_AFTER))
-    with open("/proc/self/statm", encoding="ascii") as file:
-        size = int(file.read().split()[0]) * resource.getpagesize()
+    size = _pages()[0] * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + _ROOM, size + _ROOM))
 
 
 def _checked(bomb: Bomb) -> Outcome:
-    before = _seconds()
+    before, held = _seconds(), _megabytes()
     trouble, is_found = "", False
     try:
         with unlogged():
@@ -85,12 +84,23 @@ def _checked(bomb: Bomb) -> Outcome:
     except Exception:  # noqa: BLE001 - this is what the bomb is for.
         trouble = traceback.format_exc(limit=-3).strip()
     seconds = _seconds() - before
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - held
     if not trouble and seconds > SECONDS:
         trouble = f"took {seconds:.1f} s"
     if not trouble and megabytes > MEGABYTES:
         trouble = f"took {megabytes:.0f} MB"
     return Outcome(bomb.name, seconds, megabytes, is_found, trouble)
+
+
+def _pages() -> tuple[int, ...]:
+    """The sizes of this process, in pages: what it may address, what it holds, and more."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return tuple(map(int, file.read().split()))
+
+
+def _megabytes() -> float:
+    """What this process holds; a forked one begins with what its parent does."""
+    return _pages()[1] * resource.getpagesize() / (1 << 20)
 
 
 def _seconds() -> float:

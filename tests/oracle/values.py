@@ -213,7 +213,7 @@ def _claims(tensor: shadow.Tensor) -> Facts:
     return {
         "shape": tensor.shape,
         "dtype": tensor.dtype,
-        "requires_grad": tensor.requires_grad if tensor.certain else None,
+        "requires_grad": None if tensor.is_open else tensor.requires_grad,
         "view": tensor.base is not None if sure else None,
         "contiguous": tensor.contiguous,
         "expanded": tensor.expanded,

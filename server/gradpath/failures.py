@@ -179,7 +179,7 @@ def _write(key: str, text: str) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     report = place / f"crash-{crc32(key.encode()):08x}.txt"
     report.unlink(missing_ok=True)
-    # Made anew, and for its owner alone: never written through a link.
+    # Made again, and for its owner alone: never written through a link.
     handle = os.open(report, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -46,7 +46,7 @@ def judge(
 ) -> list[Diagnostic]:
     """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
 
-    What happens in an `unread` line, or hangs on a condition there, is left out. `presumed` is a condition, in words,
+    What happens in an `unread` line, or depends on a condition there, is left out. `presumed` is a condition, in words,
     on which everything depends that is found.
     """
     first: dict[tuple[str, str, ast.AST], Found] = {}

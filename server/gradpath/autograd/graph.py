@@ -91,7 +91,7 @@ class Autograd:
         provenance: Provenance = OPEN,
         onward: Presumption | None = None,
     ) -> Tensor:
-        """A tensor whose graph is not seen: its node hangs on `sources` where they have one, if `onward` holds."""
+        """A tensor whose graph is not seen: its node depends on `sources` where they have one, if `onward` holds."""
         made = self.tensor(dtype=None)
         edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)
         made.node = Node(name, edges, self.recorder.site(), holds=holds, provenance=provenance)

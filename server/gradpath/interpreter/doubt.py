@@ -1,7 +1,7 @@
 """Which exceptions of the program are certain, and what becomes of the others.
 
 An exception is certain where all that decided it is observed: Python raises on every run that comes there. One that
-hangs on something else ends nothing: an expression gives an unknown value in its place, and a `raise` is passed over,
+depends on something else ends nothing: an expression gives an unknown value in its place, and a `raise` is passed over,
 as if its condition had not held. Either is counted as an unknown of the cause `CAUSE`.
 """
 

@@ -36,7 +36,7 @@ def safe_text(text: str) -> str:
 
 
 def safe_start(text: str) -> str:
-    """The same for a path that begins a line: no log of a continuous integration shall take it for a command.
+    """The same for a path that begins a line: no log of a continuous integration should take it for a command.
 
     GitHub Actions carries out lines that begin with `::`, white space aside. `./` before it leaves the path what it is.
     """

@@ -200,3 +200,18 @@ def test_a_failure_in_an_imported_file_is_named_there(tmp_path: Path, caplog: py
     [gap] = check(Document(str(main), main.read_text())).incomplete
     assert (gap.path, gap.entry, gap.range.start.line) == (str(main), "", 1)
     assert f"at {library}:3: " in caplog.records[0].message
+
+
+def test_a_factor_that_is_a_copied_field_of_a_parameter_fails_nothing() -> None:
+    text = """import copy
+import torch
+
+
+def train(*, pipeline, latents, optimizer):
+    scheduler = copy.deepcopy(pipeline.scheduler)
+    noise = torch.randn_like(latents)
+    sigmas = get_sigmas(scheduler, n_dim=latents.ndim, dtype=latents.dtype).to("cpu")
+    noisy = (1.0 - sigmas) * latents + sigmas * noise
+    optimizer.step()
+"""
+    assert check(Document("train.py", text)).incomplete == ()

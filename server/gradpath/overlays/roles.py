@@ -59,7 +59,7 @@ def is_setting(value: Value) -> bool:
         return False
     if value.cause == "parameter":
         return not role_of(value)
-    owner = value.sources[0] if value.cause in ("attribute of unknown", "item of unknown") else None
+    owner = value.sources[0] if value.sources and value.cause in ("attribute of unknown", "item of unknown") else None
     return isinstance(owner, Unknown) and bool(_SETTINGS.match(owner.name or owner.label) or is_setting(owner))
 
 

@@ -219,7 +219,7 @@ class Session:
             return
         path = self.root / uri.rpartition("/")[2]
         found = [(each["code"], each["range"]["start"]["line"] + 1) for each in self.told[uri][1]]
-        self._compare(uri, found, Document(str(path), self.texts[uri]))
+        self._compare(uri, found, Document(str(path), self.texts[uri]), self.told[uri][1])
         notebook = self.at.choice(list(self.cells))
         for index, text in enumerate(self.cells[notebook]):
             if not parses(text):
@@ -234,13 +234,17 @@ class Session:
             str(self.root / notebook.rpartition("/")[2]),
             [Cell(number, text) for number, text in enumerate(self.cells[notebook], 1)],
         )
-        cells = []
+        cells: list[tuple[str, int]] = []
+        said: list[dict[str, Any]] = []
         for index, first in enumerate(document.first_lines):
             told = self.told.get(f"{notebook}#{index}", (None, []))[1]
             cells += [(each["code"], each["range"]["start"]["line"] + first) for each in told]
-        self._compare(notebook, cells, document)
+            said += told
+        self._compare(notebook, cells, document, said)
 
-    def _compare(self, uri: str, found: list[tuple[str, int]], document: Document) -> None:
+    def _compare(
+        self, uri: str, found: list[tuple[str, int]], document: Document, told: Sequence[dict[str, Any]]
+    ) -> None:
         TREES.clear()
         path = Path(document.path)
         config, _ = find_config(path.parent, NAMES)
@@ -248,7 +252,10 @@ class Session:
         wanted = [(each.rule, each.range.start.line) for each in analysis.diagnostics if each.path == document.path]
         self.compared += 1
         if sorted(each for each in found if each[0] != "incomplete") != sorted(wanted):
-            self.different.append(f"{uri}: {sorted(found)} instead of {sorted(wanted)}")
+            given_up = [each["message"] for each in told if each["code"] == "incomplete"]
+            self.different.append(
+                f"{uri}: {sorted(found)} {given_up} instead of {sorted(wanted)}, in {document.text!r}"
+            )
 
 
 def parses(text: str) -> bool:

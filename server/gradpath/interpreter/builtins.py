@@ -14,10 +14,10 @@ from gradpath.interpreter.containers import BARREN, Iteration, List, gone_throug
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice
-from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.operators import add, bounded, negation, text_of
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -38,7 +38,7 @@ def _isinstance(machine: Machine, arguments: Arguments) -> Value:
     value, kind = arguments.get(0, "obj", None), arguments.get(1, "cls", None)
     answer = is_instance(machine, value, kind)
     if answer is None:
-        return machine.unknown("isinstance", ("isinstance", identity(value), identity(kind)), (value,))
+        return machine.unknown("isinstance", ("isinstance", identity(value), identity(kind)), (value,), data=True)
     return answer
 
 
@@ -46,7 +46,7 @@ def _issubclass(machine: Machine, arguments: Arguments) -> Value:
     left, right = arguments.get(0, "cls", None), arguments.get(1, "info", None)
     if isinstance(left, Class) and isinstance(right, Class):
         return left.is_subclass(right)
-    return machine.unknown("issubclass", None, ())
+    return machine.unknown("issubclass", None, (), data=True)
 
 
 def _len(machine: Machine, arguments: Arguments) -> Value:
@@ -64,10 +64,7 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
         size = value.length(machine)
         if size is not None:
             return size
-    length = machine.unknown("length", ("len", identity(value)), (value,))
-    if isinstance(length, Unknown):
-        length.kind = Kind.PLAIN  # A number has no graph.
-    return length
+    return machine.unknown("length", ("len", identity(value)), (value,), made=Made.NUMBER)
 
 
 def _range(machine: Machine, arguments: Arguments) -> Value:
@@ -82,13 +79,13 @@ def _range(machine: Machine, arguments: Arguments) -> Value:
     step: Value = bounds[2] if len(bounds) > 2 else 1
     if isinstance(start, int) and isinstance(step, int) and step:
         return Iteration(metered(machine, itertools.count(start, step)), endless=True)
-    return Iteration(_unknowns(machine, "number of a range"), endless=True)
+    return Iteration(_numbers(machine), endless=True)
 
 
-def _unknowns(machine: Machine, cause: str) -> Iterator[Value]:
+def _numbers(machine: Machine) -> Iterator[Value]:
     while True:
         machine.budget.spend()
-        yield machine.unknown(cause)
+        yield machine.unknown("number of a range", made=Made.NUMBER)
 
 
 def _enumerate(machine: Machine, arguments: Arguments) -> Value:
@@ -96,7 +93,7 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     host, endless = iterate(machine, source)
     start = arguments.get(1, "start", 0)
     if not isinstance(start, int):
-        return Iteration(((machine.unknown("number"), item) for item in host), endless=endless, over=[source])
+        return Iteration(zip(_numbers(machine), host, strict=False), endless=endless, over=[source])
     pairs = ((index, item) for index, item in enumerate(host, start))
     made = Iteration(pairs, endless=endless, counted=_counted(source), over=[source])
     made.frame = source.frame if isinstance(source, Iteration) else None
@@ -164,7 +161,7 @@ def _sum(machine: Machine, arguments: Arguments) -> Value:
         total = add(machine, total, item)
         machine.budget.spend()
     if open and isinstance(total, (int, float)):
-        return machine.unknown("sum of numbers")
+        return machine.unknown("sum of numbers", made=Made.NUMBER)
     return total
 
 
@@ -222,7 +219,9 @@ def _settling(name: str, *, settles: bool) -> Callable[[Machine, Arguments], Val
         answers = [machine.truth(item) for item in items]
         if settles in answers:
             return settles
-        return machine.unknown(name, (name, *map(identity, items))) if None in answers or open else not settles
+        if None in answers or open:
+            return machine.unknown(name, (name, *map(identity, items)), data=True)
+        return not settles
 
     return search
 
@@ -273,7 +272,7 @@ def _hasattr(machine: Machine, arguments: Arguments) -> Value:
     value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
     answer = has_attribute(machine, value, name) if isinstance(name, str) else None
     if answer is None:
-        return machine.unknown("hasattr", ("hasattr", identity(value), identity(name)), (value,))
+        return machine.unknown("hasattr", ("hasattr", identity(value), identity(name)), (value,), data=True)
     return answer
 
 
@@ -320,12 +319,13 @@ def _type(machine: Machine, arguments: Arguments) -> Value:
         found = machine.builtins.get(type(value).__name__)
         if found is not None:
             return found
-    return machine.unknown("type", ("type", identity(value)), (value,))
+    return machine.unknown("type", ("type", identity(value)), (value,), data=True)
 
 
 def _number(name: str) -> Callable[[Machine, Arguments], Value]:
     table: dict[str, Callable[..., Value]] = {"int": int, "float": float, "bool": bool, "round": round, "abs": abs}
     function = table[name]
+    made = Made.SOMETHING if name in ("abs", "round") else Made.NUMBER
 
     def convert(machine: Machine, arguments: Arguments) -> Value:
         value = arguments.get(0, "x", 0)
@@ -341,23 +341,23 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
                 found = value.unary(machine, "abs")
                 if found is not NotImplemented:
                     return found
-            return machine.unknown(name, (name, identity(value)), (value,))
+            return machine.unknown(name, (name, identity(value)), (value,), made=made)
         given = [each for each in arguments.positional if isinstance(each, CONSTANTS)]
         if name == "round" and not all(map(is_whole, given[1:])):
-            return machine.unknown(name)
+            return machine.unknown(name, made=made)
         try:
             return bounded(machine, function(*given))
         except (OverflowError, ValueError) as error:
             raise machine.error(type(error).__name__, str(error), value) from None
         except TypeError:
-            return machine.unknown(name)
+            return machine.unknown(name, made=made)
 
     return convert
 
 
 def _text(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "object", "")
-    return text_of(machine, value) if isinstance(value, (str, int, bool, float)) else machine.unknown("text")
+    return text_of(machine, value) if isinstance(value, (str, int, bool, float)) else machine.unknown("text", data=True)
 
 
 def _list(machine: Machine, arguments: Arguments) -> Value:
@@ -396,7 +396,7 @@ def _callable(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(value, Instance) and value.cls.find("__call__") is not UNDEFINED:
         return True
     if isinstance(value, Unknown) or (isinstance(value, Instance) and value.cls.open):
-        return machine.unknown("callable", ("callable", identity(value)), (value,))
+        return machine.unknown("callable", ("callable", identity(value)), (value,), data=True)
     if not isinstance(value, Object) or value.refuses_calls:
         return False
     return type(value).call not in (Object.call, Instance.call)
@@ -435,7 +435,6 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "exec": exec_text,
     "print": _nothing,
     "super": classes.make_super,
-    "id": lambda machine, arguments: machine.unknown("id", ("id", identity(arguments.get(0, "obj", None)))),
     "slice": lambda machine, arguments: Slice(),
     "vars": lambda machine, arguments: machine.attribute(
         arguments.get(0, "object", machine.unknown("vars", None, ())), "__dict__"

@@ -9,6 +9,7 @@ from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Namespace
 from gradpath.interpreter.operators import bounded
+from gradpath.interpreter.origins import Attribute, Made
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -20,7 +21,6 @@ from gradpath.interpreter.values import (
     Instance,
     NativeFunction,
     Object,
-    Unknown,
     Value,
 )
 
@@ -126,16 +126,16 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
         raise machine.error("AttributeError", f"'{type(value).__name__}' object has no attribute '{name}'", value)
     member = getattr(value, name)
     if not callable(member):
-        return member if isinstance(member, CONSTANTS) else machine.unknown("attribute of a constant")
+        return member if isinstance(member, CONSTANTS) else machine.unknown("attribute of a constant", data=True)
 
     def method(machine: Machine, arguments: Arguments) -> Value:
         plain = [*arguments.positional, *arguments.keywords.values()]
         if not all(isinstance(each, CONSTANTS) for each in plain) or name in _GROWING or name.startswith("__"):
-            return machine.unknown("text", None, tuple(plain))
+            return machine.unknown("text", None, tuple(plain), data=True)
         if not all(map(is_small, (value, *plain))):
-            return machine.unknown("method of a constant")
+            return machine.unknown("method of a constant", data=True)
         if isinstance(value, range) and not all(isinstance(each, int) for each in plain):
-            return machine.unknown("number")  # Python goes through all numbers, one after the other.
+            return machine.unknown("number", made=Made.NUMBER)  # Python goes through all numbers, one after the other.
         try:
             result = member(*arguments.positional, **arguments.keywords)
         except Exception as error:  # noqa: BLE001 - the interpreted program's own mistake, raised in its own terms.
@@ -144,7 +144,7 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
             return List(list(result))
         if isinstance(result, (CONSTANTS, tuple)):
             return bounded(machine, result)
-        return machine.unknown("method of a constant")
+        return machine.unknown("method of a constant", data=True)
 
     return NativeFunction(f"{type(value).__name__}.{name}", method)
 
@@ -177,10 +177,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
         return machine.call(getter, Arguments([instance, name]))
     cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
     data = machine.library.is_option(name)
-    made = machine.unknown(cause, ("attr", id(instance), name), (instance,), data=data)
-    if isinstance(made, Unknown):
-        made.name = name
-    return made
+    return machine.unknown_from(Attribute(instance, name, cause), ("attr", id(instance), name), data=data)
 
 
 def _read(machine: Machine, descriptor: Instance, instance: Instance) -> Value:

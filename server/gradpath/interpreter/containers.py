@@ -157,7 +157,7 @@ class List(Container):
             settled = same_constants(self.items, other.items)
             if settled is not None and not self.open and not other.open:
                 return settled if operator == "eq" else not settled
-        return machine.unknown("comparison of lists", None, (self, other))
+        return machine.unknown("comparison of lists", None, (self, other), data=True)
 
     def attribute(self, machine: Machine, name: str) -> Value:
         method = _LIST_METHODS.get(name)
@@ -229,7 +229,7 @@ def _index(machine: Machine, target: List, arguments: Arguments) -> Value:
     for index, item in enumerate(target.items):
         if identity(item) == wanted:
             return index
-    return machine.unknown("index of an item", None, (target,))
+    return machine.unknown("index of an item", None, (target,), data=True)
 
 
 _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
@@ -488,7 +488,7 @@ def contains(machine: Machine, items: Sequence[Value], wanted: Value, open: bool
         return True
     if not open and isinstance(wanted, CONSTANTS) and all(isinstance(item, CONSTANTS) for item in items):
         return wanted in items
-    return machine.unknown("membership", ("in", mine, tuple(identity(item) for item in items)), (wanted,))
+    return machine.unknown("membership", ("in", mine, tuple(identity(item) for item in items)), (wanted,), data=True)
 
 
 def same_constants(left: Sequence[Value], right: Sequence[Value]) -> bool | None:

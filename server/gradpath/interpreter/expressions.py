@@ -14,6 +14,7 @@ from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
 from gradpath.interpreter.operators import binary, compare, get_item, negation, text_of
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -135,7 +136,9 @@ def _unary(machine: Machine, node: ast.UnaryOp) -> Value:
     name = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}[type(node.op)]
     if isinstance(value, Object):
         result = value.unary(machine, name)
-        return machine.unknown("arithmetic", None, (value,)) if result is NotImplemented else result
+        return (
+            machine.unknown("arithmetic", None, (value,), made=Made.ARITHMETIC) if result is NotImplemented else result
+        )
     try:
         function = {"neg": operators.neg, "pos": operators.pos, "invert": operators.invert}[name]
         return function(value)  # type: ignore[operator]
@@ -256,7 +259,7 @@ def _formatted(machine: Machine, node: ast.JoinedStr) -> Value:
         else:
             known = False
     if not known or sum(map(len, texts)) > LONGEST:
-        return machine.unknown("text")
+        return machine.unknown("text", data=True)
     return "".join(texts)
 
 

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import Function, Instance, Object, Value
 from gradpath.source.nodes import Noted, nodes
@@ -43,7 +44,7 @@ def forget_what_others_set(
     elsewhere = frozenset[str]().union(*(_effects(each)[0] for each in others))
     for owner, name in places:
         if name in elsewhere:
-            made = machine.unknown("attribute set elsewhere", None, ())
+            made = machine.unknown_from(Attribute(owner, name, "attribute set elsewhere"))
             (owner.attributes if isinstance(owner, Instance) else owner.variables)[name] = made
 
 

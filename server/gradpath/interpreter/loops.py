@@ -13,6 +13,7 @@ from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Value
 from gradpath.source.nodes import nodes
 
@@ -303,7 +304,7 @@ def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
     variables = machine.frame.scope.variables
     for name, value in list(variables.items()):
         if type(value) in (int, float, AtLeast, LateNumber) and (name not in before or before[name] != value):
-            variables[name] = machine.unknown("number that a loop changed")
+            variables[name] = machine.unknown("number that a loop changed", made=Made.NUMBER)
 
 
 _END = object()

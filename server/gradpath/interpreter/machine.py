@@ -14,9 +14,9 @@ from gradpath.autograd.grounds import of_error
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Budget, Exhausted
-from gradpath.interpreter.causes import COUNTER_TESTS, DATA
 from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.origins import DATA, Computed, Made, Origin
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Frame, Loop, Scope
 from gradpath.interpreter.trace import (
@@ -270,11 +270,18 @@ class Machine:
         *,
         fresh: bool = False,
         data: bool = False,
+        made: Made = Made.SOMETHING,
+    ) -> Value:
+        """The unknown result of what was done to `sources`; otherwise as `unknown_from`."""
+        return self.unknown_from(Computed(cause, sources, made), key, fresh=fresh, data=data or made in DATA)
+
+    def unknown_from(
+        self, origin: Origin, key: tuple[object, ...] | None = None, *, fresh: bool = False, data: bool = False
     ) -> Value:
         """An unknown value; the same one for the same `key`, or what the program stored under it.
 
         With `fresh` it is a new object that decides branches as the others of its key do: what an operator computes
-        anew each time from the same operands. `data` says that it is a number, a text or the like, as what comes of
+        again each time from the same operands. `data` says that it is a number, a text or the like, as what comes of
         nothing else is: of the statement nothing is lost that could matter to a gradient.
         """
         known: Unknown | None = None
@@ -288,20 +295,20 @@ class Machine:
                 return known
         if known is None:
             self.unknown_count += 1
-        made = Unknown(self.unknown_count if known is None else known.number, cause, key, sources)
-        made.origin = self.site()
-        made.is_data = data = data or cause in DATA or (bool(sources) and all(map(is_data, sources)))
-        for source in sources:
+        made = Unknown(self.unknown_count if known is None else known.number, origin, self.site())
+        made.is_data = data = data or (bool(made.sources) and all(map(is_data, made.sources)))
+        for source in made.sources:
             if isinstance(source, Unknown) and (data or not source.is_data):
                 made.root = source.root
                 break
         if data:
             made.kind = Kind.PLAIN
-            self.counter_tests += cause in COUNTER_TESTS
+            self.counter_tests += isinstance(origin, Computed) and origin.made is Made.COUNTED
         else:
             trace = self.trace
             trace.unclear.add(self.node)
-            trace.unknowns[made.root] = trace.unknowns.get(made.root, 0) + 1
+            words = made.root.words
+            trace.unknowns[words] = trace.unknowns.get(words, 0) + 1
         if key is not None and known is None:
             self.unknowns[key] = made
         return made

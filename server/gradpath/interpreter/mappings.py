@@ -112,7 +112,7 @@ class Dict(Container):
         keys = [key for key, _ in self.entries.values()]
         if not self.open and isinstance(item, CONSTANTS) and all(isinstance(key, CONSTANTS) for key in keys):
             return item in keys
-        return machine.unknown("membership", ("in", mine, id(self), len(keys)), (item,))
+        return machine.unknown("membership", ("in", mine, id(self), len(keys)), (item,), data=True)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if operator == "or" and isinstance(other, Dict):
@@ -121,7 +121,7 @@ class Dict(Container):
         return NotImplemented
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        return machine.unknown("comparison of dicts", None, (self, other))
+        return machine.unknown("comparison of dicts", None, (self, other), data=True)
 
     def attribute(self, machine: Machine, name: str) -> Value:
         method = _DICT_METHODS.get(name)

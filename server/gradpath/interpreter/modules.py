@@ -21,9 +21,10 @@ from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.origins import Member
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
-from gradpath.interpreter.values import UNDEFINED, Object, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Object, Value
 from gradpath.patterns import regex
 from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes, parts
@@ -92,10 +93,7 @@ class Module(Object):
         return self._unknown(machine, "name that its module does not define", name)
 
     def _unknown(self, machine: Machine, cause: str, name: str) -> Value:
-        made = machine.unknown(cause, ("member", self.path, name))
-        if isinstance(made, Unknown):
-            made.name = name
-        return made
+        return machine.unknown_from(Member(self.path, name, cause), ("member", self.path, name))
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
         self.load(machine)

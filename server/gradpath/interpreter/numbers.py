@@ -6,6 +6,7 @@ import operator as operators
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Object, Unknown, Value, identity
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class AtLeast(Object):
         return True if self.minimum > 0 else None
 
     def unary(self, machine: Machine, operator: str) -> Value:
-        return self if operator == "pos" else machine.unknown("arithmetic", None, (self,))
+        return self if operator == "pos" else machine.unknown("arithmetic", None, (self,), made=Made.ARITHMETIC)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if type(other) is int:
@@ -44,7 +45,7 @@ class AtLeast(Object):
         if isinstance(other, Object):
             return NotImplemented
         key = ("binary", operator, reflected, id(self), identity(other))
-        return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True)
+        return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True, made=Made.COUNTED)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if isinstance(other, (int, float)):
@@ -60,7 +61,7 @@ class AtLeast(Object):
         if isinstance(other, Object) and not isinstance(other, AtLeast):
             return NotImplemented
         key = ("compare", operator, reflected, id(self), identity(other))
-        return machine.unknown("comparison of a counter", key, (self, other))
+        return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
 
 
 _NO_LESS = {"eq": (True, 0), "ne": (False, 0), "ge": (True, 0), "lt": (False, 0), "gt": (True, 1), "le": (False, 1)}
@@ -174,7 +175,7 @@ class LateNumber(AtLeast):
         if isinstance(other, Object) and not isinstance(other, AtLeast):
             return NotImplemented
         key = ("binary", operator, reflected, id(self), identity(other))
-        return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True)
+        return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True, made=Made.COUNTED)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if isinstance(other, Object) and not isinstance(other, AtLeast):
@@ -188,7 +189,7 @@ class LateNumber(AtLeast):
         if settled is not None:
             return settled
         key = ("compare", operator, reflected, id(self), identity(other))
-        return machine.unknown("comparison of a counter", key, (self, other))
+        return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
 
     def _scaled(self, factor: int, shift: int = 0) -> LateNumber:
         scale, offset = self.scale * factor, self.offset * factor + shift

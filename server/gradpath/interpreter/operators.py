@@ -11,6 +11,7 @@ from gradpath.interpreter.bounds import ITEMS, is_affordable, is_light, is_membe
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Object, Unknown, Value, identity
 
 _BINARY: dict[type[ast.operator], tuple[str, Callable[[object, object], object]]] = {
@@ -48,8 +49,8 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
         return right.binary(machine, name, left, True)
     if isinstance(left, Object) or isinstance(right, Object):
         if name == "mod" and isinstance(left, str):
-            return machine.unknown("text", None, (right,))
-        return machine.unknown("arithmetic of objects", None, (left, right))
+            return machine.unknown("text", None, (right,), data=True)
+        return machine.unknown("arithmetic of objects", None, (left, right), made=Made.ARITHMETIC)
     return _constants(machine, name, function, left, right)
 
 
@@ -57,13 +58,13 @@ def _constants(
     machine: Machine, name: str, function: Callable[[object, object], object], left: Value, right: Value
 ) -> Value:
     if name == "mod" and isinstance(left, (str, bytes)) and not isinstance(right, CONSTANTS):
-        return machine.unknown("text", None, (right,))
+        return machine.unknown("text", None, (right,), data=True)
     if not is_affordable(name, left, right):
         return too_large(machine, (left, right))
     try:
         return bounded(machine, function(left, right))
     except ZeroDivisionError:
-        return machine.unknown("arithmetic that fails")
+        return machine.unknown("arithmetic that fails", data=True)
     except (OverflowError, TypeError, ValueError) as error:
         raise machine.error(type(error).__name__, str(error), (left, right)) from None
 
@@ -76,11 +77,11 @@ def bounded(machine: Machine, value: Value) -> Value:
 def too_large(machine: Machine, sources: tuple[Value, ...]) -> Value:
     """What stands for a number, text or tuple that is too large to have."""
     if any(isinstance(each, (str, bytes)) for each in sources):
-        return machine.unknown("text")
+        return machine.unknown("text", data=True)
     if any(isinstance(each, tuple) for each in sources):
         parts = [part for each in sources if isinstance(each, tuple) for part in each]
         return List(parts[:ITEMS], open=True)
-    return machine.unknown("large number")
+    return machine.unknown("large number", made=Made.NUMBER)
 
 
 def add(machine: Machine, left: Value, right: Value) -> Value:
@@ -131,10 +132,13 @@ def compare(machine: Machine, operator: ast.cmpop, left: Value, right: Value) ->
         if name in ("eq", "ne") and _differ(left, right):
             return name == "ne"
         return machine.unknown(
-            "comparison of tuples", ("compare", name, identity(left), identity(right)), (left, right)
+            "comparison of tuples",
+            ("compare", name, identity(left), identity(right)),
+            (left, right),
+            data=True,
         )
     if _is_heavy(left) or _is_heavy(right):
-        return machine.unknown("comparison of tuples", None, (left, right))
+        return machine.unknown("comparison of tuples", None, (left, right), data=True)
     try:
         return bool(function(left, right))
     except TypeError as error:
@@ -162,7 +166,7 @@ def negation(machine: Machine, value: Value) -> Value:
     """`not value`, of a value whose truth is not settled: asked again, it is decided as `value` is."""
     if isinstance(value, bool):
         return not value
-    negated = machine.unknown("negation", ("not", identity(value)), (value,))
+    negated = machine.unknown("negation", ("not", identity(value)), (value,), data=True)
     if isinstance(negated, Unknown) and isinstance(value, Unknown):
         negated.negates = value
         if isinstance(value.hint, CONSTANTS):
@@ -181,7 +185,7 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
             if isinstance(other, bool):
                 return negation(machine, negation(machine, value) if other else value)
             hinted = value.hint is not UNDEFINED and other is None
-            found = machine.unknown("identity", ("is", value.number, identity(other)), (value,))
+            found = machine.unknown("identity", ("is", value.number, identity(other)), (value,), data=True)
             if isinstance(found, Unknown) and other is None:
                 found.hint = value.hint is None if hinted else False
             return found
@@ -202,7 +206,7 @@ def _is_in(machine: Machine, item: Value, container: Value) -> Value:
             return True
         if isinstance(item, CONSTANTS) and all(isinstance(part, CONSTANTS) for part in container):
             return item in container
-        return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
+        return machine.unknown("membership", ("in", identity(item), identity(container)), (item,), data=True)
     if isinstance(container, range) and isinstance(item, CONSTANTS):
         return is_member(item, container)
     if isinstance(item, CONSTANTS) and isinstance(container, (str, bytes)):
@@ -210,7 +214,7 @@ def _is_in(machine: Machine, item: Value, container: Value) -> Value:
             return item in container  # type: ignore[operator]
         except TypeError:
             return False
-    return machine.unknown("membership", ("in", identity(item), identity(container)), (item,))
+    return machine.unknown("membership", ("in", identity(item), identity(container)), (item,), data=True)
 
 
 def get_item(machine: Machine, value: Value, key: Value) -> Value:
@@ -232,7 +236,7 @@ def get_item(machine: Machine, value: Value, key: Value) -> Value:
                 return value[key]
             except IndexError:
                 raise machine.error("IndexError", "index out of range") from None
-        return machine.unknown("item of a text", None, (value,))
+        return machine.unknown("item of a text", None, (value,), data=True)
     raise machine.error("TypeError", f"'{type(value).__name__}' object is not subscriptable", value)
 
 

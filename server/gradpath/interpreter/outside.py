@@ -8,7 +8,7 @@ from functools import partial
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary
-from gradpath.interpreter.values import Arguments, Value
+from gradpath.interpreter.values import Arguments, Value, identity
 
 
 def _data(cause: str, machine: Machine, arguments: Arguments) -> Value:
@@ -29,6 +29,10 @@ def _divmod(machine: Machine, arguments: Arguments) -> Value:
     return binary(machine, ast.FloorDiv, left, right), binary(machine, ast.Mod, left, right)
 
 
+def _id(machine: Machine, arguments: Arguments) -> Value:
+    return machine.unknown("id", ("id", identity(arguments.get(0, "obj", None))), data=True)
+
+
 FUNCTIONS: Mapping[str, Callable[[Machine, Arguments], Value]] = {
     **dict.fromkeys(("ascii", "bin", "chr", "format", "hex", "input", "oct", "repr"), partial(_data, "text")),
     **dict.fromkeys(("hash", "ord"), partial(_data, "number")),
@@ -36,5 +40,6 @@ FUNCTIONS: Mapping[str, Callable[[Machine, Arguments], Value]] = {
     **dict.fromkeys(("breakpoint", "help"), lambda machine, arguments: None),
     **dict.fromkeys(("exit", "quit"), leave),
     "divmod": _divmod,
+    "id": _id,
     "pow": _pow,
 }

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.origins import Call
 from gradpath.records import dataclass, field
 
 
@@ -165,6 +166,12 @@ class Discarded(_WithTensor):
 
     value: object
     site: Site
+
+    @property
+    def unseen(self) -> str:
+        """What was called, where that is not seen."""
+        origin = getattr(self.value, "origin", None)
+        return origin.name if isinstance(origin, Call) else ""
 
 
 @dataclass(frozen=True, slots=True)

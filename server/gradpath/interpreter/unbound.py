@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.values import Value
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.nodes import Noted, nodes
@@ -18,9 +19,9 @@ def undefined(machine: Machine, name: str) -> Value:
     """What a name without a value stands for."""
     if name == UNPARSED:
         machine.half_typed()
-        return machine.unknown("undefined name")
+        return machine.unknown_from(Undefined(name))
     _check_bound(machine, name)
-    return machine.unknown("undefined name", ("name", name))
+    return machine.unknown_from(Undefined(name), ("name", name))
 
 
 def _check_bound(machine: Machine, name: str) -> None:

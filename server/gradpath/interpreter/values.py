@@ -15,6 +15,7 @@ from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
+from gradpath.interpreter.origins import Attribute, Call, Item, Made, Origin, name_of, sources_of
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Object:
         return type(self).__name__
 
     def attribute(self, machine: Machine, name: str) -> Value:
-        return machine.unknown(f"attribute {name} of {self.type_name()}", ("attr", id(self), name), (self,))
+        words = f"attribute {name} of {self.type_name()}"
+        return machine.unknown_from(Attribute(self, name, words), ("attr", id(self), name))
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
         return
@@ -85,10 +87,10 @@ class Object:
         return
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
-        return machine.unknown(f"call of {self.type_name()}", None, (self, *arguments.all()))
+        return machine.unknown_from(Call(self, self.type_name(), tuple(arguments.all())))
 
     def item(self, machine: Machine, key: Value) -> Value:
-        return machine.unknown(f"item of {self.type_name()}", None, (self,))
+        return machine.unknown_from(Item(self, key, f"item of {self.type_name()}"))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         return
@@ -109,7 +111,7 @@ class Object:
         return NotImplemented
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return machine.unknown("membership", None, (self, item))
+        return machine.unknown("membership", None, (self, item), data=True)
 
     def truth(self, machine: Machine) -> bool | None:
         return True
@@ -128,20 +130,17 @@ class Object:
 class Unknown(Object):
     """A value of which nothing is known but what it came from.
 
-    `key` identifies it along a path: equal questions get equal answers. `cause` says in a few words why it is unknown,
-    `root` why the first unknown was that it came from.
+    `origin` says where it comes from, `root` where the first unknown came from that it was made of, `site` where the
+    program came upon it. Read off its origin are its `name` there, the unknown `owner` whose attribute it is, and the
+    `sources` that it was made of.
     `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
-    `name` is the parameter or attribute that it was, `owner` the unknown whose attribute it was, `kind` what the
-    overlays take it for (and `provenance` how surely), `label` the variable that was bound to it last, and `tensor`
-    what they made of it, once somebody used it as a tensor. `is_data`: it is a number, a text or the like, no tensor,
-    and holds none.
+    `kind` is what the overlays take it for (and `provenance` how surely), `label` the variable that was bound to it
+    last, and `tensor` what they made of it, once used as a tensor. `is_data`: it is a number, a text or the like.
     """
 
     __slots__ = (
-        "cause",
         "hint",
         "is_data",
-        "key",
         "kind",
         "label",
         "name",
@@ -151,22 +150,22 @@ class Unknown(Object):
         "owner",
         "provenance",
         "root",
+        "site",
         "sources",
         "tensor",
     )
 
-    def __init__(self, number: int, cause: str, key: tuple[object, ...] | None, sources: tuple[Value, ...]) -> None:
+    def __init__(self, number: int, origin: Origin, site: object) -> None:
         self.number = number
-        self.cause = self.root = cause
-        self.key = key
-        self.sources = sources
+        self.origin = self.root = origin
+        self.site = site
+        self.name = name_of(origin)
+        self.sources: tuple[Value, ...] = sources_of(origin)
+        self.owner = origin.of if isinstance(origin, Attribute) and isinstance(origin.of, Unknown) else None
         self.hint: Value = UNDEFINED
         self.is_data = False
         self.negates: Unknown | None = None
-        self.origin: object = None
-        self.name = ""
         self.label = ""
-        self.owner: Unknown | None = None
         self.kind = Kind.ANYTHING
         self.provenance: Provenance = OBSERVED
         self.tensor: Value = None
@@ -190,7 +189,8 @@ class Unknown(Object):
         machine.library.set_unknown_item(machine, self, key, value)
 
     def unary(self, machine: Machine, operator: str) -> Value:
-        return machine.unknown("arithmetic", ("unary", operator, self.number), (self,), fresh=True)
+        key = ("unary", operator, self.number)
+        return machine.unknown("arithmetic", key, (self,), fresh=True, made=Made.ARITHMETIC)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         return machine.library.unknown_operation(machine, self, operator, other, reflected)
@@ -199,7 +199,7 @@ class Unknown(Object):
         return machine.library.unknown_operation(machine, self, operator, other, reflected)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return machine.unknown("membership", ("in", self.number, identity(item)), (self, item))
+        return machine.unknown("membership", ("in", self.number, identity(item)), (self, item), data=True)
 
     def truth(self, machine: Machine) -> bool | None:
         return None
@@ -415,7 +415,7 @@ class Class(Object):
         return None
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        return machine.unknown("type expression", None, ()) if operator == "or" else NotImplemented
+        return machine.unknown("type expression", None, (), data=True) if operator == "or" else NotImplemented
 
     def item(self, machine: Machine, key: Value) -> Value:
         return self.attribute(machine, key) if isinstance(key, str) and key in self.members else self

@@ -13,6 +13,7 @@ from gradpath.interpreter.containers import Container, Iteration, List
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute, Library, Made
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Cleared, Held, Kept
 from gradpath.interpreter.values import (
@@ -32,7 +33,6 @@ from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.operations import call_operation, operation, tensors_in
-from gradpath.overlays.presumed_tensors import RECURSION
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
@@ -73,11 +73,8 @@ class Overlays:
                 return in_place
         if name in registry.prefixes():
             return Namespace(name)
-        cause = name if registry.is_overlaid(name) else f"library {name.partition('.')[0]}"
-        made = machine.unknown(cause, ("name", name), (), data=plain_data.is_library(name))
-        if isinstance(made, Unknown):
-            made.name = name.rpartition(".")[2]
-        return made
+        words = name if registry.is_overlaid(name) else f"library {name.partition('.')[0]}"
+        return machine.unknown_from(Library(name, words), ("name", name), data=plain_data.is_library(name))
 
     def _in_place(self, name: str) -> Value:
         """`F.relu_` and its kin, which stand for `F.relu(..., inplace=True)`."""
@@ -106,7 +103,9 @@ class Overlays:
             return UNDEFINED
         sizes = [size for size in value if isinstance(size, int)]
         known = math.prod(sizes) if len(sizes) == len(value) else None
-        return NativeFunction("Size.numel", lambda m, a: m.unknown("numel", None, value) if known is None else known)
+        return NativeFunction(
+            "Size.numel", lambda m, a: m.unknown("numel", None, value, made=Made.NUMBER) if known is None else known
+        )
 
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return unknowns.unknown_attribute(machine, unknown, name)
@@ -135,7 +134,7 @@ class Overlays:
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an index that is not known, `UNDEFINED` where nothing tells."""
-        if not isinstance(index, Unknown) or not index.is_data or index.root not in chance.INDICES:
+        if not isinstance(index, Unknown) or not index.is_data or not chance.is_index(index.root):
             return UNDEFINED
         return chance.at_random(items)
 
@@ -190,7 +189,7 @@ class Overlays:
         return machine.call(decorated, arguments)
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
-        return machine.unknown(RECURSION, None, tuple(arguments.all()))
+        return machine.unknown("recursion", None, tuple(arguments.all()), made=Made.RECURSION)
 
     def bound(self, machine: Machine, name: str, value: Value) -> object:
         """What a binding is worth noting for: a tensor, or a number read out of one."""
@@ -238,10 +237,8 @@ class Overlays:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
             return
         data = roles.is_option(name)
-        made = machine.unknown("attribute set elsewhere", ("attr", id(instance), name), (instance,), data=data)
-        if isinstance(made, Unknown):
-            made.name = name
-        instance.attributes[name] = made
+        origin = Attribute(instance, name, "attribute set elsewhere")
+        instance.attributes[name] = machine.unknown_from(origin, ("attr", id(instance), name), data=data)
 
     def native_exception(self, error: AutogradError) -> str:
         match error.kind:

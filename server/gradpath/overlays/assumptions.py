@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gradpath.autograd.provenance import of_any
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.clearing import dotted_name
 from gradpath.overlays.presumed_tensors import graph_sources
@@ -26,7 +27,7 @@ def assumed_call(machine: Machine, assume: Assumptions, unknown: Unknown, argume
                 case "differentiable":
                     return _differentiable(machine, unknown, arguments)
                 case "pure":
-                    return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
+                    return machine.unknown_from(Call(unknown, unknown.name, tuple(arguments.all())))
     return NotImplemented
 
 
@@ -44,7 +45,7 @@ def _differentiable(machine: Machine, unknown: Unknown, arguments: Arguments) ->
     """The result hangs on the graphs of the arguments."""
     sources = graph_sources(machine, tuple(arguments.all()))
     if not machine.autograd.grad_enabled or not any(tensor.requires_grad for tensor in sources):
-        return machine.unknown(f"call of {unknown.name}", None, (unknown, *arguments.all()))
+        return machine.unknown_from(Call(unknown, unknown.name, tuple(arguments.all())))
     made = machine.autograd.presumed(sources, name=unknown.name or "call")
     made.provenance = of_any(tensor.provenance for tensor in sources if tensor.requires_grad)
     if made.node is not None:

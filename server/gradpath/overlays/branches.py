@@ -14,28 +14,24 @@ from typing import cast
 from gradpath.autograd.provenance import OPEN, Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
 from gradpath.patterns import regex
 
-_PARTS = ("item of unknown", "attribute of unknown")
-
 
 def whole_of(part: Unknown) -> Unknown | None:
     """The result of a call that `part` is an item or attribute of, at any depth; None where it is the result."""
     found: Unknown | None = None
-    while part.cause in _PARTS and part.sources and isinstance(part.sources[0], Unknown):
-        part = found = part.sources[0]
+    while isinstance(part.origin, (Attribute, Item)) and isinstance(part.origin.of, Unknown):
+        part = found = part.origin.of
     return found
 
 
 _DETACHED = regex(r"mems$|memor(y|ies)$|past|cache|^kv", re.I)
 """Names of states that models hand out detached, as Transformer-XL does."""
-
-REST = "[:]"
-"""The name of a slice of a model's result: nobody knows what is in it."""
 
 
 def lively(values: Sequence[Value]) -> tuple[Value, ...]:
@@ -46,9 +42,11 @@ def lively(values: Sequence[Value]) -> tuple[Value, ...]:
 
 def _may_be_detached(value: Unknown, depth: int = 5) -> bool:
     """Whether a value, or one that it is a part of, is called like such a state or is a slice of a result."""
-    if value.name == REST or _DETACHED.search(value.label or value.name):
+    if isinstance(value.origin, Item) and isinstance(value.origin.key, slice):
         return True
-    if depth == 0 or value.cause.startswith("call of"):
+    if _DETACHED.search(value.label or value.name):
+        return True
+    if depth == 0 or isinstance(value.origin, Call):
         return False
     return any(isinstance(source, Unknown) and _may_be_detached(source, depth - 1) for source in value.sources)
 
@@ -64,7 +62,7 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
     provenance = conditions.RESULT.of(name) if role_of(callee) == "model" else OPEN
     made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
     assert made.node is not None
-    made.origin = made.node.site = result.origin
+    made.origin = made.node.site = result.site
     made.label = result.label
     machine.remembered[key] = wrap(made)
     if isinstance(callee, Unknown):

@@ -8,6 +8,7 @@ from gradpath.interpreter.containers import Container, List, any_of, is_slender,
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
+from gradpath.interpreter.origins import Computed, Made, Origin
 from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.tensor_value import TensorValue
@@ -37,8 +38,9 @@ def _choice(machine: Machine, arguments: Arguments) -> Value:
     return any_of(machine, items, "random choice") if chosen is UNDEFINED else chosen
 
 
-INDICES = frozenset({"numpy.random", "random.index", "batch of a loader"})
-"""The roots of the unknown numbers that are drawn at random, or come round as the samples of a data set do."""
+def is_index(root: Origin) -> bool:
+    """Whether an unknown number comes of one drawn at random, or round as the samples of a data set do."""
+    return isinstance(root, Computed) and root.made in (Made.DRAWN, Made.BATCH)
 
 
 def at_random(items: Sequence[Value]) -> Value:
@@ -49,7 +51,7 @@ def at_random(items: Sequence[Value]) -> Value:
 
 
 def _index(root: str) -> NativeFunction:
-    return NativeFunction("randint", lambda machine, arguments: machine.unknown(root, None, (), data=True))
+    return NativeFunction("randint", lambda machine, arguments: machine.unknown(root, made=Made.DRAWN))
 
 
 def _array_choice(machine: Machine, arguments: Arguments) -> Value:
@@ -59,7 +61,7 @@ def _array_choice(machine: Machine, arguments: Arguments) -> Value:
         return (
             _choice(machine, arguments) if size is None else _sample(machine, Arguments([arguments.get(0, "a"), size]))
         )
-    return machine.unknown("numpy.random", None, (), data=True)
+    return machine.unknown("numpy.random", made=Made.DRAWN)
 
 
 def _has_graph(value: Value, depth: int) -> bool:

@@ -7,6 +7,7 @@ from functools import cache
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Origin, Undefined
 from gradpath.interpreter.values import Arguments, Instance, Unknown, Value
 from gradpath.overlays.roles import ENGINE, role_of
 from gradpath.patterns import regex
@@ -30,9 +31,10 @@ def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
     name = dotted_name(unknown).rpartition(".")[2]
     if any(_has_state(value) for value in arguments.all()) or _clears(name):
         return True
-    if owner is None and not role_of(unknown) and (unknown.cause in _OWN or (not arguments.all() and not unknown.key)):
-        return True
-    if owner is None or unknown.name in _ASKING:
+    if owner is None:
+        reaches = _is_own(unknown.origin) or (_is_result(unknown.origin) and not arguments.all())
+        return reaches and not role_of(unknown)
+    if unknown.name in _ASKING:
         return False
     role = role_of(owner)
     return role == "optimizer" or (role == "model" and _trains(unknown.name))
@@ -48,8 +50,15 @@ def _clears(name: str) -> bool:
     return _CLEARING.search(name) is not None
 
 
-_OWN = ("attribute of an unknown base", "attribute set elsewhere")
-"""Causes of methods of `self` that are not seen: they reach all that `self` has."""
+def _is_own(origin: Origin) -> bool:
+    """Whether it is a method of `self` that is not seen: it reaches all that `self` has."""
+    return isinstance(origin, Attribute) and isinstance(origin.of, Instance)
+
+
+def _is_result(origin: Origin) -> bool:
+    """Whether it is a function that another one gave."""
+    return isinstance(origin, (Call, Computed)) or (isinstance(origin, Item) and origin.key is None)
+
 
 _CLEARING = regex(r"(zero|clear|reset|drop|null)\w*grad|^zero_|grads?$|gradients?$", re.I)
 """Names of functions that are there to clear gradients, or may be."""
@@ -90,6 +99,6 @@ def _has_state(value: Value) -> bool:
 
 def dotted_name(unknown: Unknown) -> str:
     """What an unknown callee is called, with the library that it comes from where that is known."""
-    if unknown.key is not None and unknown.key[0] == "name":
-        return str(unknown.key[1])
+    if isinstance(unknown.origin, (Undefined, Library)):
+        return unknown.origin.name
     return f"{dotted_name(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name

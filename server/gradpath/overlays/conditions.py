@@ -47,9 +47,9 @@ STATE = Condition("state", "{name} returns a state that is still on the graph", 
 
 def callee(result: Unknown | None, site: object = None) -> str:
     """What the program calls the thing whose call gave an unknown result."""
-    origin = site if result is None else result.origin
-    if isinstance(origin, Site) and isinstance(origin.node, ast.Call):
-        text = ast.unparse(origin.node.func)
+    place = site if result is None else result.site
+    if isinstance(place, Site) and isinstance(place.node, ast.Call):
+        text = ast.unparse(place.node.func)
         if len(text) <= _LONGEST:
             return text
     source: Value = result.sources[0] if result is not None and result.sources else None

@@ -13,6 +13,7 @@ from gradpath.interpreter.containers import Container, List, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Unknown, Value
 from gradpath.overlays import conditions
 from gradpath.overlays.namespace import Names
@@ -88,7 +89,7 @@ class DataLoader(Object):
 
 
 def _plain(machine: Machine, source: Value) -> Value:
-    made = machine.unknown("batch of a loader", None, (source,))
+    made = machine.unknown("batch of a loader", None, (source,), made=Made.BATCH)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN
         if isinstance(source, DataLoader) and isinstance(source.dataset, Unknown):

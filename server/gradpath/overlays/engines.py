@@ -11,7 +11,7 @@ from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Unknown, Value
+from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Value
 
 FEW = 3
 """How often a step is called that a framework calls for each batch."""
@@ -44,10 +44,7 @@ class Helper(Object):
         method = self.methods.get(name)
         if method is not None:
             return NativeFunction(f"{self.kind}.{name}", method)
-        made = super().attribute(machine, name)
-        if isinstance(made, Unknown):
-            made.name = name
-        return made
+        return super().attribute(machine, name)
 
 
 def block(machine: Machine, arguments: Arguments) -> Value:

@@ -249,7 +249,9 @@ class ContainerInstance(ModuleInstance):
             self.open = True
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return item in self.keys if isinstance(item, str) and not self.open else machine.unknown("membership")
+        return (
+            item in self.keys if isinstance(item, str) and not self.open else machine.unknown("membership", data=True)
+        )
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         method = _CONTAINER_METHODS.get(name)

@@ -16,6 +16,7 @@ from gradpath.interpreter.containers import List, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import engines
 from gradpath.overlays.namespace import Names
@@ -131,10 +132,8 @@ def optimizers_of(machine: Machine, module: LightningInstance) -> Value:
         made = None if maker is None else machine.call(machine.attribute(module, "configure_optimizers"), Arguments())
         found = list(_each(made))
         if not found:
-            unknown = machine.unknown("optimizer of a trainer", ("optimizers", id(module)), (module,))
-            if isinstance(unknown, Unknown):
-                unknown.name = "optimizer"
-            module.made_optimizers = unknown
+            origin = Attribute(module, "optimizer", "optimizer of a trainer")
+            module.made_optimizers = machine.unknown_from(origin, ("optimizers", id(module)))
         else:
             module.made_optimizers = found[0] if len(found) == 1 else List(found)
     return module.made_optimizers

@@ -12,6 +12,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.mappings import Namespace as Attributes
+from gradpath.interpreter.origins import Call
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
@@ -46,7 +47,7 @@ class ModuleInstance(Instance):
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "training":
             return (
-                machine.unknown("training", ("training", machine.id_of(self)), ())
+                machine.unknown("training", ("training", machine.id_of(self)), (), data=True)
                 if self.training is None
                 else self.training
             )
@@ -141,7 +142,7 @@ class ModuleInstance(Instance):
             or any(
                 isinstance(value, Unknown)
                 and name not in module.settings
-                and (value.cause.startswith("call") or value.name)
+                and (isinstance(value.origin, Call) or value.name)
                 for name, value in module.attributes.items()
             )
             for _, module in self.modules()

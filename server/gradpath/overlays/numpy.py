@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Library, Made
 from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
@@ -39,7 +40,7 @@ def _converting(name: str) -> NativeFunction:
         tensors = tensors_in(machine, tuple(arguments.positional[:1]))
         for tensor in tensors:
             refuse_numpy(machine, tensor)
-        return machine.unknown("numpy array", None, tuple(arguments.all()))
+        return machine.unknown("numpy array", None, tuple(arguments.all()), made=Made.ARRAY)
 
     return NativeFunction(name, convert)
 
@@ -48,10 +49,10 @@ def _refusing(name: str) -> NativeFunction:
     def call(machine: Machine, arguments: Arguments) -> Value:
         for tensor in tensors_in(machine, tuple(arguments.positional[:1])):
             refuse_numpy(machine, tensor)
-        library = machine.unknown(f"numpy.{name}", ("name", f"numpy.{name}"), (), data=True)
+        dotted = f"numpy.{name}"
+        library = machine.unknown_from(Library(dotted, dotted), ("name", dotted), data=True)
         if not isinstance(library, Unknown):
             return machine.call(library, arguments)  # The program has put something else in its place.
-        library.name = name
         return unknown_call(machine, library, arguments)
 
     return NativeFunction(name, call)

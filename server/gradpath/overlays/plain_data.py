@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from gradpath.interpreter.origins import Computed, Library, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.roles import is_option, role_of_name
 
@@ -26,7 +27,7 @@ _OF_ANYTHING = frozenset(_OPTIONS.split())
 _OF_DATA = frozenset(_FILES.split())
 """Libraries that give data whatever they are given."""
 
-_ROOTS = frozenset({f"library {name}" for name in _OF_DATA} | {"torch.utils.tensorboard"})
+_TENSORBOARD = "torch.utils.tensorboard"
 
 _TYPES = frozenset({"Path", "PathLike", "bool", "bytes", "float", "int", "ndarray", "str"})
 _HOLDERS = frozenset({"Dict", "List", "Optional", "Sequence", "Tuple", "Union", "dict", "list", "tuple"})
@@ -41,12 +42,18 @@ _MEASURING = frozenset({"dim", "element_size", "get_device", "ndimension", "nele
 def is_library(name: str) -> bool:
     """Whether a dotted name is one of a library of data."""
     top = name.partition(".")[0]
-    return top in _OF_DATA or top in _OF_ANYTHING or name.startswith("torch.utils.tensorboard")
+    return top in _OF_DATA or top in _OF_ANYTHING or name.startswith(_TENSORBOARD)
 
 
 def is_of_library(value: Unknown) -> bool:
     """Whether a value comes from a library that gives data whatever it is given."""
-    return value.is_data and (value.root in _ROOTS or value.root.partition(".")[0] in _OF_DATA)
+    match value.root:
+        case Library(name=name):
+            return value.is_data and (name.partition(".")[0] in _OF_DATA or name.startswith(_TENSORBOARD))
+        case Computed(made=Made.DRAWN):
+            return True
+        case _:
+            return False
 
 
 def gives_data(callee: Unknown) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Library, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import conditions, frozen, weights
@@ -30,7 +31,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
         return _by_engine(machine, receiver, loss, Arguments([], _engine_keywords(arguments)))
     if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
         return None
-    if _is_undefined(receiver) and _was_spent_before(machine, receiver):
+    if isinstance(receiver.origin, Undefined) and _was_spent_before(machine, receiver):  # Nothing carries its value.
         receiver.tensor = None
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and tensor.node.is_open:
@@ -60,11 +61,6 @@ def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
 
 
-def _is_undefined(unknown: Unknown) -> bool:
-    """Whether it is a name that nothing binds, and so has no value that could be carried from one time to the next."""
-    return unknown.owner is None and unknown.key is not None and unknown.key[0] == "name"
-
-
 def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:
     """Whether a backward in an earlier iteration has been through what an unknown stands for."""
     node = unknown.tensor.tensor.node if isinstance(unknown.tensor, TensorValue) else None
@@ -76,7 +72,7 @@ def _names_library(unknown: Unknown) -> bool:
     """Whether it is a library, or stands in one: no loss, whatever its `backward` does."""
     while unknown.owner is not None:
         unknown = unknown.owner
-    return unknown.key is not None and unknown.key[0] in ("name", "member") and unknown.cause != "undefined name"
+    return isinstance(unknown.origin, (Library, Member))
 
 
 def _defines_backward(machine: Machine) -> bool:

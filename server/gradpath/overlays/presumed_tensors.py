@@ -11,13 +11,11 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Call, Computed, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import branches, conditions, weights
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
-
-RECURSION = "recursion"
-"""Why the result of a function that calls itself is unknown."""
 
 
 def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
@@ -45,7 +43,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(dtype=None)
             made.provenance = unknown.provenance
             how = "inference_mode" if machine.autograd.inference else "no_grad"
-            machine.autograd.cut(made, Cut(how, unknown.origin, sources[0] if sources else None, "call"))
+            machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
             return made
         case other:
             row = other is Kind.PART
@@ -54,7 +52,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             onward = None if row else conditions.OTHER.of(name)
             provenance = conditions.RESULT.of(name) if row else OPEN
             made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
-            made.origin = unknown.origin
+            made.origin = unknown.site
             return made
 
 
@@ -70,10 +68,12 @@ def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tens
 
 def _hidden_receiver(unknown: Unknown) -> Unknown | None:
     """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
-    receiver = unknown.sources[0] if unknown.sources else None
+    if not isinstance(unknown.origin, Call):
+        return None
+    receiver = unknown.origin.of
     if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.kind is Kind.PLAIN:
         return None
-    is_method = is_method_of_tensors(unknown.cause.removeprefix("call of "))
+    is_method = is_method_of_tensors(unknown.origin.name)
     return receiver if is_method and not role_of(receiver) else None
 
 
@@ -91,7 +91,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     provenance = conditions.RESULT.of(name)
     made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward)
     assert made.node is not None
-    made.origin = made.node.site = unknown.origin if whole is None else result.origin
+    made.origin = made.node.site = unknown.site if whole is None else result.site
     weights.attach(machine, unknown, made.node)
     return made
 
@@ -110,11 +110,11 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 found.append(value.tensor.tensor)
             case Unknown() if value.kind in OF_TENSORS:
                 found.append(presume_tensor(machine, value).tensor)
-            case Unknown() if value.cause.startswith("call of") and not _is_of_graph(value.sources[:1]):
-                if graph_sources(machine, value.sources[1:], depth - 1):
+            case Unknown(origin=Call(of=of, arguments=arguments)) if not _is_of_graph(of):
+                if graph_sources(machine, arguments, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
-            case Unknown() if value.cause == RECURSION:
-                if graph_sources(machine, value.sources, depth - 1):
+            case Unknown(origin=Computed(sources=sources, made=Made.RECURSION)):
+                if graph_sources(machine, sources, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
             case Unknown() if depth > 0:
                 found.extend(_sources_of(machine, value, depth - 1))
@@ -130,8 +130,8 @@ def is_made_leaf(unknown: Unknown) -> bool:
     return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 
 
-def _is_of_graph(values: tuple[Value, ...]) -> bool:
-    return any(isinstance(value, Unknown) and value.kind in OF_TENSORS for value in values)
+def _is_of_graph(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in OF_TENSORS
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 from gradpath.autograd.ops import Op
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.tensor_value import TensorNumber
 
@@ -78,7 +79,7 @@ def _is_number(value: Value) -> bool:
     """Whether a value is surely a number that was read out of a tensor, comes of comparing one, or holds one."""
     match value:
         case Unknown():
-            return value.cause == "comparison of a number"
+            return isinstance(value.origin, Computed) and value.origin.made is Made.COMPARED
         case tuple() | List():
             return any(isinstance(each, TensorNumber) for each in (value if isinstance(value, tuple) else value.items))
         case _:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.patterns import regex
 
@@ -57,9 +58,9 @@ def is_setting(value: Value) -> bool:
     """Whether an unknown value is a number that a program is set by: a parameter, or `args.beta`, `cfg["beta"]`."""
     if not isinstance(value, Unknown) or value.kind is not Kind.ANYTHING:
         return False
-    if value.cause == "parameter":
+    if isinstance(value.origin, Parameter):
         return not role_of(value)
-    owner = value.sources[0] if value.sources and value.cause in ("attribute of unknown", "item of unknown") else None
+    owner = value.origin.of if isinstance(value.origin, (Attribute, Item)) else None
     return isinstance(owner, Unknown) and bool(_SETTINGS.match(owner.name or owner.label) or is_setting(owner))
 
 

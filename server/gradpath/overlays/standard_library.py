@@ -11,6 +11,7 @@ from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List, sample, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Copy
 from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -65,9 +66,9 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
 
 def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     """Another unknown that is taken for the same thing: a network has other parameters than its copy."""
-    made = machine.unknown(value.cause)
+    made = machine.unknown_from(Copy(value.name, value.origin.words))
     if isinstance(made, Unknown):
-        made.root, made.hint, made.name, made.label = value.root, value.hint, value.name, value.label
+        made.root, made.hint, made.label = value.root, value.hint, value.label
         made.kind, made.provenance = value.kind, value.provenance
     return made
 
@@ -328,7 +329,7 @@ def _math(name: str) -> Callable[[Machine, Arguments], Value]:
                 result: Value = function(*arguments.positional)
                 return result
             except (ValueError, OverflowError, TypeError):
-                return machine.unknown("arithmetic that fails")
+                return machine.unknown("arithmetic that fails", data=True)
         number = next((value for value in arguments.positional if isinstance(value, TensorNumber)), None)
         if number is not None:
             return number

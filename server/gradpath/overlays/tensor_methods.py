@@ -13,6 +13,7 @@ from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays import conversions
 from gradpath.overlays.hooks import register_hook, register_post_hook
@@ -69,7 +70,7 @@ def _retain_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> 
 def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     if arguments.get(0, "force", False) is not True:
         refuse_numpy(machine, value.tensor)
-    return machine.unknown("numpy array", ("numpy", id(value.tensor)), (value,))
+    return machine.unknown("numpy array", ("numpy", id(value.tensor)), (value,), made=Made.ARRAY)
 
 
 def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
@@ -116,26 +117,30 @@ def _size(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
         return sizes
     if isinstance(sizes, tuple) and isinstance(dimension, int) and -len(sizes) <= dimension < len(sizes):
         return sizes[dimension]
-    return machine.unknown("size", ("size", id(value.tensor), dimension), (value,))
+    return machine.unknown("size", ("size", id(value.tensor), dimension), (value,), made=Made.NUMBER)
 
 
 def _shape(machine: Machine, tensor: Tensor) -> Value:
     if tensor.shape is None:
-        return machine.unknown("shape", ("shape", machine.id_of(tensor)), ())
+        return machine.unknown("shape", ("shape", machine.id_of(tensor)), (), data=True)
     return Size(
-        machine.unknown("size", ("size", machine.id_of(tensor), index), ()) if size is None or size == MANY else size
+        machine.unknown("size", ("size", machine.id_of(tensor), index), (), made=Made.NUMBER)
+        if size is None or size == MANY
+        else size
         for index, size in enumerate(tensor.shape)
     )
 
 
 def _dim(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     shape = value.tensor.shape
-    return machine.unknown("dim", ("dim", id(value.tensor)), (value,)) if shape is None else len(shape)
+    return (
+        machine.unknown("dim", ("dim", id(value.tensor)), (value,), made=Made.NUMBER) if shape is None else len(shape)
+    )
 
 
 def _numel(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     count = None if value.tensor.shape is None else product(value.tensor.shape)
-    return machine.unknown("numel", ("numel", id(value.tensor)), (value,)) if count is None else count
+    return machine.unknown("numel", ("numel", id(value.tensor)), (value,), made=Made.NUMBER) if count is None else count
 
 
 def _new(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -199,7 +204,7 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
         tensor = value.tensor
         settled = tensor.requires_grad if name == "requires_grad" else machine.autograd.is_leaf(tensor)
         if tensor.is_open or tensor.aliasing_unsure:
-            return machine.unknown(name, (name, id(tensor), tensor.storage.version), (value,))
+            return machine.unknown(name, (name, id(tensor), tensor.storage.version), (value,), data=True)
         return settled
 
     return compute
@@ -248,10 +253,10 @@ _PROPERTIES: dict[str, Callable[[Machine, TensorValue], Value]] = {
     "dtype": lambda machine, value: (
         DType(value.tensor.dtype)
         if value.tensor.dtype
-        else machine.unknown("dtype", ("dtype", machine.id_of(value.tensor)), ())
+        else machine.unknown("dtype", ("dtype", machine.id_of(value.tensor)), (), data=True)
     ),
     "device": lambda machine, value: Device(value.tensor.device),
-    "is_cuda": lambda machine, value: machine.unknown("is_cuda", ("is_cuda",), ()),
+    "is_cuda": lambda machine, value: machine.unknown("is_cuda", ("is_cuda",), (), data=True),
     "_version": lambda machine, value: value.tensor.storage.version,
     "real": lambda machine, value: value,
 }
@@ -282,11 +287,11 @@ _METHODS: dict[str, Method] = {
     "is_floating_point": lambda m, v, a: (
         v.tensor.dtype.startswith(("float", "bfloat"))
         if v.tensor.dtype
-        else m.unknown("is_floating_point", ("float", m.id_of(v.tensor)), ())
+        else m.unknown("is_floating_point", ("float", m.id_of(v.tensor)), (), data=True)
     ),
     "is_inference": lambda m, v, a: v.tensor.inference,
     "share_memory_": lambda m, v, a: v,
-    "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", m.id_of(v.tensor)), ()),
+    "is_contiguous": lambda m, v, a: m.unknown("is_contiguous", ("contiguous", m.id_of(v.tensor)), (), data=True),
     **conversions.METHODS,
 }
 
@@ -353,7 +358,7 @@ class Methods:
     def binary(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
         if isinstance(other, (str, bytes)):
             if operator == "mod" or (operator == "add" and reflected):
-                return machine.unknown("text", None, (value,))
+                return machine.unknown("text", None, (value,), data=True)
             raise machine.error("TypeError", "unsupported operand type(s)", (value, other))
         if other is None:
             raise machine.error(

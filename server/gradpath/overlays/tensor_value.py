@@ -10,6 +10,7 @@ from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
+from gradpath.interpreter.origins import Call, Computed, Library, Made
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.roles import is_setting
@@ -111,7 +112,7 @@ class TensorValue(Object):
         self.protocol.set_item(machine, self, key, value)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return machine.unknown("membership in a tensor", None, (self, item))
+        return machine.unknown("membership in a tensor", None, (self, item), data=True)
 
     def truth(self, machine: Machine) -> bool | None:
         number = self.number(machine)
@@ -152,10 +153,13 @@ def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
         return value.read
     if not isinstance(value, Unknown) or depth == 0:
         return None
-    if value.cause == "numpy array" and isinstance(value.sources[0], TensorValue):
-        return ReadOut(value.sources[0].tensor, "numpy", value.origin) if isinstance(value.origin, Site) else None
-    if not value.cause.startswith(("arithmetic", "call of ", "float", "numpy array")):
-        return None
+    if is_array(value) and value.sources and isinstance(value.sources[0], TensorValue):
+        return ReadOut(value.sources[0].tensor, "numpy", value.site) if isinstance(value.site, Site) else None
+    match value.origin:
+        case Call() | Computed(made=(Made.ARITHMETIC | Made.NUMBER | Made.COUNTED | Made.ARRAY)):
+            pass
+        case _:
+            return None
     rest = [each for each in value.sources if not _is_steady(each)]
     reads = [_read_in(each, depth - 1) for each in rest]
     return reads[0] if reads and None not in reads else None
@@ -164,7 +168,7 @@ def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
 def _is_steady(value: Value) -> bool:
     """Whether a value is a constant, a setting, or a function of NumPy."""
     if isinstance(value, Unknown):
-        return value.cause.startswith("numpy.") or is_setting(value)
+        return (isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")) or is_setting(value)
     return not isinstance(value, Object)
 
 
@@ -228,15 +232,16 @@ class TensorNumber(Object):
         if isinstance(other, TensorValue):
             return NotImplemented
         key = ("compare", operator, reflected, *_key(self), *_key(other))
-        return machine.unknown("comparison of a number", key, (self, other))
+        return machine.unknown("comparison of a number", key, (self, other), made=Made.COMPARED)
 
     def to_number(self, machine: Machine, name: str) -> Value:
         kind = "int" if name in ("int", "bool") else self.kind if name in ("abs", "round") else "float"
         return TensorNumber(self.read, kind)
 
 
-_NUMBERS = frozenset({"dim", "float", "int", "length", "number of a range", "number that a loop changed", "numel"})
-"""Causes that tell that an unknown is a number."""
+def is_array(value: Unknown) -> bool:
+    """Whether an unknown is an array of NumPy."""
+    return isinstance(value.origin, Computed) and value.origin.made is Made.ARRAY
 
 
 def is_number(value: Value) -> bool:
@@ -244,9 +249,10 @@ def is_number(value: Value) -> bool:
     if isinstance(value, Unknown):
         if not value.is_data:
             return False
-        if value.cause in _NUMBERS or isinstance(value.hint, (int, float)) or is_setting(value):
+        made = value.origin.made if isinstance(value.origin, Computed) else Made.SOMETHING
+        if made is Made.NUMBER or isinstance(value.hint, (int, float)) or is_setting(value):
             return True
-        return value.cause == "arithmetic" and all(
+        return made is Made.ARITHMETIC and all(
             isinstance(each, (int, float)) or is_number(each) for each in value.sources
         )
     return isinstance(value, (AtLeast, LateNumber))
@@ -294,7 +300,7 @@ class DType(Object):
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if isinstance(other, Unknown):
-            return machine.unknown("dtype", ("dtype", operator, self.name, *_key(other)), (other,))
+            return machine.unknown("dtype", ("dtype", operator, self.name, *_key(other)), (other,), data=True)
         if operator in ("eq", "ne"):
             return self.is_same(other) is (operator == "eq")
         return NotImplemented

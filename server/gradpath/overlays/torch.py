@@ -20,7 +20,7 @@ from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.sizing import given, parts_of
-from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, wrap
+from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, is_array, wrap
 
 DTYPES = {
     "float32": "float32",
@@ -294,7 +294,7 @@ def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
             case tuple() | List():
                 todo.extend(value if isinstance(value, tuple) else value.parts())
             case Unknown():
-                how = how or ("numpy" if value.cause == "numpy array" else "")
+                how = how or ("numpy" if is_array(value) else "")
                 todo.extend(value.sources)
     return how, None
 
@@ -313,7 +313,7 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(data, Unknown):
         sources = tensors_in(machine, data.sources)
         _note_cut(machine, made, sources, data, "numpy")
-        if data.key is not None and data.key[0] == "numpy" and len(sources) == 1:
+        if is_array(data) and data.sources and isinstance(data.sources[0], TensorValue) and len(sources) == 1:
             made.shape, made.dtype = sources[0].shape, sources[0].dtype
     return wrap(made)
 
@@ -341,7 +341,7 @@ def _cond(kind: str) -> NativeFunction:
 def _is_tensor(machine: Machine, arguments: Arguments) -> Value:
     value = arguments.get(0, "obj", None)
     if isinstance(value, Unknown):
-        return machine.unknown("is_tensor", ("is_tensor", value.number), (value,))
+        return machine.unknown("is_tensor", ("is_tensor", value.number), (value,), data=True)
     return isinstance(value, TensorValue)
 
 

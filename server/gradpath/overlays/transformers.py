@@ -10,6 +10,7 @@ from gradpath.interpreter.classes import OpenClass
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, NativeFunction, Unknown, Value
 from gradpath.overlays import engines
 from gradpath.overlays.namespace import Names
@@ -34,7 +35,7 @@ class TrainerClass(OpenClass, Caller):
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
         """A `compute_loss` is entered as the trainer runs it."""
-        model = _named(machine.unknown("model of a trainer"), "model")
+        model = machine.unknown_from(Attribute(receiver, "model", "model of a trainer"))
 
         def run(inputs: Value) -> None:
             if isinstance(inputs, Unknown):
@@ -50,12 +51,6 @@ class TrainerClass(OpenClass, Caller):
 
 def _back_propagate(machine: Machine, loss: Value) -> None:
     engines.back_propagate(machine, loss, Arguments())
-
-
-def _named(value: Value, name: str) -> Value:
-    if isinstance(value, Unknown):
-        value.name = name
-    return value
 
 
 def _compute_loss(machine: Machine, arguments: Arguments) -> Value:

@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import negation
+from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
 from gradpath.interpreter.trace import Cleared, Lent
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -49,7 +50,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
             made.hint = _compared(operator, unknown.hint, other)
         return made
     key = ("binary", operator, reflected, unknown.number, identity(other))
-    made = machine.unknown("arithmetic", key, (unknown, other), fresh=True)
+    made = machine.unknown("arithmetic", key, (unknown, other), fresh=True, made=Made.ARITHMETIC)
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
         made.kind = Kind.PLAIN
     return made
@@ -77,11 +78,9 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
 def unknown_parameter(machine: Machine, argument: ast.arg, default: Value) -> Value:
     """A parameter for which nobody gave an argument."""
     data = plain_data.is_parameter(argument, default)
-    made = machine.unknown("parameter", ("parameter", argument.arg, machine.unknown_count), (), data=data)
-    if isinstance(made, Unknown):
-        made.name = argument.arg
-        if default is not UNDEFINED:
-            made.hint = default
+    made = machine.unknown_from(Parameter(argument.arg), data=data)
+    if isinstance(made, Unknown) and default is not UNDEFINED:
+        made.hint = default
     return made
 
 
@@ -95,10 +94,8 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name)
-    made = machine.unknown("attribute of unknown", key, (unknown,), data=data)
+    made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):
-        made.name = name
-        made.owner = unknown
         made.kind, made.provenance = unknown.kind, unknown.provenance
         row = presumptions.of_attribute(unknown, name)
         if made.is_data:
@@ -150,14 +147,12 @@ def _fill(machine: Machine, holder: Unknown | None, value: Value) -> None:
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
     key = None if index is None else ("item", unknown.number, identity(index))
-    made = machine.unknown("item of unknown", key, (unknown,))
+    made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         made.kind, made.provenance = unknown.kind, unknown.provenance
         row = presumptions.of_item(unknown, index)
         if row is not None:
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(unknown), unknown)
-        if isinstance(index, slice):
-            made.name = branches.REST
         weights.note_part(machine, unknown, made, index)
     return made
 
@@ -185,9 +180,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
-    made = machine.unknown(f"call of {unknown.name or 'unknown'}", None, (callee, *arguments.all()), data=data)
+    made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):
-        made.origin = machine.site()
         row = presumptions.of_call(machine, unknown, arguments)
         made.is_data = made.is_data and (row is None or row.kind not in OF_TENSORS)
         if row is not None and row.kind is not Kind.ANYTHING:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
@@ -147,16 +148,14 @@ def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
 
 def models_of_parameter(parameter: Unknown) -> list[Unknown]:
     """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
-    while parameter.cause == "item of unknown" and isinstance(parameter.sources[0], Unknown):
-        parameter = parameter.sources[0]
+    while isinstance(parameter.origin, Item) and isinstance(parameter.origin.of, Unknown):
+        parameter = parameter.origin.of
     return _models(parameter)
 
 
 def _models(source: Value) -> list[Unknown]:
     """The model of an unknown `model.parameters()`."""
-    if not isinstance(source, Unknown):
-        return []
-    method = source.sources[0] if source.sources else None
+    method = source.origin.of if isinstance(source, Unknown) and isinstance(source.origin, Call) else None
     if isinstance(method, Unknown) and method.name in _PARAMETERS and method.owner is not None:
         return [method.owner]
     return []

@@ -90,8 +90,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     result = event.tensor
     if result is None:
-        unseen = getattr(event.value, "cause", "") == f"call of {call.func.attr}"
-        return unseen and call.func.attr in _TENSORS_ALONE and not _is_expected(trace, call)
+        return event.unseen == call.func.attr and call.func.attr in _TENSORS_ALONE and not _is_expected(trace, call)
     if result.aliasing_unsure:
         return False
     if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:

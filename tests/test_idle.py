@@ -64,3 +64,22 @@ def test_the_likeliest_path_passes_a_guard_of_several_questions(guard: str) -> N
     )
     assert fault is not None
     assert fault.line == 6
+
+
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        "if somewhere.few(x):\n        pass\n    else:\n        step(x)",
+        "if x.shape[0] == somewhere.LEAST or somewhere.few(x):\n        pass\n    else:\n        step(x)",
+        "if somewhere.few(x):\n        count += 1\n    elif count:\n        pass\n    else:\n        step(x)",
+        "if somewhere.few(x):\n        with open('few') as f:\n            break\n    step(x)",
+        "if somewhere.few(x):\n        if count:\n            break\n        else:\n            continue\n    step(x)",
+    ],
+)
+def test_the_likeliest_path_comes_to_the_backward(skipped: str) -> None:
+    step = "y = w * w\n{0}y.backward()\n{0}y.backward()"
+    indent = " " * (8 if "else:\n        step" in skipped else 4)
+    loop = f"for x in somewhere.batches():\n    {skipped}\n".replace("step(x)", step.format(indent))
+    head = "import torch, somewhere\ncount = 0\nw = torch.ones(1, requires_grad=True)\n"
+    fault = first_fault(Document("skipping.py", head + loop))
+    assert fault is not None

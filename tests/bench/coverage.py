@@ -4,8 +4,9 @@
 
 Of the functions and module bodies that call a `.backward(`, it counts those in which a backward runs on some path, and
 those whose call is reached at all; of the statements of their files, those that are reached and those that are
-understood. Exceptions that nothing caught, and the causes of unknown values, come with how often they occur. Nothing is
-asserted, and no file is run.
+understood: executed on some path, and no value came up in them of which it is not known whether it has a graph. Tests
+are no training files, and are left out. Exceptions that nothing caught, and the causes of unknown values, come with how
+often they occur. Nothing is asserted, and no file is run.
 """
 
 from __future__ import annotations
@@ -98,9 +99,16 @@ def _files(folder: Path, most: int | None) -> list[str]:
     found = sorted(
         str(path)
         for path in (folder.rglob("*") if folder.is_dir() else [folder])
-        if path.suffix in SUFFIXES and path.is_file() and CALL in path.read_text(errors="replace")
+        if path.suffix in SUFFIXES and path.is_file() and not _is_test(path.relative_to(folder))
+        if CALL in path.read_text(errors="replace")
     )
     return found if most is None or len(found) <= most else sorted(random.Random(0).sample(found, most))
+
+
+def _is_test(path: Path) -> bool:
+    """Whether a file of a folder holds tests, as its name or that of a folder around tells."""
+    named = path.stem.startswith("test_") or path.stem.endswith("_test") or path.stem == "conftest"
+    return named or not {"test", "tests", "testing"}.isdisjoint(path.parts[:-1])
 
 
 def covered(paths: list[str]) -> Covered:
@@ -129,7 +137,7 @@ def _covered(document: Document) -> Covered:
         analysis = check(document)
     found = Covered(files=1, seconds=time.process_time() - start, unknowns=Counter(analysis.unknowns))
     visited = {node for trace in traces for node in trace.visits}
-    unclear = {node for trace in traces for node in trace.unclear}
+    unclear = {node for trace in traces for node in trace.unclear()}
     lines = {
         site.line
         for trace in traces

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from gradpath.autograd import shapes
 from gradpath.autograd.edges import Edges
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.grounds import of_error
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import Behaviour, Output
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance, of_any
@@ -421,12 +422,15 @@ class Autograd:
         """
         if isinstance(tensor.provenance, Presumption) and tensor.node is None:
             tensor.provenance = OBSERVED
-        if tensor.is_open:
-            tensor.node = None  # A presumed graph gives way to what the program says: it makes a leaf of it.
+        if tensor.is_open:  # A presumed graph gives way to what the program says: it makes a leaf of it.
+            tensor.node = None
             tensor.flag = value
             return
         if tensor.node is not None and (by_attribute or not value):
-            raise AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
+            error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
+            if not of_error(error, self.ran):
+                raise error
+            tensor.node = None
         if value and tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=tensor)
         if value and shapes.is_differentiable(tensor.dtype) is False:

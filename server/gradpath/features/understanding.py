@@ -12,13 +12,14 @@ from gradpath.render.report import Understood
 def understanding(analysis: Analysis) -> Understood:
     """Count the statements that the likeliest path of an entry point reaches, and those where all is known.
 
-    A number, a text or the like of which only the value is not known counts as known: no gradient goes through it.
+    A number, a text or the like of which only the value is not known counts as known: no gradient goes through it. So
+    does a value whose `Kind` is known: a batch of a loader has no graph, what a model gives has one.
     """
     reached: set[ast.AST] = set()
     unclear: set[ast.AST] = set()
     for trace in analysis.traces:
         reached.update(trace.visits)
-        unclear |= trace.unclear
+        unclear.update(trace.unclear())
     # What was reached may lie in an imported file as well: only the document's own statements count.
     statements = [node for node in ast.walk(analysis.parsed.tree) if isinstance(node, ast.stmt) and node in reached]
     lost = sum(any(part in unclear for part in _own(statement)) for statement in statements)

@@ -17,6 +17,10 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
     match statements[-1]:
         case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
             return True
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return leaves(body)
+        case ast.If(body=body, orelse=orelse):
+            return leaves(body) and leaves(orelse)
         case ast.Expr(value=ast.Call(func=function)):
             return _name(function) in ("exit", "_exit", "quit")
         case _:
@@ -26,17 +30,28 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
 def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     """Whether the condition is more likely true, and whether the less likely way needs no path of its own.
 
-    An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full; an arm that
-    only raises or prints does nothing else. `scope` is the function or module around, None where it is not at hand.
+    An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, or that runs
+    no backward where the other arm does; an arm that only raises or prints does nothing else. `scope` is the function
+    or module around, None where it is not at hand.
     """
     known = _known.get(node)
     if known is None:
-        likely = leaves(node.orelse) or not (leaves(node.body) or _makes_room(node.body))
+        unlikely = leaves(node.body) or _makes_room(node.body) or (_trains(node.orelse) and not _trains(node.body))
+        likely = leaves(node.orelse) or not unlikely
         idle = _is_idle(node.orelse if likely else node.body, scope)
         known = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
         if scope is not None:
             _known[node] = known
     return known
+
+
+def _trains(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a block calls a `backward` itself."""
+    return any(
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "backward"
+        for statement in statements
+        for each in nodes(statement)
+    )
 
 
 def _makes_room(statements: Sequence[ast.stmt]) -> bool:

@@ -291,7 +291,7 @@ class Machine:
             known = self.unknowns.get(key)
             if known is not None and not fresh:
                 if not known.is_data:
-                    self.trace.unclear.add(self.node)
+                    self.trace.came_up(self.node, known)
                 return known
         if known is None:
             self.unknown_count += 1
@@ -306,7 +306,7 @@ class Machine:
             self.counter_tests += isinstance(origin, Computed) and origin.made is Made.COUNTED
         else:
             trace = self.trace
-            trace.unclear.add(self.node)
+            trace.came_up(self.node, made)
             words = made.root.words
             trace.unknowns[words] = trace.unknowns.get(words, 0) + 1
         if key is not None and known is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
@@ -361,11 +361,17 @@ Event = (
 Wanted = TypeVar("Wanted")
 
 
+class _OfAKind(Protocol):
+    """An unknown value; its kind may be found out after it came up."""
+
+    kind: Kind
+
+
 @dataclass(slots=True)
 class Trace:
     """The events of one path, the decisions that it took, and how often it reached each statement.
 
-    `unknowns` counts what was unknown by its first cause; `unclear` are the places where something unknown came up.
+    `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements that took more than their part of the budget, after which the path went on.
     """
 
@@ -375,13 +381,23 @@ class Trace:
     visits: dict[ast.AST, int] = field(default_factory=dict)
     loops: dict[int, ast.AST] = field(default_factory=dict)
     unknowns: dict[str, int] = field(default_factory=dict)
-    unclear: set[ast.AST] = field(default_factory=set)
+    blind: dict[ast.AST, _OfAKind] = field(default_factory=dict)
     truncated: bool = False
     given_up: list[ast.stmt] = field(default_factory=list)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)
     _count: int = 0
+
+    def came_up(self, node: ast.AST, value: _OfAKind) -> None:
+        """Note that a value that is no plain data was unknown at a place."""
+        before = self.blind.get(node)
+        if before is None or before.kind is not Kind.ANYTHING:
+            self.blind[node] = value
+
+    def unclear(self) -> Iterator[ast.AST]:
+        """The places where a value came up of which it is not known whether it has a graph."""
+        return (node for node, value in self.blind.items() if value.kind is Kind.ANYTHING)
 
     def of(self, kind: type[Wanted]) -> list[Wanted]:
         """The events of one kind, in order; they are sorted once for all who ask."""

@@ -91,12 +91,17 @@ class Autograd:
         name: str = PRESUMED,
         provenance: Provenance = OPEN,
         onward: Presumption | None = None,
+        saves: Presumption | None = None,
     ) -> Tensor:
-        """A tensor whose graph is not seen: its node depends on `sources` where they have one, if `onward` holds."""
+        """A tensor whose graph is not seen: its node depends on `sources` where they have one, if `onward` holds.
+
+        With `holds` it frees what it saved, if `saves` holds.
+        """
         made = self.tensor(dtype=None)
         edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)
         made.node = Node(name, edges, self.recorder.site(), holds=holds, provenance=provenance)
         made.node.onward = onward
+        made.node.saves = saves
         made.node.outputs.append(made)
         made.maker = tuple(sources)
         made.operation = name
@@ -270,6 +275,8 @@ class Autograd:
             return
         for tensor in tensors:
             if tensor.inference and not role.startswith("out"):
+                if node.is_open:
+                    continue  # Nothing is saved where none of the inputs has a graph.
                 raise AutogradError(FaultKind.INFERENCE_SAVED, tensor=tensor, node=node)
             if tensor.aliasing_unsure:
                 continue

@@ -27,6 +27,8 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 for call in calls:
                     found += _of_way(call.starts, error.node)
                 found += _of_node(error.node, [*ran, *calls])
+            if error.kind is FaultKind.TWICE and error.node is not None and error.node.saves is not None:
+                found.append(error.node.saves)
             if error.saved is not None and error.saved.presumed is not None:
                 found.append(error.saved.presumed)
         case FaultKind.NO_GRAD | FaultKind.INPUT_NO_GRAD | FaultKind.HOOK_NO_GRAD | FaultKind.RETAIN_NO_GRAD:

@@ -112,8 +112,9 @@ PRESUMED = "call"
 class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
 
-    `provenance` says how surely it is there, as far as it does not stand on its edges; `onward` what has to hold for
-    gradients to run on along them, where that is presumed. `accumulates` is the leaf of an AccumulateGrad.
+    Where that is presumed, `saves` is what has to hold. `provenance` says how surely it is there, as far as it does not
+    stand on its edges; `onward` what has to hold for gradients to run on along them, where that is presumed.
+    `accumulates` is the leaf of an AccumulateGrad.
     `behaviour` is what the op table says of the operation, `parameters` names for each edge the parameter it is of.
     `hooks` run when a gradient arrives.
     """
@@ -133,6 +134,7 @@ class Node:
         "parameters",
         "provenance",
         "saved",
+        "saves",
         "site",
     )
 
@@ -152,6 +154,7 @@ class Node:
         self.holds = holds
         self.provenance = provenance
         self.onward: Presumption | None = None
+        self.saves: Presumption | None = None
         self.accumulates = accumulates
         self.saved: list[Saved] = []
         self.freed_by: BackwardCall | None = None

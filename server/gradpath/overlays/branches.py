@@ -66,14 +66,16 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
     made.label = result.label
     machine.remembered[key] = wrap(made)
     if isinstance(callee, Unknown):
-        _tie(machine, callee, made.node, sources, conditions.STATE.of(name))
+        _tie(machine, callee, made.node, sources, conditions.STATE.of(name), conditions.SAVES.of(name))
     return made
 
 
-def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor], state: Presumption) -> None:
+def _tie(
+    machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor], state: Presumption, saves: Presumption
+) -> None:
     """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving.
 
-    What leads from such a trunk into the call is a `state`.
+    What leads from such a trunk into the call is a `state`; `saves` is on what condition they save.
     """
     trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
     todo = [tensor.node for tensor in sources if tensor.node is not None]
@@ -83,7 +85,7 @@ def _tie(machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor]
         if each not in seen:
             seen.add(each)
             if trunks.get(each) == model.number:
-                each.holds = True
+                each.holds, each.saves = True, saves
                 node.onward = state
             todo.extend(each.edges)
     trunks[node] = model.number

@@ -32,6 +32,7 @@ class Condition:
 
 
 RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
+SAVES = Condition("saves", "the graph of {name} saves tensors", "{name} saves tensors", 1)
 GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)
 LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} keeps that graph", 2)
 ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} runs it", 2)

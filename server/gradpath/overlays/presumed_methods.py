@@ -36,6 +36,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and tensor.node.is_open:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
+        tensor.node.saves = conditions.SAVES.of(conditions.name_of(receiver))
     return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
 
 

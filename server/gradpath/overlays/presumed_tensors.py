@@ -88,8 +88,8 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     if whole is not None or model:
         sources = [branches.trunk(machine, result, sources, onward)]
         onward = (conditions.PARTS if whole is not None else conditions.INPUT).of(name)
-    provenance = conditions.RESULT.of(name)
-    made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward)
+    provenance, saves = conditions.RESULT.of(name), conditions.SAVES.of(name)
+    made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward, saves=saves)
     assert made.node is not None
     made.origin = made.node.site = unknown.site if whole is None else result.site
     weights.attach(machine, unknown, made.node)

@@ -6,7 +6,7 @@ conditions gradients run on through a call, `conditions.py` says. The rest is do
 | unknown thing | presumed | because |
 |---|---|---|
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
-| a value on which `backward()` is called and went through | has a graph, and that graph is freed | PyTorch would have raised |
+| a value on which `backward()` is called and went through | has a graph, and that graph saved tensors, which are freed | PyTorch would have raised; a leaf and a bare sum save nothing |
 | what an import gives of a library, or of a file that is not seen | is no loss, whatever its `backward` does | libraries have functions of that name |
 | what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
 | a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |

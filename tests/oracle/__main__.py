@@ -18,6 +18,7 @@ from .observe import observe
 from .series import Task, judge
 from .shrink import shrink
 from .tell import print_coverage, print_kinds, print_program, print_tally
+from .worlds import in_world
 
 
 def main() -> int:
@@ -47,7 +48,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="oracle", description="Compare gradpath with PyTorch on random programs.")
     parser.add_argument("--count", type=int, default=1000, help="how many programs (default 1000)")
     parser.add_argument("--seed", type=int, default=1, help="which series of programs (default 1)")
-    parser.add_argument("--mode", choices=("guided", "unguided", "uncertain", "both"), default="both")
+    parser.add_argument("--mode", choices=("guided", "unguided", "uncertain", "hidden", "both"), default="both")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--show", type=int, default=10, metavar="K", help="how many confusions to show (10)")
     parser.add_argument("--each", type=int, default=1, metavar="N", help="programs shown of each confusion (1)")
@@ -100,16 +101,23 @@ def _show(tally: Tally, count: int, small: bool, each: int) -> None:
         shown = {o.program.text: o for o in (_smaller(o) if small else o for o in chosen)}
         for outcome in sorted(shown.values(), key=lambda o: len(o.program.text)):
             print_program(f"{len(outcomes)} x {confusion}", outcome)
-    for outcome in sorted(tally.false_errors, key=lambda o: len(o.program.text))[:count]:
+    for outcome in sorted(
+        (o for o in tally.false_errors if o.program.hidden is None), key=lambda o: len(o.program.text)
+    )[:count]:
         print_program("error on a clean program", _without_false_alarm_context(outcome) if small else outcome)
 
 
 def _smaller(outcome: Outcome) -> Outcome:
     """The outcome of a smaller program with the same confusion."""
     uncertain = outcome.program.mode == "uncertain"
-    analyse = analyser(with_reports=uncertain)
+    hidden = outcome.program.hidden
+    analyse = analyser(with_reports=uncertain or hidden is not None)
 
     def keeps(text: str) -> bool:
+        if hidden is not None:
+            observation = in_world(text, hidden, None)
+            smaller = replace(outcome.program, text=text, observation=observation)
+            return not observation.foreign and compare(smaller, analyse).confusion == outcome.confusion
         if not uncertain:
             observation = observe(text)
             return not observation.foreign and confusion_of(observation, analyse(text)) == outcome.confusion
@@ -136,7 +144,9 @@ def _without_false_alarm_context(outcome: Outcome) -> Outcome:
 
 
 def _again(outcome: Outcome, text: str) -> Outcome:
-    program = replace(outcome.program, text=text, observation=observe(text))
+    hidden = outcome.program.hidden
+    observation = observe(text) if hidden is None else in_world(text, hidden, None)
+    program = replace(outcome.program, text=text, observation=observation)
     return compare(program, analyser())
 
 

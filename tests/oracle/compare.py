@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 
 from gradpath.check import check, first_fault
 from gradpath.diagnostic import Diagnostic
+from gradpath.rules import RULES
 from gradpath.source.document import Document
 
 from .generate import Program, variants
 from .observe import Fault, Observation, executed_lines, observe
+from .veils import Hidden
+from .worlds import in_worlds, reached_in
 
 CRASH = "CRASH"
 WITH_RULE = frozenset(
@@ -23,6 +26,8 @@ WITH_RULE = frozenset(
     )
 )
 """The kinds that a rule reports; the others are only told apart by `first_fault`."""
+RAISING = frozenset(name for name, rule in RULES.items() if rule.level.value == "error")
+"""The rules for what raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,25 @@ Analyse = Callable[[str], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Both words on one program. `false_errors` are error reports on lines that ran without a fault."""
+    """Both words on one program.
+
+    `false_errors` are error reports on lines that ran without a fault, of a program with a hidden part in `world`.
+    `needless` are warnings of an exception that no world raises.
+    """
 
     program: Program
     verdict: Verdict
     confusion: str = ""
     false_errors: tuple[Report, ...] = ()
     unreported: bool = False
+    needless: tuple[Report, ...] = ()
+    world: int = 0
+
+    @property
+    def said(self) -> str:
+        """The highest level of a report."""
+        levels = {report.level for report in self.verdict.reports}
+        return next((level for level in ("error", "warning", "hint") if level in levels), "silent")
 
 
 def analyser(with_reports: bool = True) -> Analyse:
@@ -119,6 +136,8 @@ def compare(program: Program, analyse: Analyse) -> Outcome:
     verdict = analyse(program.text)
     if program.mode == "uncertain":
         return _uncertain(program, verdict)
+    if program.hidden is not None:
+        return _hidden(program, program.hidden, verdict)
     observation = program.observation
     errors = tuple(r for r in verdict.reports if r.level == "error")
     return Outcome(
@@ -167,6 +186,34 @@ def _uncertain(program: Program, verdict: Verdict) -> Outcome:
     return Outcome(program, verdict, confusion, disproved, missed)
 
 
+def _hidden(program: Program, hidden: Hidden, verdict: Verdict) -> Outcome:
+    """An error needs every world to fail; a report is due where the program as it was written fails."""
+    errors = tuple(r for r in verdict.reports if r.level == "error")
+    warnings = tuple(r for r in verdict.reports if r.level == "warning" and r.rule in RAISING)
+    found = [program.observation]
+    if errors or warnings:
+        found = in_worlds(program.text, hidden, program.seed)
+    disproved: tuple[Report, ...] = ()
+    world = 0
+    clean = [number for number, seen in enumerate(found) if seen.clean]
+    for number in clean if errors else ():
+        caught = {fault.line for fault in found[number].caught}
+        suspects = [r for r in errors if not caught.intersection(r.lines)]
+        ran = reached_in(program.text, hidden, program.seed, number) if suspects else frozenset()
+        disproved = tuple(r for r in suspects if set(r.lines) <= ran)
+        world = number
+        if disproved:
+            break
+    missed = _reportable(found[0]) and not verdict.reports and not verdict.crash
+    confusion = f"{CRASH} {verdict.crash}" if verdict.crash else ""
+    if not confusion and disproved:
+        confusion = f"hidden: clean -> error {disproved[0].rule}"
+    elif not confusion and missed and found[0].fault:
+        confusion = f"hidden: {found[0].fault.kind} -> no report"
+    needless = () if any(seen.fault for seen in found) else warnings
+    return Outcome(program, verdict, confusion, disproved, missed, needless, world)
+
+
 @dataclass(slots=True)
 class Tally:
     """The figures over many programs; `examples` holds the outcomes behind each confusion."""
@@ -184,6 +231,8 @@ class Tally:
     used: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Outcome]] = field(default_factory=lambda: defaultdict(list))
     false_errors: list[Outcome] = field(default_factory=list)
+    told: Counter[str] = field(default_factory=Counter)
+    needless: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> None:
         """Count one outcome."""
@@ -199,10 +248,16 @@ class Tally:
         else:
             self.agreed += 1
             self.found[kind] += 1
+        self.needless.update({r.rule for r in outcome.needless})
+        if program.hidden is not None:
+            if outcome.false_errors:
+                self.false_errors.append(outcome)
+            if kind in WITH_RULE:
+                self.told[f"{kind} {outcome.said}"] += 1
         if kind == "clean":
             self.clean += 1
             self.clean_without_error += not outcome.false_errors
-            if outcome.false_errors:
+            if outcome.false_errors and program.hidden is None:
                 self.false_errors.append(outcome)
         elif kind in WITH_RULE:
             self.failing += 1

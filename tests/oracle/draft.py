@@ -34,7 +34,7 @@ WORD = re.compile(r"[A-Za-z_][\w.]*(?<!\.)")
 LEAVES = re.compile(r"\b(break|continue)\b")
 LOOPS = re.compile(r"\b(for|while)\b")
 JOINED = re.compile(r"(elif|else|except|finally|case|def|class|while)\b|@")
-NETS = ("net", "linear", "cell", "rnn", "lstm", "lstmcell")
+NETS = ("net", "linear", "cell", "rnn", "lstm", "lstmcell", "carrier", "heads", "teller")
 INDENT = "    "
 
 

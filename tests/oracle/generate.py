@@ -1,8 +1,8 @@
-"""Random programs: one for each seed, in one of three modes.
+"""Random programs: one for each seed, in one of four modes.
 
 *guided*: piece by piece under PyTorch; a piece that fails is kept where a failure is wanted, and thrown away otherwise,
 so that programs grow long before they fail. *unguided*: written blindly. *uncertain*: guided, with one or two
-conditions that the source does not settle.
+conditions that the source does not settle. *hidden*: guided, and then a part of it is hidden (`veils.py`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from random import Random
 from types import CodeType
 
 from .draft import Draft, Inapplicable, State, Template
+from .given import GIVEN
 from .observe import Observation, Session, compiled, observe
 from .undecided import UNDECIDED
+from .veils import Hidden, veiled
 from .vocabulary import SHARES, VOCABULARY
+from .worlds import in_world
 from .wrapping import wrapped
 
-MODES = ("guided", "unguided", "uncertain")
+MODES = ("guided", "unguided", "uncertain", "hidden")
 BASE_IMPORTS = ("import torch", "import torch.nn as nn", "import torch.nn.functional as F")
 EXTRA_IMPORTS = (
     *("abc", "collections", "contextlib", "copy", "dataclasses", "enum", "functools", "itertools"),
@@ -64,6 +67,7 @@ class Program:
     observation: Observation
     conditions: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
+    hidden: Hidden | None = None
 
 
 def generate(seed: int, index: int, mode: str) -> Program:
@@ -71,7 +75,7 @@ def generate(seed: int, index: int, mode: str) -> Program:
     for attempt in range(100):
         name = f"{mode}:{seed}:{index}:{attempt}"
         random = Random(name)
-        program = _unguided(random, name) if mode == "unguided" else _guided(random, name, mode == "uncertain")
+        program = _unguided(random, name) if mode == "unguided" else _guided(random, name, mode)
         if program is not None:
             return program
     raise RuntimeError(f"no program for {mode}:{seed}:{index}")
@@ -88,7 +92,7 @@ def _taste(random: Random) -> Draft:
     return Draft(random, VOCABULARY, factor, random.choice((0.3, 0.5, 0.7)), random.choice((1, 1, 2, 2, 3)))
 
 
-def _prologue(draft: Draft) -> tuple[int, tuple[str, ...]]:
+def _prologue(draft: Draft, given: bool = False) -> tuple[int, tuple[str, ...]]:
     """A few tensors, and often a model with an optimizer: how many lines, and the names they bind."""
     wanted: list[tuple[str, str, int]] = [("create", ":leaf}", draft.random.choice((1, 2, 2, 3)))]
     wanted.append(("create", ":const}", draft.random.choice((0, 1, 2))))
@@ -98,8 +102,10 @@ def _prologue(draft: Draft) -> tuple[int, tuple[str, ...]]:
         wanted.append(("netclass", "", 1))
     if draft.chance(0.4):
         wanted.append(("optimizer", "opt:fresh", 1))
+    if given:
+        wanted.append(("given", "", draft.random.choice((1, 2, 3, 4))))
     for family, mark, count in wanted:
-        rows = [r for r in VOCABULARY.statements if r.family == family and mark in r.text]
+        rows = [r for r in (*VOCABULARY.statements, *GIVEN) if r.family == family and mark in r.text]
         for _ in range(count):
             _try(draft, draft.random.choices(rows, [r.weight for r in rows])[0])
     return len(draft.state.lines), tuple(name for name in draft.visible() if name.isidentifier())
@@ -119,12 +125,27 @@ def _imports(body: str) -> list[str]:
 
 def _finished(draft: Draft, name: str, mode: str, prologue: tuple[int, tuple[str, ...]]) -> Program | None:
     lines = list(draft.state.lines)
+    if mode == "hidden":
+        return _partly_hidden(draft, name, lines, prologue[0])
     for shaped in (wrapped(draft.random, lines, *prologue), lines):
         if shaped is not None:
             program = _observed(draft, name, mode, "\n".join(shaped) + "\n")
             if program is not None:
                 return program
     return None
+
+
+def _partly_hidden(draft: Draft, name: str, lines: list[str], start: int) -> Program | None:
+    """The program without what is hidden of it, or None where nothing is, or where it does not run that way."""
+    kinds = {known: value.kind for known, value in draft.visible().items()}
+    found = veiled(draft.random, lines, start, kinds)
+    if found is None:
+        return None
+    shown, hidden = found
+    body = "\n".join(shown) + "\n"
+    text = "\n".join(_imports(body + "\n".join(hidden.definitions))) + "\n" + body
+    result = in_world(text, hidden, None)
+    return None if result.foreign else Program(name, "hidden", text, result, (), draft.state.used, hidden)
 
 
 def _observed(draft: Draft, name: str, mode: str, body: str) -> Program | None:
@@ -162,9 +183,10 @@ def _unguided(random: Random, name: str) -> Program | None:
     return None if random.random() > DULL.get(program.observation.fault.kind, 1.0) else program
 
 
-def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
+def _guided(random: Random, name: str, mode: str) -> Program | None:
+    uncertain = mode == "uncertain"
     draft = _taste(random)
-    prologue = _prologue(draft)
+    prologue = _prologue(draft, mode == "hidden")
     target = int(random.triangular(8, LONGEST - 8, 18))
     wants_fault = random.random() < 0.5
     earliest = random.randint(4, target)
@@ -206,7 +228,7 @@ def _guided(random: Random, name: str, uncertain: bool) -> Program | None:
         session = _replayed(pieces)
         if session is None:
             return None
-    return _finished(draft, name, "uncertain" if uncertain else "guided", prologue)
+    return _finished(draft, name, mode, prologue)
 
 
 def _replayed(pieces: list[CodeType]) -> Session | None:

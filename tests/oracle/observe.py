@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -169,6 +169,11 @@ def observe(text: str) -> Observation:
 
 def executed_lines(text: str) -> frozenset[int]:
     """The lines (1-based) of the program that a run reaches; slow, for the few programs where it is asked."""
+    return lines_reached(lambda: observe(text))
+
+
+def lines_reached(run: Callable[[], object]) -> frozenset[int]:
+    """The same of a run of any kind."""
     seen: set[int] = set()
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -180,7 +185,7 @@ def executed_lines(text: str) -> frozenset[int]:
 
     sys.settrace(trace)
     try:
-        observe(text)
+        run()
     finally:
         sys.settrace(None)
     return frozenset(seen)
@@ -190,18 +195,18 @@ def _silent(*_values: Any, **_options: Any) -> None:
     """Stand in for `print`."""
 
 
-def compiled(text: str, first_line: int = 1) -> CodeType:
+def compiled(text: str, first_line: int = 1, filename: str = FILENAME) -> CodeType:
     """A piece of a program as code whose handlers tell the session what they catch; raises SyntaxError."""
     placed = "\n" * (first_line - 1) + text
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         if "except" not in text:
-            return compile(placed, FILENAME, "exec")
-        tree = ast.parse(placed, FILENAME)
+            return compile(placed, filename, "exec")
+        tree = ast.parse(placed, filename)
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler):
                 _report_to_session(node)
-        return compile(ast.fix_missing_locations(tree), FILENAME, "exec")
+        return compile(ast.fix_missing_locations(tree), filename, "exec")
 
 
 def _report_to_session(handler: ast.ExceptHandler) -> None:

@@ -15,6 +15,10 @@ def print_tally(tally: Tally, seconds: float) -> None:
     print(f"analysis: {1000 * tally.seconds / max(1, tally.programs):.2f} ms a program")
     for kind, count in tally.observed.most_common():
         print(f"  {kind:15} {_share(tally.found[kind], count)}")
+    for said, count in sorted(tally.told.items()):
+        print(f"  told: {said:30} {count:6}")
+    for rule, count in tally.needless.most_common():
+        print(f"  warned, and no world raises: {rule:30} {count:6}")
     print("confusions (PyTorch -> gradpath):")
     for confusion, outcomes in sorted(tally.examples.items(), key=lambda item: -len(item[1])):
         print(f"  {len(outcomes):5}  {confusion}")
@@ -50,6 +54,10 @@ def print_program(title: str, outcome: Outcome) -> None:
     print("gradpath:", outcome.verdict.crash or (f"{ours.kind} in line {ours.line}" if ours else "clean"))
     for report in outcome.verdict.reports:
         print(f"  report: {report.level} {report.rule} in line {report.line}, lines {report.lines}")
+    if (hidden := outcome.program.hidden) is not None:
+        print(f"hidden: {hidden.home}, {hidden.call or 'no call'}; disproved in world {outcome.world}")
+        for text in (*hidden.definitions, hidden.base):
+            print("\n".join(f"      {line}" for line in text.split("\n")))
     for number, line in enumerate(outcome.program.text.rstrip("\n").split("\n"), 1):
         print(f"{number:4}  {line}")
 

@@ -22,34 +22,40 @@ def wrapped(random: Random, lines: Sequence[str], start: int, names: Sequence[st
         return None
     match random.choice(("main", "guarded", "train", "train", "method", "object")):
         case "main":
-            return ["def main():", *_indented(lines), "main()"]
+            return ["def main():", *indented(lines), "main()"]
         case "guarded":
-            return ["def main():", *_indented(lines), "", 'if __name__ == "__main__":', INDENT + "main()"]
+            return ["def main():", *indented(lines), "", 'if __name__ == "__main__":', INDENT + "main()"]
         case "train":
             taken = _needed(lines[start:], names)
             head = f"def {random.choice(('train', 'run', 'step', 'fit'))}({', '.join(taken)}):"
             call = head[4:-1]
-            return [*lines[:start], head, *_indented(lines[start:]), call]
+            return [*lines[:start], head, *indented(lines[start:]), call]
         case "method":
             taken = _needed(lines[start:], names)
             method = ["class Trainer:", INDENT + f"def run({', '.join(['self', *taken])}):"]
-            body = _indented(_indented(lines[start:]))
+            body = indented(indented(lines[start:]))
             return [*lines[:start], *method, *body, f"Trainer().run({', '.join(taken)})"]
         case _:
-            return _as_object(lines, start, _needed(lines[start:], names))
+            taken = _needed(lines[start:], names)
+            made = as_object(lines[start:], taken, ", ".join(["self", *taken]))
+            return [*lines[:start], *made, f"trainer = Trainer({', '.join(taken)})", "trainer.run()"]
 
 
-def _as_object(lines: Sequence[str], start: int, taken: Sequence[str]) -> list[str]:
-    """The names become attributes of an object, and the statements read and write `self.name`."""
-    moved = list(lines[start:])
+def as_object(lines: Sequence[str], taken: Sequence[str], parameters: str) -> list[str]:
+    """A class whose `run` has the lines; names become attributes of it: `self.name`.
+
+    Its `__init__` has these parameters; without any, the attributes come from a base class, `Base`.
+    """
+    moved = list(lines)
     if taken:
         pattern = re.compile(r"(?<![\w.\"'])(" + "|".join(map(re.escape, taken)) + r")\b(?!=)")
         moved = [pattern.sub(r"self.\1", line) for line in moved]
-    head = ["class Trainer:", INDENT + f"def __init__({', '.join(['self', *taken])}):"]
+    body = [INDENT + "def run(self):", *indented(indented(moved))]
+    if not parameters:
+        return ["class Trainer(Base):", *body]
+    head = ["class Trainer:", INDENT + f"def __init__({parameters}):"]
     head += [INDENT * 2 + f"self.{name} = {name}" for name in taken] or [INDENT * 2 + "pass"]
-    body = [INDENT + "def run(self):", *_indented(_indented(moved))]
-    call = [f"trainer = Trainer({', '.join(taken)})", "trainer.run()"]
-    return [*lines[:start], *head, "", *body, *call]
+    return [*head, "", *body]
 
 
 def _needed(lines: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -57,5 +63,6 @@ def _needed(lines: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in names if name in words]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
+    """The lines, one level deeper."""
     return [INDENT + line if line else "" for line in lines]

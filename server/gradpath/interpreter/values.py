@@ -131,11 +131,9 @@ class Unknown(Object):
     """A value of which nothing is known but what it came from.
 
     `origin` says where it comes from, `root` where the first unknown came from that it was made of, `site` where the
-    program came upon it. Read off its origin are its `name` there, the unknown `owner` whose attribute it is, and the
-    `sources` that it was made of.
-    `hint` is a constant that it probably equals (a parameter's default): it decides which branch is tried first.
-    `kind` is what the overlays take it for (and `provenance` how surely), `label` the variable that was bound to it
-    last, and `tensor` what they made of it, once used as a tensor. `is_data`: it is a number, a text or the like.
+    program came upon it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
+    equals. `kind` is what the overlays take it for (and `provenance` how surely), `role` what the program uses it as,
+    `label` the variable that was bound to it last, `tensor` what was made of it. `is_data`: a number, a text or such.
     """
 
     __slots__ = (
@@ -149,6 +147,7 @@ class Unknown(Object):
         "origin",
         "owner",
         "provenance",
+        "role",
         "root",
         "site",
         "sources",
@@ -167,6 +166,7 @@ class Unknown(Object):
         self.negates: Unknown | None = None
         self.label = ""
         self.kind = Kind.ANYTHING
+        self.role = ""
         self.provenance: Provenance = OBSERVED
         self.tensor: Value = None
 

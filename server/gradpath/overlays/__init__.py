@@ -26,7 +26,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import chance, engines, keeping, plain_data, registry, roles, tensor_methods, unknowns
+from gradpath.overlays import chance, engines, keeping, plain_data, registry, roles, tensor_methods, unknowns, uses
 from gradpath.overlays.annotated import annotated_parameter
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
@@ -95,7 +95,9 @@ class Overlays:
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
         made = annotated_parameter(machine, function, argument, default)
-        return unknowns.unknown_parameter(machine, argument, default) if made is UNDEFINED else made
+        if made is not UNDEFINED:
+            return made
+        return unknowns.unknown_parameter(machine, argument, default, uses.role_of_parameter(function, argument.arg))
 
     def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
         """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""
@@ -198,6 +200,7 @@ class Overlays:
                 value.tensor.label = name
                 return value.tensor
             case Unknown():
+                uses.note_binding(machine, value, name)
                 if roles.role_of_name(name) or not roles.role_of_name(value.label):
                     value.label = name  # What was called a model once is one under any name.
                 if isinstance(value.tensor, TensorValue):

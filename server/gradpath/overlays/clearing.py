@@ -37,11 +37,12 @@ def may_clear(unknown: Unknown, arguments: Arguments) -> bool:
     if unknown.name in _ASKING:
         return False
     role = role_of(owner)
-    return role == "optimizer" or (role == "model" and _trains(unknown.name))
+    return role == "optimizer" or (role == "model" and trains(unknown.name))
 
 
 @cache
-def _trains(name: str) -> bool:
+def trains(name: str) -> bool:
+    """Whether a name says that a model trains itself, or is made ready for that."""
     return _TRAINING.search(name) is not None
 
 

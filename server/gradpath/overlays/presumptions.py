@@ -5,6 +5,7 @@ conditions gradients run on through a call, `conditions.py` says. The rest is do
 
 | unknown thing | presumed | because |
 |---|---|---|
+| what the program uses as a module, an optimizer or a loader (`uses.py`) | is one, whatever its name | nothing else has `parameters()`, or gives a loss its graph |
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph saved tensors, which are freed | PyTorch would have raised; a leaf and a bare sum save nothing |
 | what an import gives of a library, or of a file that is not seen | is no loss, whatever its `backward` does | libraries have functions of that name |

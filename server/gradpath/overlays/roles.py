@@ -47,8 +47,8 @@ def role_of_name(name: str) -> str:
 
 
 def role_of(value: Value) -> str:
-    """What an unknown value is presumed to be, by its own name or else by the variable that holds it."""
-    return role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
+    """What an unknown value is presumed to be: by its use, by its own name or else by the variable that holds it."""
+    return value.role or role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
 
 
 _SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|params|flags|settings)$", re.I)
@@ -67,7 +67,8 @@ def is_setting(value: Value) -> bool:
 @cache
 def part_of_optimizer(name: str) -> str:
     """What an optimizer is for, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""
-    return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower()
+    named = OPTIMIZER.match(name)  # Else it is one by its use, and its name says nothing.
+    return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower() if named else ""
 
 
 @cache

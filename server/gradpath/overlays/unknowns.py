@@ -20,7 +20,7 @@ from gradpath.interpreter.values import (
     identity,
     is_data,
 )
-from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, weights
+from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
 from gradpath.overlays.presumed_methods import METHODS
@@ -75,12 +75,14 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
 
 
-def unknown_parameter(machine: Machine, argument: ast.arg, default: Value) -> Value:
-    """A parameter for which nobody gave an argument."""
-    data = plain_data.is_parameter(argument, default)
+def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role: str = "") -> Value:
+    """A parameter for which nobody gave an argument, and which the program uses as `role` says."""
+    data = not role and plain_data.is_parameter(argument, default)
     made = machine.unknown_from(Parameter(argument.arg), data=data)
-    if isinstance(made, Unknown) and default is not UNDEFINED:
-        made.hint = default
+    if isinstance(made, Unknown):
+        made.role = role
+        if default is not UNDEFINED:
+            made.hint = default
     return made
 
 
@@ -160,6 +162,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
     hand_over(machine, arguments)
+    uses.note_call(machine, unknown)
     owner = unknown.owner
     if owner is not None and (not owner.is_data or role_of(owner)):
         method = METHODS.get(unknown.name)

@@ -1,0 +1,19 @@
+"""The places of a program that hold a thing from one statement to the next, by their texts."""
+
+from __future__ import annotations
+
+import ast
+
+
+def place_of(node: ast.expr) -> str:
+    """`x`, `self.x` or `agent.x`; `x[]` for any item of it; "" for all else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return f"{owner}.{name}"
+        case ast.Subscript(value=value):
+            owner = place_of(value)
+            return owner and f"{owner}[]"
+        case _:
+            return ""

@@ -1,0 +1,192 @@
+"""What things are by what a program does with them: `x.parameters()` makes `x` a module under any name.
+
+The use may stand anywhere in a function, also after the place that asks; for `self.x` anywhere in its class.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Class, Function, Unknown
+from gradpath.overlays.back_propagated import Call, Chain, back_propagated
+from gradpath.overlays.clearing import trains
+from gradpath.overlays.places import place_of
+from gradpath.overlays.roles import role_of_name
+from gradpath.patterns import regex
+from gradpath.source.nodes import Noted, nodes
+
+_MODULES = frozenset(
+    """buffers children eval get_submodule modules named_buffers named_children named_modules named_parameters
+    parameters register_forward_hook register_forward_pre_hook register_full_backward_hook""".split()  # noqa: SIM905
+)
+"""Methods that only modules have."""
+
+_WRAPPERS = frozenset(
+    "AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel".split()  # noqa: SIM905
+)
+"""What is made of a module that is handed over first."""
+
+_TYPES = {"Module": "model", "DataLoader": "loader", "Optimizer": "optimizer"}
+_NO_OPTIMIZER = frozenset({"backward", "parameters", "prepare"})
+
+Roles = Mapping[str, str]
+"""What the places of a function are, by their texts: "model", "loss", "optimizer", or "loader"."""
+
+_known: Noted[Roles] = Noted("_uses_known")
+_known_classes: Noted[Roles] = Noted("_uses_known_classes")
+
+
+def role_of_parameter(function: Function, name: str) -> str:
+    """What a function, or the class that it is a method of, uses a parameter as; "" where nothing tells."""
+    return _role(function.node, function.owner, name)
+
+
+def note_binding(machine: Machine, value: Unknown, name: str) -> None:
+    """Something unknown is bound to a variable, or to an attribute."""
+    if not value.role and not value.is_data:
+        value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
+
+
+def note_call(machine: Machine, callee: Unknown) -> None:
+    """Something unknown is called, by what the program calls it."""
+    node = machine.node
+    if isinstance(node, ast.Call):
+        if not callee.role and not callee.is_data:
+            callee.role = _role_here(machine, place_of(node.func))
+        owner = callee.owner
+        if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
+            owner.role = _role_here(machine, place_of(node.func.value))
+
+
+def _role_here(machine: Machine, place: str) -> str:
+    function = machine.frame.function
+    if function is not None:
+        return _role(function.node, function.owner or machine.frame.owner, place)
+    entry = machine.trace.entry
+    return _role(entry, None, place) if isinstance(entry, ast.Module) else ""
+
+
+def _role(body: ast.AST, owner: Class | None, place: str) -> str:
+    role = _roles(body).get(place, "") if place else ""
+    classes = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)] if owner is not None else []
+    if role or not classes:
+        return role
+    attributes = [place] if place.startswith("self.") else _kept_as(body, place)
+    return next((found for each in classes for name in attributes if (found := _of_class(each).get(name))), "")
+
+
+def _kept_as(method: ast.AST, variable: str) -> list[str]:
+    """The attributes that `self.x = variable` fills."""
+    return [
+        place
+        for node in nodes(method)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == variable
+        for target in node.targets
+        if (place := place_of(target)).startswith("self.")
+    ]
+
+
+def _of_class(node: ast.ClassDef) -> Roles:
+    """What the methods of a class use its attributes as, also by way of variables that are kept in them."""
+    found = _known_classes.get(node)
+    if found is None:
+        roles: dict[str, str] = {}
+        for method in node.body:
+            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                for place, role in _roles(method).items():
+                    for name in [place] if place.startswith("self.") else _kept_as(method, place):
+                        roles.setdefault(name, role)
+        found = _known_classes[node] = roles
+    return found
+
+
+def _roles(body: ast.AST) -> Roles:
+    found = _known.get(body)
+    if found is None:
+        found = _known[body] = _worked_out(body)
+    return found
+
+
+def _worked_out(body: ast.AST) -> Roles:
+    outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
+    every = nodes(body, outside=outside)
+    chain = back_propagated(body, every)
+    methods: dict[str, set[str]] = {}
+    called: set[str] = set()
+    roles: dict[str, str] = {}
+    for node in every:
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if place := place_of(owner):
+                methods.setdefault(place, set()).add(method)
+        if isinstance(node, ast.Call):
+            called.add(place_of(node.func))
+        roles.update(_told(node))
+    for place, names in methods.items():
+        if names & _MODULES or ("train" in names and place in called):
+            roles.setdefault(place, "model")
+        elif {"step", "zero_grad"} <= names and not names & _NO_OPTIMIZER and place not in called:
+            roles.setdefault(place, "optimizer")
+        elif "backward" in names and "step" in names and place in called:
+            roles.setdefault(place, "model")  # An engine, which wraps one.
+    for place, role in _of_chain(chain, roles):
+        roles.setdefault(place, role)
+    steppers = set(filter(None, map(_stepper, every))) - roles.keys()
+    if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
+        roles.update(dict.fromkeys(steppers - called, "optimizer"))
+    return roles
+
+
+def _stepper(node: ast.AST) -> str:
+    """The place `x` of `x.step()`, unless its name is that of something that steps along with an optimizer."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[], keywords=[]):
+            place = place_of(owner)
+            return "" if place == "self" or _STEPS_ALONG.search(place) else place
+        case _:
+            return ""
+
+
+_STEPS_ALONG = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)
+
+
+def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What annotations say, and what takes only things of one kind."""
+    match node:
+        case ast.arg(arg=name, annotation=ast.Name(id=kind) | ast.Attribute(attr=kind)) if kind in _TYPES:
+            yield name, _TYPES[kind]
+        case ast.Call(func=ast.Name(id="isinstance"), args=[thing, ast.Attribute(attr=kind)]) if kind in _TYPES:
+            yield place_of(thing), _TYPES[kind]
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]):
+            if name in _WRAPPERS:
+                yield place_of(first), "model"
+            elif name.endswith(("LR", "Scheduler")):
+                yield place_of(first), "optimizer"
+            if name == "compile" and place_of(node.func) == "torch.compile":
+                yield place_of(first), "model"
+        case ast.Attribute(value=thing, attr="param_groups"):
+            yield place_of(thing), "optimizer"
+
+
+def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
+    """What is called on the way to a backward: the last one with a result and a target is the loss, all else models."""
+    handed_on = {other for calls in chain.calls.values() for call in calls for other in call.results}
+    for callee, calls in chain.calls.items():
+        name = callee.removesuffix("[]").rpartition(".")[2]
+        if role_of_name(name) or trains(name):
+            continue  # The name says what it is, or that it does more than to compute.
+        if any(_is_helper(chain, call, roles) for call in calls):
+            continue
+        others = any(call.results - {callee} and call.count > 1 for call in calls)
+        yield callee, "loss" if others and callee not in handed_on else "model"
+    for place in chain.iterated:
+        yield place, "loader"
+
+
+def _is_helper(chain: Chain, call: Call, roles: Roles) -> bool:
+    """Whether what is called is handed a model, or the same thing again and again beside what changes."""
+    if any(roles.get(each) in ("model", "optimizer") for each in call.arguments):
+        return True
+    return bool(call.arguments & chain.fixed) and bool(call.arguments - chain.fixed)

@@ -13,13 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.check import Analysis, check
+from gradpath.names.files import TREES
 from gradpath.reuse import Reuse
 from gradpath.source.document import Document
+from gradpath.source.parse import Parsed, parse
+from tests.documents.pages import Block, documents, read_document
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 12.0
 FILES = [*sorted((ROOT / "samples").rglob("*.py")), *sorted((ROOT / "tests" / "cases" / "corpus").rglob("*.py"))]
+PAGES = [block for path in documents(ROOT) for block in read_document(path, ROOT) if isinstance(block, Block)]
+"""The cases: methods that are called twice, inherited or judged by a backward through their results are among them."""
 
 BROKEN = ("<<<<<<< HEAD\nx = 1\n=======\n", "print 'step', loss\n  if x\n", "))))" * 20, '"""never closed', "🙂" * 50)
 
@@ -125,6 +130,50 @@ def test_what_the_effort_did_not_suffice_for_is_run_again(ran: list[int], monkey
     assert again.diagnostics == check(shorter).diagnostics
 
 
+def cold(document: Document, last: Parsed | None) -> Analysis:
+    """A check that nothing is known for; of an earlier text it has the same parse, in a tree of its own."""
+    TREES.drop(document.path)
+    return check(document, last=None if last is None else parse(last.document))
+
+
+def test_what_an_edit_further_down_reads_is_no_longer_idle() -> None:
+    """The branch is in statements that the edit leaves as they are; that it matters is said by what was typed."""
+    text = "import torch\nmode = 2\nif input():\n    mode = 1\nw = torch.ones(3, requires_grad=True)\n"
+    text += "loss = w.exp().sum()\nloss.backward()\n"
+    first = check(Document("program.py", text))
+    more = Document("program.py", text + "if mode == 2:\n    loss.backward()\n")
+    again = check(more, last=first.parsed, memory=first.memory)
+    assert [each.rule for each in again.diagnostics] == ["double-backward"]
+
+
+@pytest.mark.parametrize("body", ["return 1", "return w.sum().backward()"])
+def test_files_that_are_only_looked_into_keep_nothing_from_being_reused(
+    tmp_path: Path, ran: list[int], body: str
+) -> None:
+    (tmp_path / "gradpath.toml").touch()
+    (tmp_path / "engine.py").write_text(f"def fit(w):\n    {body}\n")
+    text = "import torch\nfrom engine import fit\n\n\ndef main():\n    fit(torch.ones(3, requires_grad=True))\n"
+    text += "\n\ndef other(w):\n    w.exp().sum().backward()\n"
+    document = Document(str(tmp_path / "main.py"), text)
+    memory = check(document).memory
+    assert ran
+    ran.clear()
+    check(Document(document.path, text + "# an edit\n"), memory=memory)
+    assert ran == []
+
+
+def test_a_file_that_begins_to_train_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "gradpath.toml").touch()
+    engine = tmp_path / "engine.py"
+    engine.write_text("def fit(w):\n    return 1\n")
+    text = "import torch\nfrom engine import fit\n\n\ndef main():\n    fit(torch.ones(3, requires_grad=True).exp())\n"
+    document = Document(str(tmp_path / "main.py"), text)
+    memory = check(document).memory
+    engine.write_text("def fit(w):\n    w.sum().backward()\n    w.sum().backward()\n")
+    again = check(document, memory=memory)
+    assert [each.rule for each in again.diagnostics] == ["double-backward"]
+
+
 def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code is typed, removed, doubled, moved, pasted and taken back; after each edit both checks agree."""
     wanted = int(os.environ.get("GRADPATH_EDITS", "0"))
@@ -132,8 +181,12 @@ def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) 
     end = time.monotonic() + SECONDS
     count = 0
     while count < wanted or (not wanted and time.monotonic() < end):
-        path = generator.choice(FILES)
-        text = path.read_text(encoding="utf-8")
+        if generator.random() < 0.5:
+            source = generator.choice(PAGES).main
+            path, text = Path(source.name), source.text
+        else:
+            path = generator.choice(FILES)
+            text = path.read_text(encoding="utf-8")
         texts = [text]
         monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", generator.choice((18_000, 100, 10)))
         analysis = check(Document(str(path), text))
@@ -143,8 +196,8 @@ def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) 
             document = Document(str(path), text)
             last = None if analysis.parsed.problems else analysis.parsed
             analysis = check(document, last=last, memory=analysis.memory)
-            cold = check(document, last=last)
-            assert analysis.diagnostics == cold.diagnostics, f"{path} after {count} edits:\n{text}"
+            expected = cold(document, last)
+            assert analysis.diagnostics == expected.diagnostics, f"{path} after {count} edits:\n{text}"
             count += 1
             if time.monotonic() >= end and not wanted:
                 break

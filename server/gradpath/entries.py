@@ -95,15 +95,17 @@ def heirs(tree: ast.Module, entry: Entry) -> tuple[str, ...]:
 
     At most `HEIRS` of them: each is another object that the method may run on.
     """
-    classes = [each for each in _open(tree.body) if isinstance(each, ast.ClassDef)]
-    family = {each.name: each for each in classes if each.name == entry.owner}
-    if not family or entry.function.name == "__init__":
+    if entry.owner is None or entry.function.name == "__init__":
         return ()
+    classes = _classes_of(tree)
+    family = {each.name: each for each in classes if each.name == entry.owner}
     found: list[str] = []
     for each in classes:  # In the order of the file, in which a base comes before what inherits from it.
         bases = [base.id for base in each.bases if isinstance(base, ast.Name) and base.id in family]
+        if each.name in family or not bases:
+            continue
         methods = _methods(each)
-        if each.name in family or not bases or entry.function.name in methods:
+        if entry.function.name in methods:
             continue
         family[each.name] = each
         inherited = {name: method for base in _line(family, bases[0]) for name, method in _methods(base).items()}
@@ -114,6 +116,16 @@ def heirs(tree: ast.Module, entry: Entry) -> tuple[str, ...]:
 
 HEIRS = 3
 """Classes that an inherited method is entered for, besides its own."""
+
+
+_classes: Noted[tuple[ast.ClassDef, ...]] = Noted("_entries_classes")
+
+
+def _classes_of(tree: ast.Module) -> tuple[ast.ClassDef, ...]:
+    known = _classes.get(tree)
+    if known is None:
+        known = _classes[tree] = tuple(each for each in _open(tree.body) if isinstance(each, ast.ClassDef))
+    return known
 
 
 def _methods(owner: ast.ClassDef) -> dict[str, Definition]:
@@ -131,10 +143,10 @@ def _line(family: Mapping[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:
 
 def _used(function: Definition, methods: Mapping[str, Definition]) -> set[str]:
     """The methods that one calls on `self`, maybe through others."""
-    used = set(_mentions(function).own)
+    used = set(mentions(function).own)
     todo = list(used)
     for name in todo:
-        more = _mentions(methods[name]).own - used if name in methods else frozenset()
+        more = mentions(methods[name]).own - used if name in methods else frozenset()
         used |= more
         todo += more
     return used
@@ -196,22 +208,24 @@ def _is_part(character: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mentions:
-    """What a definition speaks of: the names that it reads, those that it calls, and those that it calls on `self`.
+class Mentions:
+    """What a definition speaks of: the names that it reads, those that it calls, and the methods that it calls.
 
-    `tells` says that it is telling itself.
+    `own` are the methods that it calls on `self`; `tells` says that it is telling itself.
     """
 
     names: frozenset[str]
     called: frozenset[str]
+    methods: frozenset[str]
     own: frozenset[str]
     tells: bool
 
 
-_known: Noted[_Mentions] = Noted("_entries_known")
+_known: Noted[Mentions] = Noted("_entries_known")
 
 
-def _mentions(node: ast.AST) -> _Mentions:
+def mentions(node: ast.AST) -> Mentions:
+    """What a definition, or another statement, speaks of; each node is looked through once."""
     known = _known.get(node)
     if known is None:
         known = _known[node] = _mentioned(node)
@@ -225,9 +239,10 @@ def take_over(node: ast.AST, before: ast.AST) -> None:
         _known[node] = known
 
 
-def _mentioned(node: ast.AST) -> _Mentions:
+def _mentioned(node: ast.AST) -> Mentions:
     names: set[str] = set()
     called: set[str] = set()
+    methods: set[str] = set()
     own: set[str] = set()
     tells = False
     for each in nodes(node):
@@ -240,22 +255,25 @@ def _mentioned(node: ast.AST) -> _Mentions:
             callee: ast.expr = each.func  # type: ignore[attr-defined]
             if isinstance(callee, ast.Name):
                 called.add(callee.id)
-            elif isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name) and callee.value.id == "self":
-                own.add(callee.attr)
-    return _Mentions(frozenset(names), frozenset(called), frozenset(own), tells)
+            elif isinstance(callee, ast.Attribute):
+                methods.add(callee.attr)
+                if isinstance(callee.value, ast.Name) and callee.value.id == "self":
+                    own.add(callee.attr)
+    return Mentions(frozenset(names), frozenset(called), frozenset(methods), frozenset(own), tells)
 
 
-def _joined(parts: Collection[_Mentions]) -> _Mentions:
+def _joined(parts: Collection[Mentions]) -> Mentions:
     none = frozenset[str]()
-    return _Mentions(
+    return Mentions(
         none.union(*(each.names for each in parts)),
         none.union(*(each.called for each in parts)),
+        none.union(*(each.methods for each in parts)),
         none.union(*(each.own for each in parts)),
         any(each.tells for each in parts),
     )
 
 
-def _parts(statement: ast.stmt) -> Sequence[ast.AST]:
+def parts_of(statement: ast.stmt) -> Sequence[ast.AST]:
     """What is looked at by itself: the methods of a class and what stands around them, or the statement as a whole."""
     if not isinstance(statement, ast.ClassDef):
         return (statement,)
@@ -264,7 +282,7 @@ def _parts(statement: ast.stmt) -> Sequence[ast.AST]:
 
 def _tells(statement: ast.stmt, told: Sequence[int]) -> bool:
     """Whether a statement is telling; only what stands on one of the lines `told`, which are in order, is looked at."""
-    return any(_holds_any(part, told) and _mentions(part).tells for part in _parts(statement))
+    return any(_holds_any(part, told) and mentions(part).tells for part in parts_of(statement))
 
 
 def _leaders(tree: ast.Module) -> Iterator[Entry]:
@@ -273,26 +291,26 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     They show what the others are given, as `main` does under a decorator or in the hands of a launcher, and `fit` in a
     class of which the file makes no instance.
     """
-    statements: dict[ast.stmt, _Mentions] = {}
-    classes: dict[ast.ClassDef, dict[ast.AST, _Mentions]] = {}
+    statements: dict[ast.stmt, Mentions] = {}
+    classes: dict[ast.ClassDef, dict[ast.AST, Mentions]] = {}
     for statement in _open(tree.body):
         if isinstance(statement, ast.ClassDef):
-            classes[statement] = {each: _mentions(each) for each in _parts(statement)}
+            classes[statement] = {each: mentions(each) for each in parts_of(statement)}
             statements[statement] = _joined(classes[statement].values())
         else:
-            statements[statement] = _mentions(statement)
-    called = frozenset[str]().union(*(mentions.called for mentions in statements.values()))
+            statements[statement] = mentions(statement)
+    called = frozenset[str]().union(*(spoken.called for spoken in statements.values()))
     definitions = {each.name: each for each in statements if isinstance(each, (*_FUNCTIONS, ast.ClassDef))}
     told = {name for name, node in definitions.items() if statements[node].tells}
     for name in _leading({name: statements[node].names for name, node in definitions.items()}, told):
         node = definitions[name]
         if isinstance(node, _FUNCTIONS) and name not in called:
             yield Entry(node, None)
-    for owner, mentions in classes.items():
+    for owner, spoken in classes.items():
         if owner.name not in called and statements[owner].tells:
             methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
-            told = {name for name, each in methods.items() if mentions[each].tells}
-            for name in _leading({name: mentions[each].own for name, each in methods.items()}, told):
+            told = {name for name, each in methods.items() if spoken[each].tells}
+            for name in _leading({name: spoken[each].own for name, each in methods.items()}, told):
                 if name not in statements[owner].own and name != "__init__":
                     yield Entry(methods[name], owner.name)
 
@@ -349,7 +367,7 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def is_telling(node: ast.stmt) -> bool:
     """Whether a function, or a statement, does anything that a rule could speak of: a backward, a step, a gradient."""
-    return _mentions(node).tells
+    return mentions(node).tells
 
 
 def _tells_itself(node: ast.Attribute) -> bool:

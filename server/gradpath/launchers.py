@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 
-from gradpath.entries import Definition, Entry, is_telling, runs_backward
+from gradpath.entries import Definition, Entry, is_telling, mentions, parts_of, runs_backward
 from gradpath.names.files import Files
+from gradpath.overlays.registry import is_overlaid
 from gradpath.quiet import Origin, definitions, origins
-from gradpath.source.nodes import nodes
 
 MOST = 3
 """Functions of a file that are entered for what they call elsewhere."""
@@ -17,23 +18,19 @@ MOST = 3
 def launchers(files: Files) -> Iterator[Entry]:
     """The functions and methods of the checked file that nothing in it calls, and that call what trains elsewhere."""
     tree = files.checked.tree
-    imported = {name: origin for name, origin in origins(tree.body) if name != "*"}
+    imported = {name: origin for name, origin in origins(tree.body) if name != "*" and origin[1]}
+    imported = {name: origin for name, origin in imported.items() if not is_overlaid(origin[0])}
     if not imported:
         return
-    calls = {each.func for each in nodes(tree) if isinstance(each, ast.Call)}
-    called = {each.id if isinstance(each, ast.Name) else getattr(each, "attr", "") for each in calls}
+    spoken = [mentions(part) for statement in tree.body for part in parts_of(statement)]
+    called = frozenset[str]().union(*(each.called for each in spoken), *(each.methods for each in spoken))
     elsewhere = {name for name in called & imported.keys() if _trains(files, imported[name], called)}
-    found = 0
-    for entry in _uncalled(tree, called) if elsewhere else ():
-        names = {each.id for each in nodes(entry.function) if isinstance(each, ast.Name)}
-        if names & elsewhere:
-            yield entry
-            found += 1
-        if found == MOST:
-            return
+    leading = (each for each in _uncalled(tree, called) if mentions(each.function).names & elsewhere)
+    if elsewhere:
+        yield from islice(leading, MOST)
 
 
-def _uncalled(tree: ast.Module, called: set[str]) -> Iterator[Entry]:
+def _uncalled(tree: ast.Module, called: Collection[str]) -> Iterator[Entry]:
     for statement in tree.body:
         if isinstance(statement, Definition) and statement.name not in called:
             yield Entry(statement, None)
@@ -43,10 +40,10 @@ def _uncalled(tree: ast.Module, called: set[str]) -> Iterator[Entry]:
                     yield Entry(each, statement.name)
 
 
-def _trains(files: Files, origin: Origin, called: set[str]) -> bool:
+def _trains(files: Files, origin: Origin, called: Collection[str]) -> bool:
     """Whether an import brings a function that trains, or a class with such a method which is `called`."""
     module, name = origin
-    path = files.locate(module, files.checked.document.path) if name else None
+    path = files.locate(module, files.checked.document.path)
     if path is None or not runs_backward(files.text(path)):
         return False
     parsed = files.parsed(path)

@@ -78,7 +78,7 @@ class Budget:
         self.happened = True
         self._earlier += self._work + OPERATION
         self._work = 0
-        self._stop = min(self._ceiling, ASKED)
+        self._stop = ASKED if self._ceiling > ASKED else self._ceiling
 
     @property
     def work(self) -> int:
@@ -87,14 +87,17 @@ class Budget:
 
     def begin(self) -> int:
         """Something begins that may take its part; gives what `end` wants to have when it is over."""
-        before = self._ceiling
+        # This is done for every statement: `min` and `max` would take half of the time.
+        before, work = self._ceiling, self._work
         if before == _UNLIMITED:
-            self._earlier += self._work
-            self._work = 0
-            self._ceiling = PATIENCE
+            self._earlier += work
+            self._work = work = 0
+            ceiling = PATIENCE
         else:
-            self._ceiling = self._work + max(LEAST, (before - self._work) * 7 // 8)
-        self._stop = min(self._ceiling, self._work + ASKED)
+            part = (before - work) * 7 // 8
+            ceiling = work + (part if part > LEAST else LEAST)
+        stop = work + ASKED
+        self._ceiling, self._stop = ceiling, stop if stop < ceiling else ceiling
         return before
 
     def apart(self) -> int:
@@ -106,8 +109,8 @@ class Budget:
 
     def end(self, before: int) -> None:
         """What has begun is over, or was given up."""
-        self._ceiling = before
-        self._stop = min(before, self._work + ASKED)
+        stop = self._work + ASKED
+        self._ceiling, self._stop = before, stop if stop < before else before
 
     def _look(self) -> None:
         if self.stopped():

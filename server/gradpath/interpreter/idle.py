@@ -34,14 +34,17 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     no backward where the other arm does; an arm that only raises or prints does nothing else. `scope` is the function
     or module around, None where it is not at hand.
     """
-    known = _known.get(node)
+    ways = None if scope is None else _known.get(scope)
+    if ways is None:
+        ways = {}
+        if scope is not None:
+            _known[scope] = ways
+    known = ways.get(node)
     if known is None:
         unlikely = leaves(node.body) or _makes_room(node.body) or (_trains(node.orelse) and not _trains(node.body))
         likely = leaves(node.orelse) or not unlikely
         idle = _is_idle(node.orelse if likely else node.body, scope)
-        known = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
-        if scope is not None:
-            _known[node] = known
+        known = ways[node] = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
     return known
 
 
@@ -97,7 +100,9 @@ def _is_about_gradients(node: ast.AST, making: bool) -> bool:
 _READING_OUT = frozenset({"data", "item", "numpy", "tolist"})
 _GRADIENTS = regex(r"backward|clip|clone|detach|freez|grad|loss|optim|step|train|update")
 _speaking: Noted[bool] = Noted("_idle_speaking")
-_known: Noted[tuple[bool, bool]] = Noted("_idle_known")
+_known: Noted[dict[ast.If, tuple[bool, bool]]] = Noted("_idle_known")
+"""The answers for the conditions in a scope: a newer tree of the module may have the same ones, and other readers."""
+
 _reads: Noted[Counter[str]] = Noted("_idle_reads")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from gradpath.names.layout import Layout
@@ -135,11 +136,30 @@ def _text_of(parsed: Parsed | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a check saw of other files: where modules were found, and what was read."""
+    """What a check saw of other files: where modules were found, what was parsed, and what was read for its words."""
 
     located: Mapping[tuple[str, str], Path | None]
     members: Mapping[tuple[Path, str], Path | None]
     texts: Mapping[Path, str | None]
+    words: Mapping[Path, str]
+
+
+def _words(path: Path) -> str:
+    """The text of a file on disk; empty where it cannot be read or is too large."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return _words_then(path, (status.st_mtime_ns, status.st_size)) if status.st_size <= _LARGEST else ""
+
+
+@lru_cache(32)
+def _words_then(path: Path, stamp: Stamp) -> str:
+    """The same of a file as it was written then: the next check asks for it again."""
+    try:
+        return read_document(path, str(path)).text
+    except UnreadableSource:
+        return ""
 
 
 class Files:
@@ -179,15 +199,16 @@ class Files:
     def surroundings(self) -> Surroundings:
         """What this check has seen so far of the files around the checked one."""
         # In the order in which they were read: it decides which of them are left out.
-        ordered = dict.fromkeys((*self._parsed, *self.read))
-        texts = {path: _text_of(self._parsed.get(path)) for path in ordered if path in self.read}
-        return Surroundings(dict(self._located), dict(self._members), texts)
+        texts = {path: _text_of(parsed) for path, parsed in self._parsed.items() if path in self.read}
+        return Surroundings(dict(self._located), dict(self._members), texts, dict(self._texts))
 
     def still(self, before: Surroundings) -> bool:
         """Whether an earlier check would see the same today; what it saw counts as seen by this one."""
         for path, text in before.texts.items():
             if _text_of(self.parsed(path)) != text:
                 return False
+        if any(self.text(path) != text for path, text in before.words.items()):
+            return False
         if any(self.locate(*key) != path for key, path in before.located.items()):
             return False
         return all(self.member(*key) == path for key, path in before.members.items())
@@ -263,12 +284,7 @@ class Files:
         if path not in self._texts:
             self.read.add(path)
             text = None if self.project is None else self.project.read(path)
-            if text is None:
-                try:
-                    text = read_document(path, self.shown(path)).text
-                except UnreadableSource:
-                    text = ""
-            self._texts[path] = text
+            self._texts[path] = _words(path) if text is None else text
         return self._texts[path]
 
     def unread(self, shown: str) -> frozenset[int]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.records import dataclass
+from gradpath.source.nodes import Noted
 
 _LONGEST = 30
 """Characters of a callee in a condition."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """What has to hold, with `{name}` for the unknown thing; `brief` where `words` are too long for a headline.
 
@@ -27,8 +29,14 @@ class Condition:
 
     def of(self, name: str) -> Presumption:
         """The same of a thing that the program calls `name`."""
-        said = f"`{name}`" if name else "it"
-        return Presumption(self.row, self.words.format(name=said), self.brief.format(name=said), self.doubt)
+        return _said(self, name)
+
+
+@lru_cache(1024)
+def _said(condition: Condition, name: str) -> Presumption:
+    said = f"`{name}`" if name else "it"
+    words, brief = condition.words.format(name=said), condition.brief.format(name=said)
+    return Presumption(condition.row, words, brief, condition.doubt)
 
 
 RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
@@ -46,11 +54,16 @@ OTHER = Condition("other", "{name} keeps the graph of what it is given", "{name}
 STATE = Condition("state", "{name} returns a state that is still on the graph", "{name} returns a live state", 6)
 
 
+_callees: Noted[str] = Noted("_conditions_callees")
+
+
 def callee(result: Unknown | None, site: object = None) -> str:
     """What the program calls the thing whose call gave an unknown result."""
     place = site if result is None else result.site
     if isinstance(place, Site) and isinstance(place.node, ast.Call):
-        text = ast.unparse(place.node.func)
+        text = _callees.get(place.node)
+        if text is None:
+            text = _callees[place.node] = ast.unparse(place.node.func)
         if len(text) <= _LONGEST:
             return text
     source: Value = result.sources[0] if result is not None and result.sources else None

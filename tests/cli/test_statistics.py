@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SERVER = Path(__file__).parents[2] / "server"
 UNDERSTOOD = """\
 import torch
@@ -50,6 +52,17 @@ logging.info(f"weight {weight} of {sys.argv}")
 """
 
 
+TOLD = {
+    "a scheduler": "plan = torch.optim.lr_scheduler.StepLR(optimizer, 1)\nplan.step()\nrate = plan.get_last_lr()",
+    "backends": "torch.backends.cudnn.benchmark = True\nfast = torch.backends.cuda.is_built()",
+    "devices": "d = 'cuda' if torch.cuda.is_available() else 'cpu'\nnumber = torch.cuda.device_count()",
+    "processes": "import torch.distributed as dist\nfirst = dist.get_rank() == 0 or dist.get_world_size() > 1",
+    "a helper": "from accelerate import Accelerator\na = Accelerator()\nprint(a.device, a.is_main_process)",
+    "marks": "import pytest\nslow = pytest.mark.slow\nmany = pytest.mark.parametrize('n', [1, 2])",
+    "options": "from configargparse import ArgParser\np = ArgParser()\np.add_argument('--x')\nx = p.parse_args().x",
+}
+
+
 def check(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "gradpath", "check", "--statistics", *arguments, "."]
     places = {**os.environ, "PYTHONPATH": str(SERVER)}
@@ -73,6 +86,14 @@ def test_numbers_texts_and_options_are_understood_though_their_values_are_not_kn
     statistics = json.loads(check(tmp_path, "--output-format", "json"))["statistics"]
     assert statistics["unknowns"] == {}
     assert statistics["files"][0]["understood"] == statistics["files"][0]["reached"] > 10
+
+
+@pytest.mark.parametrize("lines", TOLD.values(), ids=TOLD)
+def test_what_only_tells_something_is_understood(tmp_path: Path, lines: str) -> None:
+    start = "import torch\nw = torch.ones(1, requires_grad=True)\noptimizer = torch.optim.SGD([w])\n"
+    (tmp_path / "told.py").write_text(f"{start}{lines}\n(w * w).sum().backward()\n")
+    statistics = json.loads(check(tmp_path, "--output-format", "json"))["statistics"]
+    assert statistics["unknowns"] == {}
 
 
 def test_what_came_from_one_unknown_is_counted_under_it(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from weakref import ref
 
@@ -17,6 +17,7 @@ from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
+from gradpath.interpreter.trace import Event, Flagged
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Unknown, Value
 from gradpath.source.nodes import is_generator
 
@@ -57,20 +58,34 @@ LEAST = 300
 
 
 def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
-    """Call a function of another file: what it does there must not cost what the checked file does afterwards."""
-    left = machine.budget.steps
+    """Call a function of another file: what it does there must not cost what the checked file does afterwards.
+
+    Where it was not followed to its end, or went on after an exception, nothing is frozen by it: it may have put parts
+    into a model, as adapters are, that are trained.
+    """
+    left, strayed, before = machine.budget.steps, machine.strayed, len(machine.trace.events)
     machine.budget.steps = allowed = min(left, max(machine.elsewhere // ELSEWHERE, LEAST))
     try:
         return _run(machine, frame, node)
     except Exhausted:
         if allowed == left:
             raise
+        machine.strayed += 1
         return machine.unknown("call that takes long")
     finally:
+        if machine.strayed > strayed:
+            _unfreeze(machine, machine.trace.events[before:])
         used = allowed - machine.budget.steps
         paid = min(used, machine.elsewhere)
         machine.elsewhere -= paid
         machine.budget.steps = left - (used - paid)
+
+
+def _unfreeze(machine: Machine, events: Sequence[Event]) -> None:
+    frozen = {id(event.tensor): event.tensor for event in events if isinstance(event, Flagged) and not event.value}
+    for tensor in frozen.values():
+        if not tensor.requires_grad:
+            machine.autograd.set_requires_grad(tensor, True)
 
 
 def _is_too_deep(machine: Machine, function: Function, arguments: Arguments) -> bool:

@@ -91,4 +91,5 @@ def survive(machine: Machine, raised: Raised) -> Value:
     """The unknown value with which the program goes on after an exception; one that is certain is raised again."""
     if raised.certain:
         raise raised
+    machine.strayed += _is_elsewhere(machine)
     return machine.unknown(CAUSE)

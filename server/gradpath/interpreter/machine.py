@@ -159,6 +159,7 @@ class Machine:
         self.loop_count = 0
         self.counter_tests = 0
         self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
+        self.strayed = 0  # How often code of other files went on after an exception that is not certain.
         self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
         self._latest: dict[ast.AST, int] = {}  # The latest last, with the number of the statement.

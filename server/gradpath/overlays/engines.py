@@ -29,7 +29,7 @@ class Block(Context):
 
 
 class Helper(Object):
-    """An object of a framework with methods that are known; its other attributes are unknown."""
+    """An object of a framework with methods that are known; what it tells is data, its other attributes are unknown."""
 
     __slots__ = ("kind", "methods")
 
@@ -44,7 +44,19 @@ class Helper(Object):
         method = self.methods.get(name)
         if method is not None:
             return NativeFunction(f"{self.kind}.{name}", method)
+        if name in _TOLD:
+            return machine.unknown(name, ("attr", id(self), name), data=True)
         return super().attribute(machine, name)
+
+
+_STATE = """
+device global_rank gradient_accumulation_steps is_global_zero is_last_process is_local_main_process is_main_process
+local_process_index local_rank mixed_precision node_rank num_processes process_index project_dir sync_gradients
+use_distributed world_size
+"""
+
+_TOLD = frozenset(_STATE.split())
+"""What such objects tell of the processes, and of the state of the training."""
 
 
 def block(machine: Machine, arguments: Arguments) -> Value:

@@ -6,28 +6,41 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
+from functools import cache
 
-from gradpath.interpreter.origins import Computed, Library, Made
+from gradpath.interpreter.origins import Attribute, Computed, Library, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.roles import is_option, role_of_name
 
-_OPTIONS = "argparse click configparser json omegaconf tomllib toml types typing typing_extensions yacs yaml"
+_OPTIONS = """
+argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
+typing_extensions tyro yacs yaml
+
+hydra.compose hydra.initialize hydra.main torchvision.transforms
+"""
 
 _FILES = """
-PIL __future__ abc absl base64 calendar codecs csv cv2 datetime distutils errno getpass git glob gym gymnasium h5py
-hashlib html imageio importlib_metadata io librosa locale logging loguru math matplotlib mlflow numpy os packaging
-pandas pathlib pkg_resources platform plotly posixpath pprint psutil random re regex requests rich scipy seaborn secrets
-shlex shutil signal skimage sklearn socket soundfile sqlite3 string struct subprocess sys tabulate tempfile tensorboard
-tensorboardX termcolor textwrap time timeit traceback tracemalloc urllib uuid visdom wandb warnings zipfile
+IPython PIL __future__ abc absl base64 calendar codecs csv cv2 datetime distutils errno getpass git glob gym gymnasium
+h5py hashlib html imageio importlib_metadata io librosa locale logging loguru math matplotlib mlflow nltk numpy os
+packaging pandas pathlib pkg_resources platform plotly posixpath pprint psutil random re regex requests rich scipy
+seaborn secrets shlex shutil signal skimage sklearn socket soundfile sqlite3 string struct subprocess sys tabulate
+tempfile tensorboard tensorboardX termcolor textwrap time timeit traceback tracemalloc urllib uuid visdom wandb warnings
+zipfile
+
+pytest.approx pytest.fixture pytest.mark torch.backends torch.cuda.current_device torch.cuda.device_count
+torch.cuda.get_device_name torch.cuda.max_memory_allocated torch.cuda.memory_allocated torch.cuda.set_device
+torch.distributed.barrier torch.distributed.get_rank torch.distributed.get_world_size
+torch.distributed.init_process_group torch.distributed.is_available torch.distributed.is_initialized
+torch.optim.lr_scheduler torch.testing torch.utils.data.distributed torch.utils.tensorboard
+transformers.AutoTokenizer transformers.get_constant_schedule_with_warmup transformers.get_cosine_schedule_with_warmup
+transformers.get_linear_schedule_with_warmup transformers.get_scheduler transformers.set_seed
 """
 
 _OF_ANYTHING = frozenset(_OPTIONS.split())
-"""Libraries that give data where they are given data: options may hold functions as well."""
+"""Libraries, and modules of them, that give data where they are given data: options may hold functions as well."""
 
 _OF_DATA = frozenset(_FILES.split())
-"""Libraries that give data whatever they are given."""
-
-_TENSORBOARD = "torch.utils.tensorboard"
+"""Libraries, and modules of them, that give data whatever they are given."""
 
 _TYPES = frozenset({"Path", "PathLike", "bool", "bytes", "float", "int", "ndarray", "str"})
 _HOLDERS = frozenset({"Dict", "List", "Optional", "Sequence", "Tuple", "Union", "dict", "list", "tuple"})
@@ -41,15 +54,33 @@ _MEASURING = frozenset({"dim", "element_size", "get_device", "ndimension", "nele
 
 def is_library(name: str) -> bool:
     """Whether a dotted name is one of a library of data."""
-    top = name.partition(".")[0]
-    return top in _OF_DATA or top in _OF_ANYTHING or name.startswith(_TENSORBOARD)
+    return _is_in(_OF_DATA, name) or _is_in(_OF_ANYTHING, name)
+
+
+def is_part(owner: Unknown, name: str) -> bool:
+    """Whether an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
+    names = [name]
+    value: object = owner
+    while isinstance(value, Unknown) and isinstance(value.origin, Attribute):
+        names.append(value.origin.name)
+        value = value.origin.of
+    if not isinstance(value, Unknown) or not isinstance(value.origin, Library):
+        return False
+    return is_library(".".join((value.origin.name, *reversed(names))))
+
+
+@cache
+def _is_in(libraries: frozenset[str], name: str) -> bool:
+    """Whether a dotted name is one of some libraries or modules, or of what is in them."""
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in libraries for count in range(1, len(parts) + 1))
 
 
 def is_of_library(value: Unknown) -> bool:
     """Whether a value comes from a library that gives data whatever it is given."""
     match value.root:
         case Library(name=name):
-            return value.is_data and (name.partition(".")[0] in _OF_DATA or name.startswith(_TENSORBOARD))
+            return value.is_data and _is_in(_OF_DATA, name)
         case Computed(made=Made.DRAWN):
             return True
         case _:

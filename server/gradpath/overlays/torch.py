@@ -335,7 +335,7 @@ def _variable(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _cond(kind: str) -> NativeFunction:
-    return NativeFunction(kind, lambda m, a: m.unknown(kind, (kind,), ()))
+    return NativeFunction(kind, lambda m, a: m.unknown(kind, (kind,), (), data=True))
 
 
 def _is_tensor(machine: Machine, arguments: Arguments) -> Value:

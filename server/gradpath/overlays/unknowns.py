@@ -95,7 +95,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
         return unknown  # What DataParallel and its kin wrap.
     if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
-    data = name in plain_data.TELLING or is_option(name)
+    data = name in plain_data.TELLING or is_option(name) or plain_data.is_part(unknown, name)
     made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):
         made.kind, made.provenance = unknown.kind, unknown.provenance

@@ -150,9 +150,23 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
         return words(condition, source)
     presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
     if presumed is None:
-        return None
+        return _annotation(found)
     said = f"if {presumed.condition}"
     return said if len(found.report.headline) + len(said) + 2 <= LONGEST else f"if {presumed.brief}"
+
+
+def _annotation(found: Found) -> str | None:
+    """That a parameter is of the class that its annotation names, where an error happens in that class.
+
+    Python checks no annotation, and a subclass may do more than its base.
+    """
+    if found.rule.level is not Level.ERROR or not found.trace.annotated:
+        return None
+    places = {id(frame.node) for site in _sites(found) for frame in site.frames()}
+    for name, classes in found.trace.annotated.items():
+        if any(id(node) in places for each in classes for node in nodes(each)):
+            return f"if `{name}` is a `{classes[0].name}`"
+    return None
 
 
 def _presumed(found: Found) -> Iterable[Presumption]:

@@ -373,6 +373,7 @@ class Trace:
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements that took more than their part of the budget, after which the path went on.
+    `annotated` are the classes of the program that parameters are taken to be of, and their bases, by the parameter.
     """
 
     entry: ast.AST
@@ -384,6 +385,7 @@ class Trace:
     blind: dict[ast.AST, _OfAKind] = field(default_factory=dict)
     truncated: bool = False
     given_up: list[ast.stmt] = field(default_factory=list)
+    annotated: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)

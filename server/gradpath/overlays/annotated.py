@@ -37,10 +37,12 @@ def annotated_parameter(machine: Machine, function: Function, argument: ast.arg,
         made = _instance(machine, function, cls)
     finally:
         making.discard(cls)
+    if isinstance(made, ModuleInstance) and not _has_forward(cls):
+        return UNDEFINED
+    classes = (each.node for each in cls.mro)
+    machine.trace.annotated[argument.arg] = tuple(each for each in classes if each is not None)
     if not isinstance(made, ModuleInstance):
         return made
-    if not _has_forward(cls):
-        return UNDEFINED
     weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])
     return made
 

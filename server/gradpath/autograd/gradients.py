@@ -109,6 +109,7 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
     if not edges:
         return ()
     graph = Node(name, edges, site, holds=node.holds)
+    graph.saves = node.saves
     graph.provenance = of_any(edge.provenance for edge in edges)
     return (graph,)
 
@@ -122,6 +123,7 @@ def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> G
     """The graph of a gradient that comes out of a call of which nothing was seen: there may be one or none."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))
     graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds, provenance=OPEN)
+    graph.saves = node.saves
     return (graph,)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
-from gradpath.autograd.provenance import OPEN
+from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import COPIED, List, sample
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -120,28 +120,30 @@ def run_behaviour(
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments)
-    if machine.autograd.grad_enabled and any(map(_is_unseen, arguments.values())):
-        _leave_open(spec, results, arguments)
+    if machine.autograd.grad_enabled and any(isinstance(each, Unknown) for each in arguments.values()):
+        _note_unseen(spec, results, arguments)
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
             forget_count(spec, parameter, results, inputs, arguments)
     return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
 
 
-def _is_unseen(value: Value) -> bool:
-    """Whether an argument may be a tensor with a graph, though it was not taken for one."""
-    return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
+def _absence(value: Value) -> Provenance:
+    """How surely an argument that was not taken for a tensor has no graph."""
+    if not isinstance(value, Unknown) or value.tensor is not None:
+        return OBSERVED
+    return OPEN if value.kind is Kind.ANYTHING and not value.is_data else value.provenance
 
 
-def _leave_open(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]) -> None:
-    """Leave open whether results have a graph that an argument would give them which is not seen."""
+def _note_unseen(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]) -> None:
+    """Say of results without a graph how surely no argument that is not seen gives them one."""
     if not isinstance(spec, Op):
         return
     behaviour = spec.behaviour({parameter.name: ops.TENSOR for parameter in spec.parameters})
     for output, result in zip(behaviour.outputs, results, strict=False):
-        unseen = (name for name in (*output.grad, *output.maybe_grad) if _is_unseen(arguments.get(name)))
-        if not result.requires_grad and next(unseen, None) is not None:
-            result.provenance = OPEN
+        grounds = {_absence(arguments.get(name)) for name in (*output.grad, *output.maybe_grad)} - {OBSERVED}
+        if grounds and not result.requires_grad:
+            result.provenance = OPEN if OPEN in grounds else next(iter(grounds))
 
 
 def _ordinary(

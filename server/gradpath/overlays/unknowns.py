@@ -81,8 +81,9 @@ def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role:
     made = machine.unknown_from(Parameter(argument.arg), data=data)
     if isinstance(made, Unknown):
         made.role = role
-        if default is not UNDEFINED:
-            made.hint = default
+        made.hint = default
+        if data:
+            made.provenance = conditions.DATA.of(argument.arg)
     return made
 
 
@@ -100,7 +101,9 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if isinstance(made, Unknown):
         made.kind, made.provenance = unknown.kind, unknown.provenance
         row = presumptions.of_attribute(unknown, name)
-        if made.is_data:
+        if data and name not in plain_data.TELLING:
+            made.kind, made.provenance = Kind.PLAIN, conditions.DATA.of(name)
+        elif made.is_data:
             made.kind = Kind.PLAIN
         elif row is not None:
             made.kind, made.provenance = row.kind, row.provenance(name, unknown)

@@ -17,7 +17,10 @@ LONGEST = 120
 """Characters of a headline."""
 
 TURNS = 10
-"""How many decisions of a faulty path, the last and the first, are turned around to learn on which the fault hangs."""
+"""How many decisions of a faulty path, the last and the first, are turned around to learn on what the fault depends.
+
+Of each branch that has none among them one is turned as well.
+"""
 
 EFFORT = 18_000
 """Statements that the paths of an entry point may execute together where a silent fault is looked into."""
@@ -183,19 +186,24 @@ def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: st
     if found.rule.level is not Level.ERROR:
         return None
     decisions = found.trace.decisions
-    for index in _tried(len(decisions)):
+    for index in _tried(decisions):
         other = paths.trace(turned(found.trace, index))
         if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths)):
             return decisions[index]
+    for node in list(dict.fromkeys(each.node for each in decisions))[:TURNS]:
+        throughout = _turned_throughout(found.trace, node, paths)
+        if throughout is not None and _passes(found, throughout):
+            return next(each for each in decisions if each.node is node)
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return presumed
 
 
-def _tried(count: int) -> Iterable[int]:
-    """Which of so many decisions are turned around: the last ones, which are near the fault, and the first ones."""
-    last = range(count - 1, max(count - TURNS, 0) - 1, -1)
-    return (*last, *range(min(last[-1] if count else 0, TURNS) - 1, -1, -1))
+def _tried(decisions: Sequence[Decision]) -> list[int]:
+    """Which decisions are turned around: the last ones, which are near the fault, the first, and one of each branch."""
+    indices = range(len(decisions) - 1, -1, -1)
+    of_each = {decisions[index].node: index for index in indices}
+    return list(dict.fromkeys((*indices[:TURNS], *indices[-TURNS:], *reversed(of_each.values()))))
 
 
 def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace:

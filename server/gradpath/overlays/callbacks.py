@@ -1,6 +1,7 @@
 """Functions that are handed to code which is not seen, such as hooks: they may be called at any time from there on.
 
-What such a function assigns to attributes is unknown then, and what it puts into lists and dicts may be in them.
+What such a function assigns to attributes is unknown then, and what it puts into lists and dicts may be in them. The
+same holds for the functions, methods and callable objects of the program that it calls.
 """
 
 from __future__ import annotations
@@ -16,15 +17,27 @@ from gradpath.source.nodes import Noted, nodes
 
 def hand_over(machine: Machine, arguments: Arguments) -> None:
     """Let what the functions among the arguments write be open, since somebody may call them."""
+    opened: set[tuple[int, int]] = set()
     for value in arguments.all():
-        match value:
-            case Function():
-                _open(machine, value, UNDEFINED)
-            case BoundMethod(function=Function() as function):
-                _open(machine, function, value.receiver)
-            case _:
-                for each in _objects(value):
-                    _forget_numbers(machine, each)
+        called = _called_as(value)
+        if called is not None:
+            _open(machine, *called, opened)
+        if not isinstance(value, (Function, BoundMethod)):
+            for each in _objects(value):
+                _forget_numbers(machine, each)
+
+
+def _called_as(value: Value) -> tuple[Function, Value] | None:
+    """The function of the program that a call of the value runs, and its `self`."""
+    match value:
+        case Function():
+            return value, UNDEFINED
+        case BoundMethod(function=Function() as function):
+            return function, value.receiver
+        case Instance():
+            method = value.cls.find("__call__")
+            return (method, value) if isinstance(method, Function) else None
+    return None
 
 
 def _objects(value: Value, depth: int = 3) -> Iterator[Instance]:
@@ -48,15 +61,32 @@ def _forget_numbers(machine: Machine, instance: Instance) -> None:
                         machine.library.forget(machine, instance, attribute)
 
 
-def _open(machine: Machine, function: Function, receiver: Value) -> None:
-    parameters = function.node.args.args
+def _open(machine: Machine, function: Function, receiver: Value, opened: set[tuple[int, int]]) -> None:
+    """Let what a function writes be open, and what those write that it calls."""
+    if (id(function), id(receiver)) in opened:
+        return
+    opened.add((id(function), id(receiver)))
+    parameters = [each.arg for each in function.node.args.args]
+
+    def value_of(name: str) -> Value:
+        if receiver is not UNDEFINED and parameters[:1] == [name]:
+            return receiver
+        return UNDEFINED if name in parameters else function.scope.get(name)
+
     for owner, attribute in _written(function.node):
-        own = receiver is not UNDEFINED and bool(parameters) and parameters[0].arg == owner
-        value = receiver if own else function.scope.get(owner)
+        value = value_of(owner)
         if attribute and isinstance(value, Instance) and attribute in value.attributes:
             machine.library.forget(machine, value, attribute)
         elif not attribute and isinstance(value, Container):
             value.open = True
+    for owner, method in _calls(function.node):
+        value = value_of(owner)
+        if method:
+            called = _called_as(BoundMethod(value.cls.find(method), value)) if isinstance(value, Instance) else None
+        else:
+            called = _called_as(value)
+        if called is not None:
+            _open(machine, *called, opened)
 
 
 _known: Noted[tuple[tuple[str, str], ...]] = Noted("_callbacks_known")
@@ -84,3 +114,23 @@ def _found(node: ast.AST) -> Iterator[tuple[str, str]]:
                         yield name, ""
                     case ast.Attribute(value=ast.Name(id=name), attr=attribute):
                         yield name, attribute
+
+
+_called: Noted[tuple[tuple[str, str], ...]] = Noted("_callbacks_called")
+
+
+def _calls(node: ast.AST) -> tuple[tuple[str, str], ...]:
+    """The variables that a function calls (with ""), or of which it calls a method."""
+    known = _called.get(node)
+    if known is None:
+        known = _called[node] = tuple(dict.fromkeys(_callees(node)))
+    return known
+
+
+def _callees(node: ast.AST) -> Iterator[tuple[str, str]]:
+    for each in nodes(node):
+        match each:
+            case ast.Call(func=ast.Name(id=name)):
+                yield name, ""
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)):
+                yield name, method

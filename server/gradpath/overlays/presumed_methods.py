@@ -15,6 +15,9 @@ from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
+CALLED = "called by the program"
+"""With the number of an unknown, the key under which a path remembers that it was called."""
+
 Method = Callable[[Machine, Unknown, Arguments], Value]
 
 
@@ -22,7 +25,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
     if receiver.is_data and not is_engine(receiver):
         return None
-    if _names_library(receiver) and not is_engine(receiver):
+    if (_names_library(receiver) or _is_no_loss(machine, receiver)) and not is_engine(receiver):
         return NotImplemented
     loss = arguments.get(0, "loss")
     if not is_engine(receiver) and not _is_handed_loss(receiver, loss):
@@ -60,6 +63,11 @@ def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     if role_of(receiver) == "model":
         return isinstance(given, (TensorValue, Unknown))
     return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
+
+
+def _is_no_loss(machine: Machine, receiver: Unknown) -> bool:
+    """Whether the program calls it: no tensor can be called, so its `backward` is a method of its own."""
+    return (CALLED, receiver.number) in machine.remembered and role_of(receiver) != "model"
 
 
 def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:

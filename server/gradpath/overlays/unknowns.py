@@ -23,7 +23,7 @@ from gradpath.interpreter.values import (
 from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
-from gradpath.overlays.presumed_methods import METHODS
+from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
@@ -166,6 +166,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     """The result of calling something unknown."""
     hand_over(machine, arguments)
     uses.note_call(machine, unknown)
+    machine.remembered[CALLED, unknown.number] = True
     owner = unknown.owner
     if owner is not None and (not owner.is_data or role_of(owner)):
         method = METHODS.get(unknown.name)

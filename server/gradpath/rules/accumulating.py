@@ -56,6 +56,8 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if executed and not _spans_backward(trace, events) and not _is_evaluation(trace, *events[:2]):
             continue
+        if not _add_fresh(events):
+            continue
         for event in events:
             added = _added(event)
             if added is None or (not executed and _is_computed_from(added, event)):
@@ -84,6 +86,16 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
             before = _led_back(edge, event.site, 3)
             if before is not None and ran.get(before, 0) < ran[event.node]:
                 return True
+    return False
+
+
+def _add_fresh(events: Sequence[Built]) -> bool:
+    """Whether an addition adds what was computed after the one it hangs on: else all of it was there before."""
+    added = {event.node: _latest(event) for event in events}
+    for event in events:
+        before = [_led_back(edge, event.site, 3) for edge in event.node.edges]
+        if any(node is not None and _come_apart(added.get(node), added[event.node]) for node in before):
+            return True
     return False
 
 
@@ -390,9 +402,12 @@ def _grows(events: list[Stored]) -> bool:
 
 def _are_made_apart(first: Stored, later: Stored) -> bool:
     """Whether two tensors were computed in different iterations: else the loop only gathers what is there already."""
-    sites = [
-        each.tensor.node.site for each in (first, later) if each.tensor is not None and each.tensor.node is not None
-    ]
+    return _come_apart(first.tensor, later.tensor)
+
+
+def _come_apart(first: Tensor | None, later: Tensor | None) -> bool:
+    """Whether two tensors may have been computed in different iterations."""
+    sites = [each.node.site for each in (first, later) if each is not None and each.node is not None]
     made = [site.loops for site in sites if isinstance(site, Site)]
     return len(made) < 2 or iterations_between(made[0], made[1]) is not None
 

@@ -33,9 +33,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
-    """Whether there is a backward, or something to go back through: who only tries a schedule needs neither."""
+    """Whether a backward runs in a loop around, or there is something to go back through.
+
+    Who only tries a schedule needs neither.
+    """
     stepped = {id(tensor) for step in steps for tensor in step.parameters}
-    return any(trace.of(BackwardRan)) or any(
+    loops = {loop for step in steps for loop, _ in step.site.loops}
+    return any(loop in loops for event in trace.of(BackwardRan) for loop, _ in event.site.loops) or any(
         id(tensor) in stepped for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors
     )
 

@@ -190,10 +190,6 @@ def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: st
         other = paths.trace(turned(found.trace, index))
         if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths)):
             return decisions[index]
-    for node in list(dict.fromkeys(each.node for each in decisions))[:TURNS]:
-        throughout = _turned_throughout(found.trace, node, paths)
-        if throughout is not None and _passes(found, throughout):
-            return next(each for each in decisions if each.node is node)
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return presumed

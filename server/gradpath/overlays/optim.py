@@ -139,13 +139,13 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
 def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, settings: dict[str, Value]) -> None:
     if isinstance(parameters, Unknown):
         optimizer.open = True
-        optimizer.sources.append(parameters)
+        _take(machine, optimizer, parameters)
         _group(machine, optimizer, [], settings, open=True)
         return
     items, more = sample(machine, parameters)
     if more:
         optimizer.open = True
-        optimizer.sources.append(parameters)
+        _take(machine, optimizer, parameters)
     plain: list[Value] = []
     for item in items:
         if isinstance(item, Dict):
@@ -160,11 +160,17 @@ def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, sett
             plain.append(item.tensor)
         elif isinstance(item, Unknown):
             optimizer.open = True
-            optimizer.sources.append(item)
+            _take(machine, optimizer, item)
         else:
             plain.append(item)
     if plain or not optimizer.groups.items:
         _group(machine, optimizer, plain, settings, open=more)
+
+
+def _take(machine: Machine, optimizer: OptimizerInstance, unknown: Value) -> None:
+    """Parameters that are not seen."""
+    optimizer.sources.append(unknown)
+    weights.note_trained(machine, unknown)
 
 
 def _group(
@@ -225,7 +231,8 @@ def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Argume
     parameters = (*optimizer.parameters(), *weights.made_from(machine, optimizer.sources))
     if optimizer.open and len(parameters) == len(optimizer.parameters()):
         weights.clear(machine)
-    clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, not optimizer.open)
+    known = not optimizer.open or (bool(optimizer.sources) and all(map(weights.models_of_parameter, optimizer.sources)))
+    clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, known)
     return None
 
 

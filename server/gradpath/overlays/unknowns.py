@@ -23,6 +23,7 @@ from gradpath.interpreter.values import (
 from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
+from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
@@ -129,6 +130,8 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         weights.clear(machine)
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
+    if isinstance(value, ModuleInstance):
+        weights.note_put_in(machine, unknown, [parameter.tensor for _, parameter in value.parameters()])
     _fill(machine, unknown, value)
     machine.remember(("attr", unknown.number, name), value)
 
@@ -164,6 +167,8 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
+    if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
+        unknown = unknown.owner  # All that calling the model itself adds is its hooks.
     hand_over(machine, arguments)
     uses.note_call(machine, unknown)
     machine.remembered[CALLED, unknown.number] = True

@@ -24,12 +24,14 @@ Part = tuple[object, ...]
 class _Known:
     """All weights of a path: by the model's number and the part of its result that they are for.
 
-    `handed_in` are the parameters of modules that are seen, by the names of the arguments that gave them.
+    `handed_in` are the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in`
+    those of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
     models: dict[int, Unknown] = field(default_factory=dict)
     handed_in: dict[str, list[Tensor]] = field(default_factory=dict)
+    put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -84,10 +86,24 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
     called = machine.remembered.get(("called", result.number))
     if isinstance(called, _Called):
         tensor = _of(machine, called.model, called.part)
-        edge = machine.autograd.edge(tensor)
-        if edge is not None:
-            node.edges = (*node.edges, edge)
+        parts = _parts_of(machine, called.model, tensor)
+        edges = [edge for each in (tensor, *parts) if (edge := machine.autograd.edge(each)) is not None]
+        node.edges = (*node.edges, *edges)
         node.saved.append(_saved(tensor, called, result))
+
+
+def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
+    """The parameters of the parts of a model that are told from the rest: a call of the model goes through each."""
+    known = _known(machine)
+    trained = [
+        tensor for (number, part), tensor in known.tensors.items() if not part and _is_in(known.models[number], model)
+    ]
+    put_in = [tensor for holder, tensors in known.put_in if _is_in(holder, model) for tensor in tensors]
+    return [tensor for tensor in dict.fromkeys([*trained, *put_in]) if tensor is not own]
+
+
+def _is_in(part: Unknown, model: Unknown) -> bool:
+    return model.number in line(part)
 
 
 def _saved(tensor: Tensor, called: _Called, result: Unknown) -> Saved:
@@ -122,6 +138,19 @@ def handed_in(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     return known.handed_in[fits[0]] if len(fits) == 1 and (part or not known.models) else []
 
 
+def note_trained(machine: Machine, parameters: Value) -> None:
+    """An optimizer is made for unknown parameters: those of a part of a model are told from the rest of it."""
+    for model in models_of_parameter(parameters):
+        if model.owner is not None:
+            _known(machine).models.setdefault(model.number, model)
+            _of(machine, model, ())
+
+
+def note_put_in(machine: Machine, holder: Unknown, parameters: list[Tensor]) -> None:
+    """A module that is seen was made a part of something unknown."""
+    _known(machine).put_in.append((holder, parameters))
+
+
 def is_of_its_own(owner: Unknown) -> bool:
     """Whether a model or an optimizer has a name that tells it from others of its kind: it clears nothing of theirs."""
     name = owner.name or owner.label
@@ -143,12 +172,12 @@ def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
     """The weights of the models whose `parameters()`, or some of them, an optimizer was given."""
     parameters = [source for source in sources if isinstance(source, Unknown)]
     owners = {model.number for parameter in parameters for model in models_of_parameter(parameter)}
-    return [tensor for model, tensor in _known(machine).all() if not owners.isdisjoint(line(model))]
+    return [tensor for model, tensor in _held(machine) if not owners.isdisjoint(line(model))]
 
 
-def models_of_parameter(parameter: Unknown) -> list[Unknown]:
+def models_of_parameter(parameter: Value) -> list[Unknown]:
     """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
-    while isinstance(parameter.origin, Item) and isinstance(parameter.origin.of, Unknown):
+    while isinstance(parameter, Unknown) and isinstance(parameter.origin, Item):
         parameter = parameter.origin.of
     return _models(parameter)
 
@@ -188,7 +217,13 @@ def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
 
 def of(machine: Machine, model: Unknown) -> list[Tensor]:
     """The weights of a model and its parts."""
-    return [tensor for each, tensor in _known(machine).all() if model.number in line(each)]
+    return [tensor for each, tensor in _held(machine) if _is_in(each, model)]
+
+
+def _held(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+    """The weights of unknown models, and the parameters of modules that were put in, each with what holds it."""
+    known = _known(machine)
+    return [*known.all(), *((holder, tensor) for holder, tensors in known.put_in for tensor in tensors)]
 
 
 def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -68,10 +68,16 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST]) -> Chain:
 
 
 def _roots(every: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """What backwards begin at: the receiver of `loss.backward()`, or what `engine.backward(loss)` is handed."""
+    """What backwards begin at: the receiver of `loss.backward()`, or what `engine.backward(loss)` is handed.
+
+    `x = layer.backward(x)` is none: neither a tensor's nor an engine's has a result that is used.
+    """
+    unused = {node.value for node in every if isinstance(node, ast.Expr)}
     for node in every:
         match node:
-            case ast.Call(func=ast.Attribute(value=receiver, attr="backward"), args=given):
+            case ast.Call(func=ast.Attribute(value=receiver, attr="backward"), args=given) if (
+                not given or node in unused
+            ):
                 yield receiver
                 yield from given[:1]
             case ast.Call(func=ast.Name(id="grad") | ast.Attribute(attr="grad"), args=[first, *_]):

@@ -90,7 +90,7 @@ def line_of(document: Document, line: int) -> Range:
 def _lost(document: Document, trace: Trace, entry: str) -> Iterator[Gap]:
     """The statements that were given up, if something in them that computes or uses gradients was not come to."""
     own = {*nodes(trace.entry)} if trace.given_up else set()
-    for statement in dict.fromkeys(trace.given_up):
+    for statement in (each for each in dict.fromkeys(trace.given_up) if isinstance(each, ast.stmt)):
         inner = [each for each in statements([statement]) if not _holds_others(each)]
         unseen = (each for each in inner if each is statement or each not in trace.visits)
         if statement in own and any(map(is_telling, unseen)):

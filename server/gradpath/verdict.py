@@ -103,7 +103,7 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
     for trace in traces:
         if denied is not None and trace.failures() and denied(trace, found.report):
             return False
-        whole = not trace.truncated and not trace.failures()
+        whole = trace.is_complete and not trace.failures()
         if whole and id(trace) not in paths and all(trace.visits.get(each, 0) for each in statements):
             return False
     return True
@@ -126,7 +126,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
         if paths.executed + found.trace.steps > EFFORT:
             return False
         other = _turned_throughout(found.trace, node, paths)
-        if other is None or other.truncated or other.failures():
+        if other is None or not other.is_complete or other.failures():
             continue
         reached = all(other.visits.get(each, 0) for each in statements)
         if reached and not _finds(found, other, source):

@@ -55,6 +55,7 @@ def _comprehend(
         return _generate(machine, node.generators, produce, loop)
     except TOO_MUCH:
         machine.frame = frame
+        machine.give_up(node)
         return True
     finally:
         machine.budget.end(around)

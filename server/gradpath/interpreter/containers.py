@@ -323,6 +323,7 @@ class Iteration(Object):
 
     def give_up(self, machine: Machine) -> None:
         """Draw nothing more from where the items came from: that was too much. Those that follow are unknown."""
+        machine.give_up(machine.node)
         self.host, self.endless = endless(machine, self, ()), True
 
 

@@ -55,6 +55,7 @@ def settled(machine: Machine, node: ast.expr) -> Value:
         return evaluate(machine, node)
     except TOO_MUCH:
         machine.frame, machine.node, frame.scope = frame, node, scope
+        machine.give_up(node)
         return machine.unknown("expression that takes too much")
     finally:
         budget.end(before)

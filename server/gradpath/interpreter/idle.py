@@ -79,11 +79,12 @@ def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
     known = _speaking.get(node)
     if known is None:
         arms = (each for statement in (*node.body, *node.orelse) for each in nodes(statement))
-        known = _speaking[node] = any(_is_about_gradients(each, making) for each in arms)
+        known = _speaking[node] = any(is_about_gradients(each, making=making) for each in arms)
     return known
 
 
-def _is_about_gradients(node: ast.AST, making: bool) -> bool:
+def is_about_gradients(node: ast.AST, *, making: bool) -> bool:
+    """Whether a node speaks of what happens to gradients; `making` says that an `__init__` is around it."""
     match node:
         case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) if not making:
             return True

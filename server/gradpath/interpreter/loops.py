@@ -108,7 +108,7 @@ class _Share:
         """Come back to the loop, which has been left for having taken too much: what it was filling is open now."""
         if self._around is None:
             raise Overworked
-        self._machine.trace.given_up.append(self._node)
+        self._machine.give_up(self._node)
         self._machine.frame, self._frame.scope = self._frame, self._scope
         if isinstance(iterable, Iteration):
             iterable.give_up(self._machine)

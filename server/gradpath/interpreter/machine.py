@@ -451,6 +451,11 @@ class Machine:
         latest[statement] = trace.steps
         self.budget.step(again=visits > 0)
 
+    def give_up(self, part: ast.AST) -> None:
+        """Note that a part of the program is left as too much; it may have gone on in what has been called."""
+        self.trace.given_up.append(part)
+        self.trace.interrupted |= self.called
+
     def taken(self, part: ast.expr) -> ast.expr:
         """Note that the program comes to an arm of a conditional expression, and give it back."""
         self._latest.pop(part, None)

@@ -92,7 +92,7 @@ def _whole(machine: Machine, execute: Callable[[Machine, Any], Signal], statemen
 
 
 def _given_up(machine: Machine, statement: ast.stmt) -> Signal:
-    machine.trace.given_up.append(statement)
+    machine.give_up(statement)
     unknown = machine.unknown(GIVEN_UP)
     targets: Sequence[ast.expr] = ()
     match statement:

@@ -8,9 +8,11 @@ from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.idle import is_about_gradients
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
 from gradpath.records import dataclass, field
+from gradpath.source.nodes import BLOCKS, nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -372,7 +374,8 @@ class Trace:
     """The events of one path, the decisions that it took, and how often it reached each statement.
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
-    `given_up` are the statements that took more than their part of the budget, after which the path went on.
+    `given_up` are the statements and expressions that took more than their part of the budget, after which the path
+    went on, and `interrupted` the functions that had been called by then.
     `annotated` are the classes of the program that parameters are taken to be of, and their bases, by the parameter.
     """
 
@@ -384,7 +387,8 @@ class Trace:
     unknowns: dict[str, int] = field(default_factory=dict)
     blind: dict[ast.AST, _OfAKind] = field(default_factory=dict)
     truncated: bool = False
-    given_up: list[ast.stmt] = field(default_factory=list)
+    given_up: list[ast.AST] = field(default_factory=list)
+    interrupted: set[ast.AST] = field(default_factory=set)
     annotated: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
@@ -428,9 +432,24 @@ class Trace:
                 self._sorted.setdefault(type(event), []).append(event)
             self._count = len(self.events)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether what happens to gradients before its end is all there: nothing that speaks of them was given up."""
+        return not (self.truncated or (self.given_up and self.once(_leaves_out)))
+
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""
         return [event for event in self.of(Failed) if not event.caught]
+
+
+def _leaves_out(trace: Trace) -> bool:
+    """Whether there is more about gradients in what was given up, or in what it may have called, than was come to."""
+    for part in {*trace.given_up, *trace.interrupted}:
+        inner = [part, *(each for each in nodes(part) if isinstance(each, ast.stmt) and each not in trace.visits)]
+        simple = (each for each in inner if not any(isinstance(getattr(each, block, None), list) for block in BLOCKS))
+        if any(is_about_gradients(node, making=True) for each in simple for node in nodes(each)):
+            return True
+    return False
 
 
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:

@@ -148,12 +148,12 @@ def _is_gradient(tensor: Tensor) -> bool:
 
 def is_whole(trace: Trace) -> bool:
     """Whether a path ran to its end, so that what it does not show does not happen on it."""
-    return not trace.truncated and not trace.failures()
+    return trace.is_complete and not trace.failures()
 
 
 def has_run_loops(trace: Trace) -> bool:
     """Whether a path ran its loops to their end: it is whole, or what it raises behind them is not about its graphs."""
-    return not trace.truncated and all(
+    return trace.is_complete and all(
         not failure.site.loops and (failure.error is None or failure.error.kind is FaultKind.NUMPY)
         for failure in trace.failures()
     )

@@ -15,7 +15,7 @@ from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
-from gradpath.interpreter.origins import Attribute, Call, Item, Made, Origin, name_of, sources_of
+from gradpath.interpreter.origins import Attribute, Call, Item, Origin, name_of, sources_of
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -189,8 +189,7 @@ class Unknown(Object):
         machine.library.set_unknown_item(machine, self, key, value)
 
     def unary(self, machine: Machine, operator: str) -> Value:
-        key = ("unary", operator, self.number)
-        return machine.unknown("arithmetic", key, (self,), fresh=True, made=Made.ARITHMETIC)
+        return machine.library.unknown_sign(machine, self, operator)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         return machine.library.unknown_operation(machine, self, operator, other, reflected)

@@ -112,6 +112,9 @@ class Overlays:
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
         return unknowns.unknown_attribute(machine, unknown, name)
 
+    def unknown_sign(self, machine: Machine, unknown: Unknown, operator: str) -> Value:
+        return unknowns.unknown_sign(machine, unknown, operator)
+
     def unknown_operation(
         self, machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool
     ) -> Value:

@@ -41,6 +41,8 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS
         return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
+    if isinstance(other, Unknown) and operator not in _COMPARISONS and _meets_as_tensor(other, operator, unknown):
+        return presume_tensor(machine, other).binary(machine, operator, unknown, not reflected)
     if operator in ("eq", "ne") and isinstance(other, bool):
         same = other is (operator == "eq")  # Nobody compares anything but a flag with True or False.
         return negation(machine, negation(machine, unknown) if same else unknown)
@@ -55,6 +57,14 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
         made.kind = Kind.PLAIN
     return made
+
+
+def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
+    """`-unknown` and its like."""
+    if unknown.kind in OF_TENSORS:
+        return presume_tensor(machine, unknown).unary(machine, operator)
+    key = ("unary", operator, unknown.number)
+    return machine.unknown("arithmetic", key, (unknown,), fresh=True, made=Made.ARITHMETIC)
 
 
 def _compared(operator: str, hint: Value, other: Value) -> Value:

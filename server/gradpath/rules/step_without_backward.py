@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientSet, Site, Stepped, Trace
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Built,
+    Cleared,
+    Event,
+    GradientSet,
+    Lent,
+    Site,
+    Stepped,
+    Trace,
+)
 from gradpath.rules import edits, optimizer_fixes
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.graphs import leaves, reached_leaves
@@ -22,6 +34,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
     if not has_run_loops(trace) or trace.of(GradientSet):
         return
+    for step, late in _cleared_each_time(trace):
+        yield _report(trace, source, step, late)
     if any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed):
         return  # It may have reached any parameter, for all that is seen of its graph.
     steps = trace.of(Stepped)
@@ -29,7 +43,29 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
         if all(_never(flow, step) for step in same) and _is_missed(trace, same) and not any(rewrappings(trace)):
-            yield _report(trace, source, same[-1])
+            yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
+
+
+def _cleared_each_time(trace: Trace) -> Iterator[tuple[Stepped, BackwardRan]]:
+    """Steps that come right after their own optimizer has cleared, whatever it holds, and the backward after them."""
+    events = list(trace.among(BackwardRan, Cleared, Lent, Stepped))
+    pairs = [(before, step) for before, step in pairwise(events) if isinstance(step, Stepped) and not step.parameters]
+    for node in dict.fromkeys(step.site.node for _, step in pairs):
+        same = [(before, step) for before, step in pairs if step.site.node is node]
+        step = same[0][1]
+        after = events[events.index(step) :]
+        late = next((each for each in after if isinstance(each, BackwardRan) and _is_same_turn(each, step)), None)
+        if late is not None and all(_has_cleared(before, step) for before, step in same):
+            yield step, late
+
+
+def _has_cleared(before: Event, step: Stepped) -> bool:
+    return isinstance(before, Cleared) and before.owner is step.optimizer and _is_same_turn(before, step)
+
+
+def _is_same_turn(event: BackwardRan | Cleared, step: Stepped) -> bool:
+    """Whether something happens in the same iteration as a step, of the loop that is around it."""
+    return bool(step.site.loops) and event.site.loops == step.site.loops
 
 
 def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
@@ -80,9 +116,8 @@ def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
     return False
 
 
-def _report(trace: Trace, source: Source, step: Stepped) -> Report:
+def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | None) -> Report:
     text = source.short(step.site, limit=40)
-    late = _late_backward(trace, step)
     other = late or _backward_near(trace, step)
     steps = [Step(step.site, "finds no gradient")]
     if other is None:

@@ -37,7 +37,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         found = next((each for each in lost if each is not None), None)
         if found is not None and all(each is not None for each in lost):
             yield _report(trace, source, found)
-        elif any(step.parameters for step in steps if step.site.node is node):
+        else:
             partly = _partly_lost(trace, flow, next(step for step in steps if step.site.node is node))
             if partly is not None:
                 yield _report_partly(trace, source, partly)
@@ -46,23 +46,34 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
     """Gradients of a micro-batch that are cleared when the next one begins, though the step waits for several.
 
-    That it waits for them is told by the number that both divides the loss and stands in the condition of the step.
+    That it waits for them is told by what both divides the loss and stands in the condition of the step; a literal
+    has to be what the condition counts by.
     """
     stepped = frozenset(id(tensor) for tensor in step.updated)
     arrived: BackwardRan | None = None
     for entry in flow:
-        if not entry.concerns_any(stepped):
+        event = entry.event
+        if not entry.concerns_any(stepped) and not (isinstance(event, Cleared) and event.owner is step.optimizer):
             continue
-        match entry.effect, entry.event:
-            case Effect.ARRIVES, BackwardRan() as event:
+        match entry.effect, event:
+            case Effect.ARRIVES, BackwardRan():
                 arrived = event
-            case Effect.CLEARED, Cleared() as event if arrived is not None:
+            case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None:
                 if _shares_out(trace, arrived, event, step):
                     return Lost(arrived, event, step)
                 arrived = None
+            case Effect.USED, Stepped() if _may_wait(trace, event):
+                pass  # On this path; another one goes on without it.
             case _:
                 arrived = None
     return None
+
+
+def _may_wait(trace: Trace, step: Stepped) -> bool:
+    """Whether the path has decided at a condition around a step that it is due."""
+    decided = {decision.node for decision in trace.decisions}
+    around = (each.test for each in ancestry(trace, step.site.node) if isinstance(each, ast.If))
+    return any(part in decided for test in around for part in ast.walk(test))
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
@@ -79,18 +90,27 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     functions = {function_of(trace, event.site.node) for event in (cleared, backward, step)}
     shares = {ast.dump(each) for each in _divisors(backward)}
     return len(functions) == 1 and any(
-        ast.dump(part) in shares for test in _conditions(loop, stepping) for part in ast.walk(test)
+        ast.dump(part) in shares for test in _conditions(loop, stepping) for part in _numbers(test)
     )
 
 
+def _numbers(test: ast.expr) -> Iterator[ast.AST]:
+    """What may be the number that a condition counts by: names anywhere, and what stands after `%`."""
+    for node in ast.walk(test):
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            yield node
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+            yield node.right
+
+
 def _divisors(backward: BackwardRan) -> Iterator[ast.expr]:
-    """The names by which the root of a backward was divided last, before a gradient scaler took it."""
+    """What the root of a backward was divided by last, before a gradient scaler took it."""
     for root in backward.call.roots:
         for node in _unscaled(root):
             match node.site.node if isinstance(node.site, Site) else None:
-                case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() as divisor):
+                case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
                     yield divisor
-                case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() as divisor):
+                case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
                     yield divisor
                 case _:
                     pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN
+from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List
@@ -13,6 +14,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.operations import call_operation, run_operation
+from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 
@@ -93,12 +95,14 @@ def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> No
     parts = key if isinstance(key, tuple) else (key,)
     tensors = tuple(part for part in parts if isinstance(part, TensorValue))
     index: Value = tensors if len(tensors) != 1 else tensors[0]
-    run_operation(machine, "index assignment", op, {"self": value, "index": index, "value": _plain(new)})
+    run_operation(
+        machine, "index assignment", op, {"self": value, "index": index, "value": _written(machine, value, new)}
+    )
 
 
 def write(machine: Machine, target: TensorValue, new: Value) -> None:
     """Copy `new` into `target`, as `copy_` and `fill_` do."""
-    plain = _plain(new)
+    plain = _written(machine, target, new)
     name = "torch.Tensor.copy_" if isinstance(plain, TensorValue) else "torch.Tensor.fill_"
     op = find_op(name)
     if op is None:
@@ -107,8 +111,12 @@ def write(machine: Machine, target: TensorValue, new: Value) -> None:
     call_operation(machine, op, Arguments([target, plain]))
 
 
-def _plain(value: Value) -> Value:
+def _written(machine: Machine, target: TensorValue, value: Value) -> Value:
+    """What is written: a tensor, or any number."""
     if isinstance(value, Unknown):
+        takes = machine.autograd.grad_enabled and is_differentiable(target.tensor.dtype) is not False
+        if takes and is_unseen(value):
+            return presume_tensor(machine, value)
         return value.tensor if isinstance(value.tensor, TensorValue) else 0.5
     return 0.5 if isinstance(value, TensorNumber) else value
 

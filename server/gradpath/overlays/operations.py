@@ -9,7 +9,7 @@ from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import COPIED, List, sample
-from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import (
@@ -25,7 +25,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
-from gradpath.overlays.presumed_tensors import presume_tensor
+from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.refusals import refused_number
 from gradpath.overlays.sizing import forget_count, given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
@@ -132,7 +132,7 @@ def _absence(value: Value) -> Provenance:
     """How surely an argument that was not taken for a tensor has no graph."""
     if not isinstance(value, Unknown) or value.tensor is not None:
         return OBSERVED
-    return OPEN if value.kind is Kind.ANYTHING and not value.is_data else value.provenance
+    return OPEN if is_unseen(value) else value.provenance
 
 
 def _note_unseen(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]) -> None:

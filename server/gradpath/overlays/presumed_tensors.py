@@ -96,6 +96,11 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     return made
 
 
+def is_unseen(value: Value) -> bool:
+    """Whether a value may be a tensor with a graph, though it was not taken for one."""
+    return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
+
+
 def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -> list[Tensor]:
     """The tensors among what a value came from, through which a graph may run."""
     found: list[Tensor] = []

@@ -19,6 +19,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunct
 from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
+from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.sizing import given, parts_of
 from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, is_array, wrap
 
@@ -301,6 +302,8 @@ def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
 
 def _as_tensor(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "data", ())
+    if isinstance(data, Unknown) and not is_array(data) and (is_unseen(data) or tensors_in(machine, data)):
+        data = presume_tensor(machine, data)
     if isinstance(data, TensorValue):
         wanted = arguments.keywords.get("dtype", arguments.get(1, "dtype", None))
         return converted(machine, data, "as_tensor", wanted.name if isinstance(wanted, DType) else None, False)

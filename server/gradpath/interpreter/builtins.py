@@ -14,6 +14,7 @@ from gradpath.interpreter.containers import BARREN, Iteration, List, gone_throug
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.lengths import lengths_of
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.operators import add, bounded, negation, text_of
@@ -78,7 +79,9 @@ def _range(machine: Machine, arguments: Arguments) -> Value:
     start: Value = bounds[0] if len(bounds) > 1 else 0
     step: Value = bounds[2] if len(bounds) > 2 else 1
     if isinstance(start, int) and isinstance(step, int) and step:
-        return Iteration(metered(machine, itertools.count(start, step)), endless=True)
+        made = Iteration(metered(machine, itertools.count(start, step)), endless=True)
+        made.lengths = bounds[-1:] if (start, step) == (0, 1) else ()
+        return made
     return Iteration(_numbers(machine), endless=True)
 
 
@@ -97,6 +100,7 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     pairs = ((index, item) for index, item in enumerate(host, start))
     made = Iteration(pairs, endless=endless, counted=_counted(source), over=[source])
     made.frame = source.frame if isinstance(source, Iteration) else None
+    made.lengths = lengths_of(machine, source) if endless and start == 0 else ()
     return made
 
 
@@ -391,17 +395,6 @@ def _property(machine: Machine, arguments: Arguments) -> Value:
     return Descriptor("property", arguments.get(0, "fget", None), arguments.get(1, "fset", None))
 
 
-def _callable(machine: Machine, arguments: Arguments) -> Value:
-    value = arguments.get(0, "obj", None)
-    if isinstance(value, Instance) and value.cls.find("__call__") is not UNDEFINED:
-        return True
-    if isinstance(value, Unknown) or (isinstance(value, Instance) and value.cls.open):
-        return machine.unknown("callable", ("callable", identity(value)), (value,), data=True)
-    if not isinstance(value, Object) or value.refuses_calls:
-        return False
-    return type(value).call not in (Object.call, Instance.call)
-
-
 def _nothing(machine: Machine, arguments: Arguments) -> Value:
     return None
 
@@ -430,7 +423,6 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "next": _next,
     "abs": _number("abs"),
     "round": _number("round"),
-    "callable": _callable,
     "eval": eval_text,
     "exec": exec_text,
     "print": _nothing,

@@ -11,6 +11,7 @@ from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
 from gradpath.interpreter.containers import Container, Iteration, gone_through, iterate
 from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.late import Late, advance, counters_of
+from gradpath.interpreter.lengths import is_last
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.origins import Made
@@ -48,6 +49,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     last = machine.rounds.get(place)
     limit = _limit(iterable, endless, FEW if last is None else STEADY)
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
+    lengths = iterable.lengths if isinstance(iterable, Iteration) else ()
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
     seen = len(iterable.parts()) if isinstance(iterable, Container) else 0  # Each is an item of its own.
@@ -65,7 +67,8 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
                 limit = max(watch.limit(done), seen)
             if done == limit and late.asks_for_more():
                 limit += 1
-            item = next(host, _END) if done < limit and not late.is_over() else _END
+            over = done == limit or late.is_over() or (lengths and is_last(machine, lengths, done))
+            item = _END if over else next(host, _END)
             if item is _END:
                 break
             done += 1

@@ -8,7 +8,7 @@ from functools import partial
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary
-from gradpath.interpreter.values import Arguments, Value, identity
+from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, Object, Unknown, Value, identity
 
 
 def _data(cause: str, machine: Machine, arguments: Arguments) -> Value:
@@ -29,6 +29,17 @@ def _divmod(machine: Machine, arguments: Arguments) -> Value:
     return binary(machine, ast.FloorDiv, left, right), binary(machine, ast.Mod, left, right)
 
 
+def _callable(machine: Machine, arguments: Arguments) -> Value:
+    value = arguments.get(0, "obj", None)
+    if isinstance(value, Instance) and value.cls.find("__call__") is not UNDEFINED:
+        return True
+    if isinstance(value, Unknown) or (isinstance(value, Instance) and value.cls.open):
+        return machine.unknown("callable", ("callable", identity(value)), (value,), data=True)
+    if not isinstance(value, Object) or value.refuses_calls:
+        return False
+    return type(value).call not in (Object.call, Instance.call)
+
+
 def _id(machine: Machine, arguments: Arguments) -> Value:
     return machine.unknown("id", ("id", identity(arguments.get(0, "obj", None))), data=True)
 
@@ -40,6 +51,7 @@ FUNCTIONS: Mapping[str, Callable[[Machine, Arguments], Value]] = {
     **dict.fromkeys(("breakpoint", "help"), lambda machine, arguments: None),
     **dict.fromkeys(("exit", "quit"), leave),
     "divmod": _divmod,
+    "callable": _callable,
     "id": _id,
     "pow": _pow,
 }

@@ -10,9 +10,10 @@ from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
+from gradpath.interpreter.operators import get_item
 from gradpath.interpreter.origins import Call, Computed, Library, Made
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
-from gradpath.interpreter.values import Arguments, Object, Unknown, Value
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.roles import is_setting
 
 
@@ -120,6 +121,12 @@ class TensorValue(Object):
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return self.protocol.iterate(machine, self)
+
+    def lengths(self, machine: Machine) -> Iterator[Value]:
+        """The number of its rows: `t.shape[0]`, `t.size(0)`, `len(t)`."""
+        yield self.length(machine) or machine.unknown("length", ("len", identity(self)), (self,), made=Made.NUMBER)
+        yield get_item(machine, self.attribute(machine, "shape"), 0)
+        yield machine.call(self.attribute(machine, "size"), Arguments([0]))
 
     def fresh_item(self, machine: Machine) -> Value:
         """The next row, where the number of rows is not known: a view that may not be written in place."""

@@ -9,13 +9,13 @@ import pytest
 
 from gradpath.check import check
 from gradpath.overlays import conditions, presumptions
-from gradpath.overlays.presumptions import Row
+from gradpath.overlays.presumptions import Effect, Row
 from gradpath.source.document import Document
 
 CASES = Path(__file__).parent / "cases"
 
 
-def case_of(row: Row) -> str:
+def case_of(row: Row | Effect) -> str:
     """The function that the case of a row is about, as it stands on its page."""
     page, _, heading = row.case.partition("#")
     title = heading.replace("-", " ")
@@ -30,10 +30,10 @@ def reports(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", presumptions.ROWS, ids=lambda row: row.id)
-def test_a_row_decides_what_is_said_of_its_case(row: Row, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_decides_what_is_said_of_its_case(row: Row | Effect, monkeypatch: pytest.MonkeyPatch) -> None:
     text = case_of(row)
     said = reports(text)
-    for table in ("CALLS", "ITEMS", "ATTRIBUTES"):
+    for table in ("CALLS", "ITEMS", "ATTRIBUTES", "EFFECTS"):
         rows = getattr(presumptions, table)
         monkeypatch.setattr(presumptions, table, tuple(each for each in rows if each is not row))
     assert reports(text) != said

@@ -1,7 +1,8 @@
 """What is presumed of unknown things: one table, each row with its reason.
 
-The kinds of results, items and attributes are `ROWS`: the first row that matches says what a value is. On which
-conditions gradients run on through a call, `conditions.py` says. The rest is done where the thing is used:
+The kinds of results, items and attributes, and what a call does to gradients, are `ROWS`: the first row of its table
+that matches decides. On which conditions gradients run on through a call, `conditions.py` says. The rest is done where
+the thing is used:
 
 | unknown thing | presumed | because |
 |---|---|---|
@@ -23,9 +24,6 @@ conditions gradients run on through a call, `conditions.py` says. The rest is do
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
 | any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
-| an unknown call that is handed a model or an optimizer | may have cleared the gradients | helpers do |
-| a method of an optimizer, and one of a model that is named for training (`model.optimize_parameters()`) | may have cleared the gradients | some models train themselves |
-| any other method of a model (`model.inference(x)`, `model.set_epoch(3)`) | leaves them alone | what is asked of a model within a step is no business of its gradients |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
@@ -36,13 +34,14 @@ conditions gradients run on through a call, `conditions.py` says. The rest is do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
-from gradpath.overlays import conditions, frozen
+from gradpath.overlays import clearing, conditions, frozen
 from gradpath.overlays.conditions import Condition
 from gradpath.overlays.presumed_tensors import graph_sources
 from gradpath.overlays.roles import role_of
@@ -231,16 +230,112 @@ ATTRIBUTES: tuple[Row, ...] = (
 )
 """What an attribute is."""
 
-ROWS = (*CALLS, *ITEMS, *ATTRIBUTES)
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Whether a call that is not seen may clear gradients, or step, where `match` says yes; `case` as in `Row`."""
+
+    id: str
+    match: Callable[[Asked], bool]
+    clears: bool
+    because: str
+    case: str
 
 
-def _first(rows: Iterable[Row], asked: Asked) -> Row | None:
+def _is_harmless(asked: Asked) -> bool:
+    owner = asked.unknown.owner
+    return owner is not None and clearing.is_engine(owner) and asked.unknown.name in clearing.HARMLESS
+
+
+def _is_called_for_it(asked: Asked) -> bool:
+    return clearing.clears(clearing.dotted_name(asked.unknown).rpartition(".")[2])
+
+
+def _is_given(asked: Asked) -> bool:
+    if asked.unknown.owner is not None or asked.role or asked.arguments.all():
+        return False
+    return clearing.is_result(asked.unknown.origin)
+
+
+EFFECTS: tuple[Effect, ...] = (
+    Effect(
+        "harmless method of an engine",
+        _is_harmless,
+        False,
+        "engines and scalers clip, scale and save, whatever they are handed",
+        "presumptions/effects.md#an-engine-that-clips",
+    ),
+    Effect(
+        "handed a model or an optimizer",
+        lambda asked: any(map(clearing.has_state, asked.arguments.all())),
+        True,
+        "helpers do",
+        "presumptions/effects.md#handed-an-optimizer",
+    ),
+    Effect(
+        "called for clearing",
+        _is_called_for_it,
+        True,
+        "that is what the name is for",
+        "presumptions/effects.md#called-for-clearing",
+    ),
+    Effect(
+        "own method",
+        lambda asked: clearing.is_own(asked.unknown.origin) and not asked.role,
+        True,
+        "a method of `self` reaches all that `self` has",
+        "presumptions/effects.md#a-method-that-a-base-class-gives",
+    ),
+    Effect(
+        "given function",
+        _is_given,
+        True,
+        "whoever calls without an argument what another call gave, does so for its effect",
+        "presumptions/effects.md#given-by-another-call",
+    ),
+    Effect(
+        "optimizer that is asked",
+        lambda asked: asked.unknown.name in clearing.ASKING,
+        False,
+        "what an optimizer is asked for changes nothing",
+        "presumptions/effects.md#an-optimizer-that-is-asked-for-its-state",
+    ),
+    Effect(
+        "method of an optimizer",
+        lambda asked: role_of(asked.unknown.owner) == "optimizer",
+        True,
+        "optimizers of a program's own have methods of their own for it",
+        "presumptions/effects.md#a-method-of-an-optimizer",
+    ),
+    Effect(
+        "model that trains itself",
+        lambda asked: role_of(asked.unknown.owner) == "model" and clearing.trains(asked.unknown.name),
+        True,
+        "what else is asked of a model within a step is no business of its gradients",
+        "presumptions/effects.md#a-method-by-which-a-model-gets-ready",
+    ),
+)
+"""What a call does to gradients; nothing, where no row says so."""
+
+ROWS = (*CALLS, *ITEMS, *ATTRIBUTES, *EFFECTS)
+
+
+_Row = TypeVar("_Row", Row, Effect)
+
+
+def _first(rows: Iterable[_Row], asked: Asked) -> _Row | None:
     return next((row for row in rows if row.match(asked)), None)
 
 
 def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | None:
     """The row for the result of a call."""
     return _first(CALLS, Asked(machine, callee, arguments))
+
+
+def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
+    """Whether an unknown callee could clear gradients, or step."""
+    effect = _first(EFFECTS, Asked(machine, callee, arguments))
+    return effect is not None and effect.clears
 
 
 def of_item(unknown: Unknown, index: Value) -> Row | None:

@@ -22,7 +22,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
-from gradpath.overlays.clearing import dotted_name, is_gradient, may_clear
+from gradpath.overlays.clearing import dotted_name, is_gradient
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
@@ -195,7 +195,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             _fill(machine, owner, value)
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
-    if not data and may_clear(unknown, arguments):
+    if not data and presumptions.may_clear(machine, unknown, arguments):
         weights.clear(machine)
         machine.emit(Lent(dotted_name(unknown), machine.site()))
     elif unknown.name.endswith("_") and is_gradient(owner):

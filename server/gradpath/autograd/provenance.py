@@ -43,3 +43,8 @@ def of_any(grounds: Iterable[Provenance]) -> Provenance:
     """That of what is there as soon as one of its grounds is, and needs nothing else."""
     known = list(grounds)
     return OPEN if known and all(each is OPEN for each in known) else OBSERVED
+
+
+def of_all(grounds: Iterable[Provenance]) -> Provenance:
+    """That of what is so only if all of its grounds are: of the first that is not observed."""
+    return next((each for each in grounds if each is not OBSERVED), OBSERVED)

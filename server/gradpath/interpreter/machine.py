@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import suppress
 from typing import Protocol
 from weakref import ref
@@ -11,7 +11,7 @@ from weakref import ref
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.graph import Autograd, Inputs
 from gradpath.autograd.grounds import of_error
-from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.autograd.provenance import of_all
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Budget, Exhausted
@@ -300,7 +300,8 @@ class Machine:
             self.unknown_count += 1
         made = Unknown(self.unknown_count if known is None else known.number, origin, self.site())
         if not data and made.sources and all(map(is_data, made.sources)):
-            data, made.provenance = True, _grounds_of_data(made.sources)
+            data = True
+            made.provenance = of_all(each.provenance for each in made.sources if isinstance(each, Unknown))
         made.is_data = data
         for source in made.sources:
             if isinstance(source, Unknown) and (data or not source.is_data):
@@ -493,9 +494,3 @@ def _decision_key(value: Value) -> object:
         return ("?", value.number)
     key = getattr(value, "decision_key", None)
     return key() if key is not None else ("object", id(value))
-
-
-def _grounds_of_data(sources: Iterable[Value]) -> Provenance:
-    """How surely what is made of data is data."""
-    grounds = (each.provenance for each in sources if isinstance(each, Unknown))
-    return next((each for each in grounds if each is not OBSERVED), OBSERVED)

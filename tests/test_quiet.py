@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gradpath.check import check
 from gradpath.names.files import Files
 from gradpath.quiet import only_defines
 from gradpath.rules import RULES
@@ -80,6 +81,37 @@ def test_what_a_package_reexports_with_a_star_is_found(tmp_path: Path) -> None:
     text = "import torch\nfrom other import SIZE, area\n\nvalue = area(SIZE)\n"
     more = "SIZE = 3\n\ndef area(n):\n    return n * n\n"
     assert is_quiet(tmp_path, text, other="from more import *\n", more=more)
+
+
+PIPELINE = """\
+import inspect
+import torch
+
+
+class Pipeline:
+    def __init__(self, net, scheduler):
+        self.net, self.scheduler = net, scheduler
+
+    def accepted(self):
+        return inspect.signature(self.scheduler.step).parameters
+
+    {decorator}
+    def __call__(self, latents):
+        for t in self.scheduler.timesteps:
+            noise = self.net(latents, t)
+            latents = self.scheduler.step(noise, t, latents)
+        return latents
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_run"), [("", True), ("@torch.no_grad()", False), ("@torch.inference_mode()", False)]
+)
+def test_a_step_without_gradients_is_no_training(decorator: str, is_run: bool) -> None:
+    """Nor is one that is only looked at, as `accepted` does: neither they nor what leads there are entered."""
+    analysis = check(Document("pipeline.py", PIPELINE.format(decorator=decorator)))
+    assert analysis.memory is not None
+    assert {record.name for record in analysis.memory.records.values()} == ({"Pipeline.__call__"} if is_run else set())
 
 
 @pytest.mark.parametrize("page", [each for each in documents(ROOT) if each.suffix == ".md"], ids=lambda page: page.stem)

@@ -14,12 +14,12 @@ from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.writes import may_be_refused
+from gradpath.writes import is_without_grad, may_be_refused
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
-_TELLING = frozenset({"backward", "grad", "step", "zero_grad", "manual_backward", "retain_grad"})
-"""Attributes whose presence makes a function worth entering."""
+_TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
+"""Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on."""
 
 _MEANT_TO_WRITE = frozenset(
     {
@@ -160,7 +160,7 @@ def _lines_that_tell(document: Document) -> list[int]:
     text = document.text
     words = (
         at
-        for word in _TELLING
+        for word in (*_TELLING, "step")
         for at in _places(text, word)
         if not (_is_part(text[at - 1 : at]) or _is_part(text[at + len(word) : at + len(word) + 1]))
     )
@@ -244,21 +244,24 @@ def _mentioned(node: ast.AST) -> Mentions:
     called: set[str] = set()
     methods: set[str] = set()
     own: set[str] = set()
-    tells = False
+    tells = steps = False
     for each in nodes(node):
         kind = type(each)
         if kind is ast.Name:
             names.add(each.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
-            tells = tells or _tells_itself(each)  # type: ignore[arg-type]
+            tells = tells or each.attr in _TELLING  # type: ignore[attr-defined]
         elif kind is ast.Call:
             callee: ast.expr = each.func  # type: ignore[attr-defined]
             if isinstance(callee, ast.Name):
                 called.add(callee.id)
             elif isinstance(callee, ast.Attribute):
                 methods.add(callee.attr)
+                steps = steps or (callee.attr == "step" and _may_train(callee.value))
                 if isinstance(callee.value, ast.Name) and callee.value.id == "self":
                     own.add(callee.attr)
+    if steps and not tells:
+        tells = not (isinstance(node, _FUNCTIONS) and is_without_grad(node))
     return Mentions(frozenset(names), frozenset(called), frozenset(methods), frozenset(own), tells)
 
 
@@ -370,11 +373,9 @@ def is_telling(node: ast.stmt) -> bool:
     return mentions(node).tells
 
 
-def _tells_itself(node: ast.Attribute) -> bool:
-    """Whether an attribute is telling; environments and profilers have a `step`, too, as `self` may."""
-    if node.attr != "step":
-        return node.attr in _TELLING
-    match node.value:
+def _may_train(stepping: ast.expr) -> bool:
+    """Whether what has a `step` may be an optimizer; environments and profilers have one, too, as `self` may."""
+    match stepping:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name != "self" and _STEPPING.search(name) is None
         case _:

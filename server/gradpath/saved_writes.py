@@ -10,12 +10,12 @@ import ast
 from collections.abc import Collection
 
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import VIEWING, WITHOUT_GRAD, Function, is_own, mentions, written
+from gradpath.writes import VIEWING, Function, is_own, is_without_grad, written
 
 
 def may_be_saved(function: Function) -> bool:
     """Whether a function may write into what an operation has saved: then a backward through its result fails."""
-    if any(mentions(nodes(each), WITHOUT_GRAD) for each in function.decorator_list):
+    if is_without_grad(function):
         return False
     known = _saved.get(function)
     if known is None:

@@ -42,7 +42,7 @@ _MAKING_LEAVES = frozenset({"Parameter", "inference_mode", "requires_grad_"})
 _SWITCHING = frozenset({"enable_grad", "no_grad", "set_grad_enabled"})
 """Names in whose presence a view may be from another grad mode."""
 
-WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
+_WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
 """Decorators under which nothing is refused."""
 
 _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
@@ -68,7 +68,7 @@ def may_be_refused(function: Function, defined: Defined) -> bool:
 
 
 def _may_be_refused(function: Function, defined: Defined) -> bool:
-    if any(mentions(nodes(each), WITHOUT_GRAD) for each in function.decorator_list):
+    if is_without_grad(function):
         return False
     body = nodes(function)
     targets = [target for node in body for target in written(node)]
@@ -76,6 +76,11 @@ def _may_be_refused(function: Function, defined: Defined) -> bool:
         return bool(targets)
     origins = _Origins(function, body, defined)
     return any(map(origins.may_refuse, targets))
+
+
+def is_without_grad(function: Function) -> bool:
+    """Whether a decorator switches gradients off."""
+    return any(mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list)
 
 
 def mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Class, Function, Unknown
@@ -37,6 +37,7 @@ Roles = Mapping[str, str]
 
 _known: Noted[Roles] = Noted("_uses_known")
 _known_classes: Noted[Roles] = Noted("_uses_known_classes")
+_known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
 
 
 def role_of_parameter(function: Function, name: str) -> str:
@@ -78,15 +79,20 @@ def _role(body: ast.AST, owner: Class | None, place: str) -> str:
     return next((found for each in classes for name in attributes if (found := _of_class(each).get(name))), "")
 
 
-def _kept_as(method: ast.AST, variable: str) -> list[str]:
+def _kept_as(method: ast.AST, variable: str) -> Sequence[str]:
     """The attributes that `self.x = variable` fills."""
-    return [
-        place
-        for node in nodes(method)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == variable
-        for target in node.targets
-        if (place := place_of(target)).startswith("self.")
-    ]
+    kept = _known_kept.get(method)
+    if kept is None:
+        kept = _known_kept[method] = {}
+        for node in nodes(method):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+                places = filter(_is_own, map(place_of, node.targets))
+                kept.setdefault(node.value.id, []).extend(places)
+    return kept.get(variable, ())
+
+
+def _is_own(place: str) -> bool:
+    return place.startswith("self.")
 
 
 def _of_class(node: ast.ClassDef) -> Roles:

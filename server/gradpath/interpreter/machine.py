@@ -346,9 +346,8 @@ class Machine:
         settled = self.truth(value)
         if settled is not None:
             return settled
-        if (
-            isinstance(value, Unknown) and value.negates is not None
-        ):  # Decided through what it negates, so that both agree.
+        if isinstance(value, Unknown) and value.negates is not None:
+            # Decided through what it negates, so that both agree.
             return not self.decide(value.negates, node, likely=not likely, idle=idle, negated=not negated)
         key = _decision_key(value)
         self.id_of(value)  # The key may hold the `id` of its tensor.

@@ -25,7 +25,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
     if receiver.is_data and not is_engine(receiver):
         return None
-    if (_names_library(receiver) or _is_no_loss(machine, receiver)) and not is_engine(receiver):
+    if (_names_library(receiver) or _is_no_loss(machine, receiver, arguments)) and not is_engine(receiver):
         return NotImplemented
     loss = arguments.get(0, "loss")
     if not is_engine(receiver) and not _is_handed_loss(receiver, loss):
@@ -65,9 +65,14 @@ def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
 
 
-def _is_no_loss(machine: Machine, receiver: Unknown) -> bool:
-    """Whether the program calls it: no tensor can be called, so its `backward` is a method of its own."""
-    return (CALLED, receiver.number) in machine.remembered and role_of(receiver) != "model"
+def _is_no_loss(machine: Machine, receiver: Unknown, arguments: Arguments) -> bool:
+    """Whether its `backward` is a method of its own: no tensor can be called, or takes arguments of other names."""
+    if role_of(receiver) == "model":
+        return False
+    return (CALLED, receiver.number) in machine.remembered or not arguments.keywords.keys() <= _OF_BACKWARD
+
+
+_OF_BACKWARD = {"create_graph", "gradient", "inputs", "loss", "retain_graph", "retain_variables"}
 
 
 def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:

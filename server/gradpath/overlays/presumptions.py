@@ -40,6 +40,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen
 from gradpath.overlays.conditions import Condition
@@ -127,6 +128,14 @@ def _is_tensor_index(asked: Asked) -> bool:
     return asked.unknown.kind is Kind.LIVE and (isinstance(asked.key, (tuple, TensorValue)) or asked.key is ...)
 
 
+def _is_entry_of_data(asked: Asked) -> bool:
+    """Whether `x.data["h"]` asks for an entry of a table: the `data` of a tensor has no names."""
+    origin = asked.unknown.origin
+    if not isinstance(origin, Attribute) or origin.name != "data" or not isinstance(asked.key, str):
+        return False
+    return not (isinstance(origin.of, Unknown) and origin.of.kind is Kind.PLAIN)
+
+
 _TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
 """Attributes of tensors that have no graph; `data` of a packed sequence has one."""
 
@@ -199,6 +208,14 @@ CALLS: tuple[Row, ...] = (
 """What a call gives."""
 
 ITEMS: tuple[Row, ...] = (
+    Row(
+        "entry of data",
+        _is_entry_of_data,
+        Kind.ANYTHING,
+        None,
+        "libraries of graphs keep there what nodes and edges have, with its graph",
+        "presumptions/kinds.md#an-entry-of-data",
+    ),
     Row(
         "item of a loader",
         lambda asked: asked.role == "loader",

@@ -27,6 +27,9 @@ Method = Callable[[Machine, TensorValue, Arguments], Value]
 
 def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     """`Tensor.backward(gradient, retain_graph, create_graph, inputs)`."""
+    strange = next((name for name in arguments.keywords if name not in _OF_BACKWARD), None)
+    if strange is not None:  # Such as `retain_variables`, which `retain_graph` has replaced.
+        raise machine.error("TypeError", f"Tensor.backward() got an unexpected keyword argument '{strange}'")
     gradient = arguments.get(0, "gradient", None)
     retain = arguments.get(1, "retain_graph", None)
     create = arguments.get(2, "create_graph", False)
@@ -41,6 +44,9 @@ def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
         seeds=tensors_in(machine, gradient),
     )
     return None
+
+
+_OF_BACKWARD = ("gradient", "retain_graph", "create_graph", "inputs")
 
 
 def keeps(machine: Machine, value: Value) -> bool | None:

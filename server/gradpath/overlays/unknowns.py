@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator as host
+from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OPEN
@@ -152,14 +153,32 @@ def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Valu
     machine.remember(("item", unknown.number, identity(key)), value)
 
 
-def _fill(machine: Machine, holder: Unknown | None, value: Value) -> None:
-    """What had no graph, and what that is an attribute of, may have one after something with a graph was put in."""
+def _fill(machine: Machine, holder: Unknown, value: Value) -> None:
+    """What had no graph, and what it is a part of, may have one after something with a graph was put in.
+
+    Who asks again for a part gets another value than before.
+    """
     if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
         return
-    while holder is not None:
-        if not holder.is_data:
-            holder.kind, holder.provenance = Kind.ANYTHING, OPEN
-        holder = holder.owner
+    around = {each.number: each for each in _holders(holder)}
+    opened = [each for each in around.values() if not each.is_data and each.kind is not Kind.ANYTHING]
+    for each in opened:
+        each.kind, each.provenance = Kind.ANYTHING, OPEN
+    for key, known in list(machine.remembered.items()) if opened else ():
+        origin = known.origin if isinstance(known, Unknown) and known.number not in around else None
+        if isinstance(origin, (Attribute, Item)) and any(origin.of is each for each in opened):
+            del machine.remembered[key]
+
+
+def _holders(part: Unknown) -> Iterator[Unknown]:
+    """Something and all that it is an attribute or a certain item of."""
+    yield part
+    origin = part.origin
+    while (isinstance(origin, Attribute) or (isinstance(origin, Item) and origin.key is not None)) and isinstance(
+        origin.of, Unknown
+    ):
+        yield origin.of
+        origin = origin.of.origin
 
 
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
@@ -167,9 +186,10 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
-        made.kind, made.provenance = unknown.kind, unknown.provenance
         row = presumptions.of_item(unknown, index)
-        if row is not None:
+        if row is None:
+            made.kind, made.provenance = unknown.kind, unknown.provenance
+        elif row.kind is not Kind.ANYTHING:
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(unknown), unknown)
         weights.note_part(machine, unknown, made, index)
     return made

@@ -30,16 +30,16 @@ _NUMBERS = (bool, int, float, complex)
 def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     """Whether Python surely raises an exception of its own where the program is; `subject` is what was misused.
 
-    Numbers are what they are wherever they come from, and a tensor that is seen knows whether it has a gradient.
-    Anything else may be there because a branch went that way, because code of another file was run in part, or because
-    nobody is seen to call the function.
+    Numbers are what they are wherever they come from, and a tensor that is seen knows whether it has a gradient, in
+    another file as well as long as all was followed. Anything else may be there because a branch went that way, because
+    code of another file was run in part, or because nobody is seen to call the function.
     """
     if cls.name in _GUARDS:
         return is_certain_raise(machine, cls)
     if cls.name in _SIGNALS or _is_awaited(machine, cls) or machine.library.is_observed(subject):
         return True
     if _is_elsewhere(machine):
-        return False
+        return not machine.strayed and _is_observed_absence(machine)
     if cls.name in _UNBOUND:
         return machine.path.unlikely > 0
     if isinstance(subject, _NUMBERS) or _is_observed_absence(machine):

@@ -243,18 +243,37 @@ def outline_of(tree: ast.Module) -> Outline:
     if known is None:
         statements = [(statement, _waits_for(statement)) for statement in _statements(tree.body)]
         urgent = _urgent(statements)
+        announced = _announced(tree.body)
         now: list[ast.stmt] = []
         stars: list[ast.ImportFrom] = []
         late: dict[str, tuple[ast.stmt, ...]] = {}
         for statement, name in statements:
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
                 stars.append(statement)
-            elif not name or name in urgent or (urgent and not urgent.isdisjoint(_read_at_once(statement))):
+            elif (
+                not name
+                or name in urgent
+                or name in announced
+                or (urgent and not urgent.isdisjoint(_read_at_once(statement)))
+            ):
                 now.append(statement)
             else:
                 late[name] = (*late.get(name, ()), statement)
         known = _outlines[tree] = Outline(tuple(now), tuple(stars), late)
     return known
+
+
+def _announced(body: Sequence[ast.stmt]) -> set[str]:
+    """The classes of which a metaclass, or a base with an `__init_subclass__`, hears at once and may keep a list."""
+    found: set[str] = set()
+    for each in body:
+        if isinstance(each, ast.ClassDef):
+            metaclasses = [keyword.value for keyword in each.keywords if keyword.arg == "metaclass"]
+            hears = any(getattr(part, "name", "") == "__init_subclass__" for part in each.body)
+            inherits = any(isinstance(base, ast.Name) and base.id in found for base in each.bases)
+            if hears or inherits or any(getattr(meta, "id", "") not in ("", "ABCMeta") for meta in metaclasses):
+                found.add(each.name)
+    return found
 
 
 def _urgent(statements: Sequence[tuple[ast.stmt, str]]) -> set[str]:

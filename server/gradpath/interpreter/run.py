@@ -243,7 +243,8 @@ def _call(
     if use is not Use.AGAIN:
         result = call()
         if use is Use.BACKWARD:
-            machine.library.back_propagate(machine, function, result)
+            if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
+                machine.library.back_propagate(machine, function, result)
         elif machine.trace.of(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
             if not repeated and leaves_graph(machine, function, receiver):

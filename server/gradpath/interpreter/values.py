@@ -133,12 +133,13 @@ class Unknown(Object):
     `origin` says where it comes from, `root` where the first unknown came from that it was made of, `site` where the
     program came upon it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
     equals. `kind` is what the overlays take it for (and `provenance` how surely), `role` what the program uses it as,
-    `label` the variable that was bound to it last, `tensor` what was made of it. `is_data`: a number, a text or such.
+    `label` the last variable for it, `tensor` what was made of it. `is_data`: a number or such; `is_object`: no tensor.
     """
 
     __slots__ = (
         "hint",
         "is_data",
+        "is_object",
         "kind",
         "label",
         "name",
@@ -162,11 +163,10 @@ class Unknown(Object):
         self.sources: tuple[Value, ...] = sources_of(origin)
         self.owner = origin.of if isinstance(origin, Attribute) and isinstance(origin.of, Unknown) else None
         self.hint: Value = UNDEFINED
-        self.is_data = False
+        self.is_data = self.is_object = False
         self.negates: Unknown | None = None
-        self.label = ""
+        self.label = self.role = ""
         self.kind = Kind.ANYTHING
-        self.role = ""
         self.provenance: Provenance = OBSERVED
         self.tensor: Value = None
 

@@ -10,6 +10,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Origin, Undefined
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays.roles import ENGINE, role_of
+from gradpath.overlays.tensor_value import TensorValue
 from gradpath.patterns import regex
 
 
@@ -71,9 +72,17 @@ def is_gradient(value: Unknown | None) -> bool:
 
 def has_state(value: Value) -> bool:
     """Whether a callee could clear gradients or step through this argument."""
-    if isinstance(value, Unknown):
-        return role_of(value) in ("model", "optimizer")
-    return isinstance(value, (Instance, List, Dict))
+    match value:
+        case Unknown():
+            return role_of(value) in ("model", "optimizer")
+        case List() | Dict():
+            return any(has_state(part) or _is_parameter(part) for part in value.parts())
+        case _:
+            return isinstance(value, Instance)
+
+
+def _is_parameter(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.tensor.is_parameter
 
 
 def dotted_name(unknown: Unknown) -> str:

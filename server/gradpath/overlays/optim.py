@@ -305,6 +305,8 @@ NAMES: Names = {
     "torch.optim.Optimizer": _OPTIMIZER,
     "torch.optim.optimizer.Optimizer": _OPTIMIZER,
     **{f"torch.optim.{name}": cls for name, cls in _BUILT_IN.items()},
+    **{f"torch.optim.{name.lower()}.{name}": cls for name, cls in _BUILT_IN.items() if name != "SparseAdam"},
+    "torch.optim.sparse_adam.SparseAdam": _BUILT_IN["SparseAdam"],
     "torch.nn.utils.clip_grad_norm_": clip,
     "torch.nn.utils.clip_grad_value_": clip,
     "torch.nn.utils.clip_grad.clip_grad_norm_": clip,

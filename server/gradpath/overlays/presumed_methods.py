@@ -32,7 +32,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
         loss = UNDEFINED
     if isinstance(loss, (TensorValue, Unknown)):
         return _by_engine(machine, receiver, loss, Arguments([], _engine_keywords(arguments)))
-    if (loss is not UNDEFINED and loss is not None) or _defines_backward(machine):
+    if (loss is not UNDEFINED and loss is not None) or _is_of_class(machine, receiver):
         return None
     if isinstance(receiver.origin, Undefined) and _was_spent_before(machine, receiver):  # Nothing carries its value.
         receiver.tensor = None
@@ -89,8 +89,10 @@ def _names_library(unknown: Unknown) -> bool:
     return isinstance(unknown.origin, (Library, Member))
 
 
-def _defines_backward(machine: Machine) -> bool:
-    """Whether a class of the program has a `backward` of its own, so that an unknown may be one of its instances."""
+def _is_of_class(machine: Machine, receiver: Unknown) -> bool:
+    """Whether an unknown is an object with a `backward` of its own, or may be: a class of the program has one."""
+    if receiver.is_object and receiver.kind not in OF_TENSORS:
+        return True
     classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
     return any(isinstance(value.members.get("backward"), Function) for value in classes)
 

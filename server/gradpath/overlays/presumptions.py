@@ -40,7 +40,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute
+from gradpath.interpreter.origins import Attribute, Call
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen
 from gradpath.overlays.conditions import Condition
@@ -265,6 +265,9 @@ def _is_harmless(asked: Asked) -> bool:
 
 
 def _is_called_for_it(asked: Asked) -> bool:
+    owner = asked.unknown.owner
+    if asked.unknown.name == "zero_" and owner is not None and isinstance(owner.origin, Call):
+        return False  # What a call gives is new, such as `weight.new(3)`.
     return clearing.clears(clearing.dotted_name(asked.unknown).rpartition(".")[2])
 
 

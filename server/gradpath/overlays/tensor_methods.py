@@ -267,7 +267,19 @@ _PROPERTIES: dict[str, Callable[[Machine, TensorValue], Value]] = {
     "real": lambda machine, value: value,
 }
 
+_REMOVED = ("eig", "lstsq", "reinforce", "solve", "symeig")
+"""Methods of earlier versions that PyTorch keeps, to say what took their place."""
+
+
+def _removed(name: str) -> Method:
+    def method(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
+        raise machine.error("RuntimeError", f"Tensor.{name} was removed", value)
+
+    return method
+
+
 _METHODS: dict[str, Method] = {
+    **{name: _removed(name) for name in _REMOVED},
     "backward": backward,
     "requires_grad_": _requires_grad,
     "detach_": _detach_,
@@ -335,6 +347,10 @@ _COMMUTES = frozenset({"add", "mul", "and", "or", "xor"})
 
 class Methods:
     """The tensor protocol over the op table."""
+
+    def knows(self, name: str) -> bool:
+        """Whether tensors have an attribute of that name."""
+        return name in _PROPERTIES or name in _METHODS or find_op(f"torch.Tensor.{name}") is not None
 
     def attribute(self, machine: Machine, value: TensorValue, name: str) -> Value:
         compute = _PROPERTIES.get(name)

@@ -104,6 +104,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     key = ("attr", unknown.number, name)
     if key in machine.remembered:
         return machine.remembered[key]
+    unknown.is_object = unknown.is_object or not TensorValue.protocol.knows(name)
     if name == "module" and role_of(unknown) == "model":
         return unknown  # What DataParallel and its kin wrap.
     if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):

@@ -90,7 +90,8 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     result = event.tensor
     if result is None:
-        return event.unseen == call.func.attr and call.func.attr in _TENSORS_ALONE and not _is_expected(trace, call)
+        alone = call.func.attr in _TENSORS_ALONE or _is_gradient(call.func.value)
+        return event.unseen == call.func.attr and alone and not _is_expected(trace, call)
     if result.aliasing_unsure:
         return False
     if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:
@@ -99,6 +100,15 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
     return any(isinstance(each, repeated) for each in ancestry(trace, call))
+
+
+def _is_gradient(receiver: ast.expr) -> bool:
+    """Whether it is `p.grad` or `p.grad.data`, which only tensors have."""
+    match receiver:
+        case ast.Attribute(attr="grad") | ast.Attribute(value=ast.Attribute(attr="grad"), attr="data"):
+            return True
+        case _:
+            return False
 
 
 def _is_expected(trace: Trace, call: ast.AST) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
@@ -13,9 +12,7 @@ from gradpath.interpreter.trace import (
     Bound,
     Built,
     Cleared,
-    Event,
     GradientSet,
-    Lent,
     Site,
     Stepped,
     Trace,
@@ -31,41 +28,52 @@ from gradpath.rules.syntax import call_of, function_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Steps in a loop of which none ever finds a gradient, though all parameters are seen."""
+    """Steps in a loop of which none ever finds a gradient: all parameters are seen, or the backward comes later."""
     if not has_run_loops(trace) or trace.of(GradientSet):
         return
-    for step, late in _cleared_each_time(trace):
-        yield _report(trace, source, step, late)
-    if any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed):
-        return  # It may have reached any parameter, for all that is seen of its graph.
+    # A backward may have reached any parameter, where not all is seen of its graph.
+    seen = not any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed)
     steps = trace.of(Stepped)
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
-        if all(_never(flow, step) for step in same) and _is_missed(trace, same) and not any(rewrappings(trace)):
+        late = _comes_late(flow, same)
+        if late is not None:
+            yield _report(trace, source, same[-1], late)
+            continue
+        never = seen and all(_never(flow, step) for step in same)
+        if never and _is_missed(trace, same) and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
 
 
-def _cleared_each_time(trace: Trace) -> Iterator[tuple[Stepped, BackwardRan]]:
-    """Steps that come right after their own optimizer has cleared, whatever it holds, and the backward after them."""
-    events = list(trace.among(BackwardRan, Cleared, Lent, Stepped))
-    pairs = [(before, step) for before, step in pairwise(events) if isinstance(step, Stepped) and not step.parameters]
-    for node in dict.fromkeys(step.site.node for _, step in pairs):
-        same = [(before, step) for before, step in pairs if step.site.node is node]
-        step = same[0][1]
-        after = events[events.index(step) :]
-        late = next((each for each in after if isinstance(each, BackwardRan) and _is_same_turn(each, step)), None)
-        if late is not None and all(_has_cleared(before, step) for before, step in same):
-            yield step, late
+def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan | None:
+    """The backward of each iteration, if it comes when the step is over, for which the optimizer has just cleared all.
 
-
-def _has_cleared(before: Event, step: Stepped) -> bool:
-    return isinstance(before, Cleared) and before.owner is step.optimizer and _is_same_turn(before, step)
-
-
-def _is_same_turn(event: BackwardRan | Cleared, step: Stepped) -> bool:
-    """Whether something happens in the same iteration as a step, of the loop that is around it."""
-    return bool(step.site.loops) and event.site.loops == step.site.loops
+    Whatever the parameters are: those that the optimizer clears are those that it steps.
+    """
+    waiting: Stepped | None = None
+    late: BackwardRan | None = None
+    cleared = fresh = False
+    first = True
+    for entry in flow:
+        match entry.event:
+            case Stepped() as step if any(step is each for each in steps):
+                if waiting is not None or not step.site.loops or not (cleared or first):
+                    return None
+                waiting, fresh = step, fresh or cleared
+            case Cleared() as event if event.owner is steps[0].optimizer:
+                if waiting is not None:
+                    return None
+                cleared, first = True, False
+            case BackwardRan() as run:
+                if waiting is not None and run.site.loops == waiting.site.loops:
+                    waiting, late = None, run
+                cleared = first = False
+            case Cleared() | Stepped():
+                pass
+            case _:
+                cleared = first = False
+    return late if waiting is None and fresh else None
 
 
 def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:

@@ -160,6 +160,7 @@ def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
 def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
     """How the gradient of one parameter is when the step comes: lost, never there (True), or there (False)."""
     arrived: BackwardRan | None = None
+    used = False
     lost: Lost | None = None
     for entry in flow:
         if entry.event is step:
@@ -168,9 +169,11 @@ def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
             continue
         match entry.effect, entry.event:
             case Effect.ARRIVES, BackwardRan() as event:
-                arrived, lost = event, None
+                arrived, used, lost = event, False, None
+            case Effect.USED, _:
+                used, lost = True, None
             case Effect.CLEARED, Cleared() as event:
-                lost = Lost(arrived, event, step) if arrived is not None else lost
+                lost = Lost(arrived, event, step) if arrived is not None and not used else lost
                 arrived = None
             case Effect.UNKNOWN, _:
                 return False

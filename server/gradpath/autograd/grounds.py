@@ -27,6 +27,7 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 for call in calls:
                     found += _of_way(call.starts, error.node)
                 found += _of_node(error.node, [*ran, *calls])
+                found += _of_saving(error, error.node, [*ran, *calls])
             if error.kind is FaultKind.TWICE and error.node is not None and error.node.saves is not None:
                 found.append(error.node.saves)
             if error.saved is not None and error.saved.presumed is not None:
@@ -81,6 +82,15 @@ def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
                     seen.add(edge)
                     todo.append(edge)
     return nearest
+
+
+def _of_saving(error: AutogradError, node: Node, ran: Sequence[BackwardCall]) -> Grounds:
+    """What has to hold for one of the edges to be there that make a node save what the error is about."""
+    if node.behaviour is None:
+        return ()
+    saves = node.behaviour.holds if error.saved is None else node.behaviour.saves.get(error.saved.role, frozenset())
+    edges = [edge for edge, parameter in zip(node.edges, node.parameters, strict=False) if parameter in saves]
+    return min((_of_node(edge, ran) for edge in edges), key=len, default=())
 
 
 def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:

@@ -42,6 +42,7 @@ def _said(condition: Condition, name: str) -> Presumption:
 RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
 SAVES = Condition("saves", "the graph of {name} saves tensors", "{name} saves tensors", 1)
 GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)
+KEPT = Condition("kept", "{name} gives back what was set", "{name} keeps it", 2)
 LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} keeps that graph", 2)
 ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} runs it", 2)
 DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)

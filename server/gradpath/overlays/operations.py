@@ -121,7 +121,7 @@ def run_behaviour(
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments)
     if machine.autograd.grad_enabled and any(isinstance(each, Unknown) for each in arguments.values()):
-        _note_unseen(spec, results, arguments)
+        _note_unseen(machine, spec, results, arguments)
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
             forget_count(spec, parameter, results, inputs, arguments)
@@ -135,8 +135,13 @@ def _absence(value: Value) -> Provenance:
     return OPEN if is_unseen(value) else value.provenance
 
 
-def _note_unseen(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]) -> None:
-    """Say of results without a graph how surely no argument that is not seen gives them one."""
+def _note_unseen(
+    machine: Machine, spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]
+) -> None:
+    """Say of results without a graph how surely no argument that is not seen gives them one.
+
+    To those with a graph such an argument may give another way to a leaf: a backward proves nothing of the rest.
+    """
     if not isinstance(spec, Op):
         return
     behaviour = spec.behaviour({parameter.name: ops.TENSOR for parameter in spec.parameters})
@@ -144,6 +149,13 @@ def _note_unseen(spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Ma
         grounds = {_absence(arguments.get(name)) for name in (*output.grad, *output.maybe_grad)} - {OBSERVED}
         if grounds and not result.requires_grad:
             result.provenance = OPEN if OPEN in grounds else next(iter(grounds))
+        elif OPEN in grounds and result.node is not None:
+            for name in output.grad | output.maybe_grad:
+                value = arguments.get(name)
+                if isinstance(value, Unknown) and is_unseen(value):
+                    edge = machine.autograd.edge(presume_tensor(machine, value).tensor)
+                    result.node.edges += () if edge is None else (edge,)
+                    result.node.parameters += () if edge is None else (name,)
 
 
 def _ordinary(

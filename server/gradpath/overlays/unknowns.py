@@ -28,7 +28,7 @@ from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
-from gradpath.overlays.tensor_value import TensorNumber, TensorValue
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -145,7 +145,27 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
     if isinstance(value, ModuleInstance):
         weights.note_put_in(machine, unknown, [parameter.tensor for _, parameter in value.parameters()])
     _fill(machine, unknown, value)
+    if isinstance(value, TensorValue) and value.tensor.requires_grad:
+        value = _handed_back(machine, unknown, name, value)
     machine.remember(("attr", unknown.number, name), value)
+
+
+def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorValue) -> Value:
+    """What an attribute gives after a tensor with a graph was set: that tensor, unless a property makes another of it.
+
+    `data` does so in any tensor. A leaf is what it was: optimizers are given it.
+    """
+    if name == "data":
+        return machine.unknown("attribute of unknown", None, (unknown,))
+    tensor = value.tensor
+    if tensor.node is None:
+        return value
+    said = f"{conditions.name_of(unknown)}.{name}"
+    presumed = conditions.KEPT.of(said)
+    made = machine.autograd.presumed([tensor], provenance=presumed, onward=presumed)
+    made.shape, made.dtype, made.label, made.origin = tensor.shape, tensor.dtype, said, tensor.origin
+    made.aliasing_unsure = True
+    return wrap(made)
 
 
 def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:

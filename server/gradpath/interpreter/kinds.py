@@ -19,6 +19,8 @@ class Kind(Enum):
     CUT = "cut"
     """What a model or a loss gives while gradients are off."""
 
+    __hash__ = object.__hash__  # That of an `Enum` takes ten times as long, and kinds are looked up everywhere.
+
 
 OF_TENSORS = frozenset({Kind.LIVE, Kind.PART, Kind.CUT})
 """What comes from a model or a loss, and is a tensor as soon as it is used like one."""

@@ -123,13 +123,14 @@ def _worked_out(body: ast.AST) -> Roles:
     methods: dict[str, set[str]] = {}
     called: set[str] = set()
     roles: dict[str, str] = {}
+    calls = [node for node in every if isinstance(node, ast.Call)]
+    for call in calls:
+        called.add(place_of(call.func))
+        if isinstance(call.func, ast.Attribute) and (place := place_of(call.func.value)):
+            methods.setdefault(place, set()).add(call.func.attr)
     for node in every:
-        match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr=method)) if place := place_of(owner):
-                methods.setdefault(place, set()).add(method)
-        if isinstance(node, ast.Call):
-            called.add(place_of(node.func))
-        roles.update(_told(node))
+        if isinstance(node, (ast.arg, ast.Attribute, ast.Call)):
+            roles.update(_told(node))
     for place, names in methods.items():
         if names & _MODULES or ("train" in names and place in called):
             roles.setdefault(place, "model")
@@ -139,7 +140,7 @@ def _worked_out(body: ast.AST) -> Roles:
             roles.setdefault(place, "model")  # An engine, which wraps one.
     for place, role in _of_chain(chain, roles):
         roles.setdefault(place, role)
-    steppers = set(filter(None, map(_stepper, every))) - roles.keys()
+    steppers = set(filter(None, map(_stepper, calls))) - roles.keys()
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
     return roles

@@ -14,6 +14,18 @@ Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWit
 
 def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes from an outermost statement that ran down to `node`, both included; empty where it is not found."""
+    known = trace.once(_ancestries)
+    found = known.get(node)
+    if found is None:
+        found = known[node] = _ancestry(trace, node)
+    return found
+
+
+def _ancestries(trace: Trace) -> dict[ast.AST, tuple[ast.AST, ...]]:
+    return {}
+
+
+def _ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     longest: tuple[ast.AST, ...] = ()
     first, last = _lines(node)
     for statement in trace.visits:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gradpath.check import check
-from gradpath.overlays import conditions, presumptions
+from gradpath.overlays import conditions, owners, presumptions, roles
+from gradpath.overlays.owners import Owner
 from gradpath.overlays.presumptions import Effect, Row
+from gradpath.overlays.roles import Promise
 from gradpath.source.document import Document
 
+TABLES = (
+    (presumptions, "CALLS"),
+    (presumptions, "ITEMS"),
+    (presumptions, "ATTRIBUTES"),
+    (presumptions, "EFFECTS"),
+    (owners, "OWNERS"),
+    (roles, "PROMISES"),
+)
+ROWS = [row for module, table in TABLES for row in getattr(module, table)]
 CASES = Path(__file__).parent / "cases"
 
 
-def case_of(row: Row | Effect) -> str:
+def case_of(row: Row | Effect | Owner | Promise) -> str:
     """The function that the case of a row is about, as it stands on its page."""
     page, _, heading = row.case.partition("#")
     title = heading.replace("-", " ")
@@ -29,18 +41,27 @@ def reports(text: str) -> list[str]:
     return [f"{each.rule} {each.level} {each.message}" for each in check(Document("engine.py", text)).diagnostics]
 
 
-@pytest.mark.parametrize("row", presumptions.ROWS, ids=lambda row: row.id)
-def test_a_row_decides_what_is_said_of_its_case(row: Row | Effect, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def other_rows() -> Iterator[None]:
+    """What is remembered of names holds for the rows of one test alone."""
+    yield
+    roles.role_of_name.cache_clear()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{type(row).__name__}-{row.id}")
+def test_a_row_decides_what_is_said_of_its_case(
+    row: Row | Effect | Owner | Promise, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = case_of(row)
     said = reports(text)
-    for table in ("CALLS", "ITEMS", "ATTRIBUTES", "EFFECTS"):
-        rows = getattr(presumptions, table)
-        monkeypatch.setattr(presumptions, table, tuple(each for each in rows if each is not row))
+    for module, table in TABLES:
+        monkeypatch.setattr(module, table, tuple(each for each in getattr(module, table) if each is not row))
+    roles.role_of_name.cache_clear()
     assert reports(text) != said
 
 
 def test_rows_have_ids_of_their_own() -> None:
-    assert len({row.id for row in presumptions.ROWS}) == len(presumptions.ROWS)
+    assert len({(type(row), row.id) for row in ROWS}) == len(ROWS)
 
 
 def test_a_condition_is_said_in_the_words_of_its_row(monkeypatch: pytest.MonkeyPatch) -> None:

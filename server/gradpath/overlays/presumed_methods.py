@@ -124,7 +124,7 @@ def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
-    if role_of(receiver) == "optimizer" or receiver.name.startswith("opt"):
+    if role_of(receiver) == "optimizer":
         closure = arguments.get(0, "closure", None)
         if isinstance(closure, Object) and (closure.refuses_calls or _is_of_tensors(closure)):
             return NotImplemented

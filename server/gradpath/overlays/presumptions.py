@@ -1,8 +1,8 @@
 """What is presumed of unknown things: one table, each row with its reason.
 
-The kinds of results, items and attributes, and what a call does to gradients, are `ROWS`: the first row of its table
-that matches decides. On which conditions gradients run on through a call, `conditions.py` says. The rest is done where
-the thing is used:
+The kinds of results, items and attributes, and what a call does to gradients, are rows: the first of its
+table that matches decides. On which conditions gradients run on through a call, `conditions.py` says; whose
+weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 
 | unknown thing | presumed | because |
 |---|---|---|
@@ -20,9 +20,7 @@ the thing is used:
 | what any other unknown call makes of such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
-| an optimizer with a name of its own (`opt_g`, `actor_optimizer`) | owns the one model whose name fits (`G`, `actor`) | that is what the name is for |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
-| an optimizer with a general name (`optimizer`) | owns the model, if all that was called is one | there is nothing else that it could own |
 | any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
@@ -336,8 +334,6 @@ EFFECTS: tuple[Effect, ...] = (
     ),
 )
 """What a call does to gradients; nothing, where no row says so."""
-
-ROWS = (*CALLS, *ITEMS, *ATTRIBUTES, *EFFECTS)
 
 
 _Row = TypeVar("_Row", Row, Effect)

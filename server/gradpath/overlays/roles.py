@@ -9,6 +9,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.patterns import regex
+from gradpath.records import dataclass
 
 MODEL = regex(
     r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze|"
@@ -23,7 +24,7 @@ ENGINE = regex(
 LOSS = regex(
     r"^_?(.*_)?(criterion\w*|criteria|crit|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
 )
-OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$", re.IGNORECASE)
+OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$|(?-i:^opt(im)?[A-Z]\w*$)", re.IGNORECASE)
 LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
 )
@@ -34,7 +35,27 @@ OPTION = regex(
     r"[a-z_]+_(args|cfg|config|dims?|dir|epochs|file|filename|len|length|names?|path|size))$"
 )
 
-ROLES = (("model", MODEL), ("loss", LOSS), ("optimizer", OPTIMIZER), ("loader", LOADER))
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The role that names of a pattern promise, where a program does nothing that tells more.
+
+    `case` is the page and the heading in `tests/cases` of a program that shows it.
+    """
+
+    id: str
+    pattern: re.Pattern[str]
+    because: str
+    case: str
+
+
+PROMISES: tuple[Promise, ...] = (
+    Promise("model", MODEL, "networks are called what they are", "presumptions/kinds.md#a-model"),
+    Promise("loss", LOSS, "so are criteria", "presumptions/kinds.md#a-loss"),
+    Promise("optimizer", OPTIMIZER, "so are optimizers", "presumptions/effects.md#called-an-optimizer,-and-handed-on"),
+    Promise("loader", LOADER, "so are loaders and data sets", "presumptions/kinds.md#an-item-of-a-loader"),
+)
+"""What a name promises: the first row whose pattern matches decides."""
 
 _OPTIMIZER_PART = regex(r"opt(im(i[sz]er)?)?s?", re.I)
 _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
@@ -43,7 +64,7 @@ _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.
 @cache
 def role_of_name(name: str) -> str:
     """What a name promises: "model", "loss", "optimizer", "loader", or "" for nothing."""
-    return next((role for role, pattern in ROLES if pattern.match(name)), "")
+    return next((row.id for row in PROMISES if row.pattern.match(name)), "")
 
 
 def role_of(value: Value) -> str:

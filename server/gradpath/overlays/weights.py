@@ -12,7 +12,7 @@ from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays import conditions
+from gradpath.overlays import conditions, owners
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.records import dataclass, field
 
@@ -113,16 +113,9 @@ def _saved(tensor: Tensor, called: _Called, result: Unknown) -> Saved:
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights that an unknown optimizer surely has."""
-    part = part_of_optimizer(optimizer.name or optimizer.label)
-    weights = _known(machine).all()
-    if part:
-        fits = [each for each in weights if _fits(part, part_of_model(each[0].name or each[0].label))]
-        exact = [each for each in fits if part_of_model(each[0].name or each[0].label) == part]
-        fits = exact or fits
-    else:
-        fits = list(weights)
-    one = len({_root(model).number for model, _ in fits}) == 1
-    return [tensor for _, tensor in fits] if one else []
+    models = ((model.name or model.label, (model, tensor)) for model, tensor in _known(machine).all())
+    found = owners.owned(optimizer.name or optimizer.label, models)
+    return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
 
 
 def note_module(machine: Machine, name: str, parameters: list[Tensor]) -> None:
@@ -133,9 +126,9 @@ def note_module(machine: Machine, name: str, parameters: list[Tensor]) -> None:
 def handed_in(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The parameters that an unknown optimizer has if it is for the one module that was handed in."""
     known = _known(machine)
-    part = part_of_optimizer(optimizer.name or optimizer.label)
-    fits = [name for name in known.handed_in if not part or _fits(part, part_of_model(name))]
-    return known.handed_in[fits[0]] if len(fits) == 1 and (part or not known.models) else []
+    name = optimizer.name or optimizer.label
+    found = owners.owned(name, known.handed_in.items())
+    return found[0] if len(found) == 1 and (part_of_optimizer(name) or not known.models) else []
 
 
 def note_trained(machine: Machine, parameters: Value) -> None:
@@ -155,10 +148,6 @@ def is_of_its_own(owner: Unknown) -> bool:
     """Whether a model or an optimizer has a name that tells it from others of its kind: it clears nothing of theirs."""
     name = owner.name or owner.label
     return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
-
-
-def _fits(optimizer: str, model: str) -> bool:
-    return bool(model) and (optimizer.startswith(model) or model.startswith(optimizer))
 
 
 def _root(model: Unknown) -> Unknown:

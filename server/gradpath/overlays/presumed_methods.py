@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -14,6 +15,7 @@ from gradpath.overlays.clearing import is_engine
 from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.source.nodes import nodes
 
 CALLED = "called by the program"
 """With the number of an unknown, the key under which a path remembers that it was called."""
@@ -25,7 +27,8 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
     if receiver.is_data and not is_engine(receiver):
         return None
-    if (_names_library(receiver) or _is_no_loss(machine, receiver, arguments)) and not is_engine(receiver):
+    is_none = _names_library(receiver) or _is_no_loss(machine, receiver, arguments) or _has_result(machine)
+    if is_none and not is_engine(receiver):
         return NotImplemented
     loss = arguments.get(0, "loss")
     if not is_engine(receiver) and not _is_handed_loss(receiver, loss):
@@ -41,6 +44,13 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
         tensor.node.saves = conditions.SAVES.of(conditions.name_of(receiver))
     return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _has_result(machine: Machine) -> bool:
+    """Whether what the call gives is assigned, as by `gradients = layer.backward(gradients)`: a loss gives nothing."""
+    function = machine.frame.function
+    body = machine.trace.entry if function is None else function.node
+    return any(isinstance(each, ast.Assign) and each.value is machine.node for each in nodes(body))
 
 
 def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:

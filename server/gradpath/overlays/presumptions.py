@@ -212,7 +212,7 @@ ITEMS: tuple[Row, ...] = (
         Kind.ANYTHING,
         None,
         "libraries of graphs keep there what nodes and edges have, with its graph",
-        "presumptions/kinds.md#an-entry-of-data",
+        "presumptions/kinds.md#an-item-of-a-store",
     ),
     Row(
         "item of a loader",

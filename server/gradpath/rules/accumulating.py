@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
-from gradpath.records import dataclass
+from gradpath.records import dataclass, replace
 from gradpath.rules.graphs import leads_to, nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
@@ -334,9 +334,10 @@ def _operands_of(roots: Sequence[Node]) -> set[Node]:
 
 def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
-    stored: dict[ast.AST, list[Stored]] = {}
+    stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
-        stored.setdefault(event.site.node, []).append(event)
+        for place, each in _one_by_one(event):
+            stored.setdefault((event.site.node, place), []).append(each)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
@@ -349,6 +350,17 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if _is_live(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
             yield Growing(kept[0].site, first)
+
+
+def _one_by_one(event: Stored) -> Iterator[tuple[int, Stored]]:
+    """What was stored, or each part of a tuple, list or dict that was stored: `log.append({"loss": loss, "n": n})`."""
+    parts = _parts_of(event.value)
+    yield from enumerate([replace(event, value=each) for each in parts] if parts else [event])
+
+
+def _parts_of(value: object) -> Sequence[object]:
+    parts = getattr(value, "parts", None)
+    return value if isinstance(value, tuple) else parts() if parts is not None else ()
 
 
 def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> bool:
@@ -366,12 +378,12 @@ def _is_spent(tensor: Tensor) -> bool:
 
 def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
     """Whether a backward runs while a container is filled: else it may be gone with the step that fills it."""
-    places = {id(event) for event in filled}
+    places = {id(event.site) for event in filled}
     begun = ran = False
     for event in trace.among(BackwardRan, Stored):
         if isinstance(event, BackwardRan):
             ran = ran or (begun and event.call.accumulates)
-        elif id(event) in places:
+        elif id(event.site) in places:
             if ran:
                 return True
             begun = True
@@ -381,10 +393,9 @@ def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
 def _is_kept(event: Stored) -> bool:
     """Whether the container still holds the tensor when the path ends."""
     tensor = event.tensor
-    parts = getattr(event.container, "parts", None)
-    if tensor is None or tensor.node is None or parts is None:
+    if tensor is None or tensor.node is None:
         return False
-    return any(part is event.value for part in parts())
+    return any(each is event.value for part in _parts_of(event.container) for each in (part, *_parts_of(part)))
 
 
 def _grows(events: list[Stored]) -> bool:
@@ -443,5 +454,5 @@ def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
                 return True
         if inside and isinstance(event, BackwardRan) and _is_gone_back_to(event, stored):
             return True
-        inside = inside or event is stored
+        inside = inside or (isinstance(event, Stored) and event.site is stored.site)
     return False

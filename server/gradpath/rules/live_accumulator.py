@@ -89,6 +89,8 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return _without_factor(left if _holds_total(right, statement) else right)
         case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(node):
             return last
+        case ast.Call(args=[ast.Dict() | ast.Tuple() | ast.List() | ast.Set()]):
+            return None  # Several values, of which one is the tensor.
         case ast.Call(args=[argument]):
             return argument
         case _:

@@ -35,6 +35,11 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
         case FaultKind.NO_GRAD | FaultKind.INPUT_NO_GRAD | FaultKind.HOOK_NO_GRAD | FaultKind.RETAIN_NO_GRAD:
             if error.tensor is not None:
                 found += _of_absence(error.tensor)
+        case FaultKind.INFERENCE_SAVED:
+            if error.node is not None:
+                found += _of_node(error.node, ran)
+            if error.tensor is not None and isinstance(error.tensor.provenance, Presumption):
+                found.append(error.tensor.provenance)
         case FaultKind.NOT_SCALAR:
             pass  # Where the root has no graph, this very call raises too.
         case _:

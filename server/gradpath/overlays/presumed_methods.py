@@ -143,6 +143,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
                 machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
         updated += [tensor for tensor in weights.handed_in(machine, receiver) if tensor.grad is not None]
+        updated += weights.shared_out(machine, receiver)
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return None
     optimizer = arguments.get(0, "optimizer", None)

@@ -42,7 +42,10 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
             made.provenance = unknown.provenance
-            how = "inference_mode" if machine.autograd.inference else "no_grad"
+            whole = branches.whole_of(unknown)
+            if whole is not None and isinstance(whole.tensor, TensorValue):
+                made.inference = whole.tensor.tensor.inference  # What was made within the block, and used behind it.
+            how = "inference_mode" if made.inference else "no_grad"
             machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
             return made
         case other:

@@ -251,6 +251,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
         elif made.is_data:
             made.kind = Kind.PLAIN
+        if made.kind is Kind.CUT and machine.autograd.inference:
+            presume_tensor(machine, made)  # While the block lasts that marks it.
         if made.kind is Kind.LIVE and role_of(unknown) == "model":
             weights.note_call(machine, unknown, made)
     return made

@@ -38,6 +38,7 @@ Roles = Mapping[str, str]
 _known: Noted[Roles] = Noted("_uses_known")
 _known_classes: Noted[Roles] = Noted("_uses_known_classes")
 _known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
+_known_steppers: Noted[frozenset[str]] = Noted("_uses_known_steppers")
 
 
 def role_of_parameter(function: Function, name: str) -> str:
@@ -140,10 +141,27 @@ def _worked_out(body: ast.AST) -> Roles:
             roles.setdefault(place, "model")  # An engine, which wraps one.
     for place, role in _of_chain(chain, roles):
         roles.setdefault(place, role)
-    steppers = set(filter(None, map(_stepper, calls))) - roles.keys()
+    steppers = {place for node in calls if (place := _stepper(node))} - roles.keys()
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
     return roles
+
+
+def is_only_optimizer(machine: Machine) -> bool:
+    """Whether one thing alone steps in the running body, and in the class that it is a method of."""
+    function = machine.frame.function
+    if function is None:
+        return False
+    owner = function.owner or machine.frame.owner
+    classes = [each.node for each in owner.mro if each.node is not None] if owner is not None else []
+    return len(frozenset[str]().union(*(_steppers(each) for each in (function.node, *classes)))) == 1
+
+
+def _steppers(body: ast.AST) -> frozenset[str]:
+    found = _known_steppers.get(body)
+    if found is None:
+        found = _known_steppers[body] = frozenset(filter(None, map(_stepper, nodes(body))))
+    return found
 
 
 def _stepper(node: ast.AST) -> str:

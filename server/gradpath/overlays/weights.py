@@ -12,7 +12,7 @@ from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays import conditions, owners
+from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.records import dataclass, field
 
@@ -116,6 +116,13 @@ def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     models = ((model.name or model.label, (model, tensor)) for model, tensor in _known(machine).all())
     found = owners.owned(optimizer.name or optimizer.label, models)
     return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
+
+
+def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights of several models of which the only optimizer around has some: their gradients are there for it."""
+    if owned(machine, optimizer) or not uses.is_only_optimizer(machine):
+        return []
+    return [tensor for _, tensor in _known(machine).all() if tensor.grad is not None]
 
 
 def note_module(machine: Machine, name: str, parameters: list[Tensor]) -> None:

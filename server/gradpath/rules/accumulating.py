@@ -336,7 +336,7 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
-        for place, each in _one_by_one(event):
+        for place, each in _one_by_one(trace, event):
             stored.setdefault((event.site.node, place), []).append(each)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
@@ -352,10 +352,13 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             yield Growing(kept[0].site, first)
 
 
-def _one_by_one(event: Stored) -> Iterator[tuple[int, Stored]]:
-    """What was stored, or each part of a tuple, list or dict that was stored: `log.append({"loss": loss, "n": n})`."""
-    parts = _parts_of(event.value)
-    yield from enumerate([replace(event, value=each) for each in parts] if parts else [event])
+def _one_by_one(trace: Trace, event: Stored) -> Iterator[tuple[int, Stored]]:
+    """What was stored, or each part of a record that is written there: `log.append({"loss": loss, "n": n})`."""
+    match event.site.node, statement_of(trace, event.site.node):
+        case (ast.Call(args=[*_, ast.Dict() | ast.Tuple()]), _) | (_, ast.Assign(value=ast.Dict() | ast.Tuple())):
+            yield from enumerate(replace(event, value=each) for each in _parts_of(event.value))
+        case _:
+            yield 0, event
 
 
 def _parts_of(value: object) -> Sequence[object]:

@@ -86,11 +86,11 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False  # The result is written where `out` says.
-    if not isinstance(call.func.value, (ast.Name, ast.Attribute)):
+    if not isinstance(call.func.value, (ast.Name, ast.Attribute, ast.Subscript)):
         return False
     result = event.tensor
     if result is None:
-        alone = call.func.attr in _TENSORS_ALONE or _is_gradient(call.func.value)
+        alone = _is_of_tensors(call, call.func.attr) or _is_gradient(call.func.value)
         return event.unseen == call.func.attr and alone and not _is_expected(trace, call)
     if result.aliasing_unsure:
         return False
@@ -109,6 +109,11 @@ def _is_gradient(receiver: ast.expr) -> bool:
             return True
         case _:
             return False
+
+
+def _is_of_tensors(call: ast.Call, name: str) -> bool:
+    """Whether only tensors have such a method; also `clamp` has bounds of these names nowhere else."""
+    return name in _TENSORS_ALONE or (name == "clamp" and any(each.arg in ("min", "max") for each in call.keywords))
 
 
 def _is_expected(trace: Trace, call: ast.AST) -> bool:

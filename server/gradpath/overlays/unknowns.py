@@ -38,6 +38,9 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
 
     The answer to the same comparison of the same operands is the same, and so are the branches that it decides.
     """
+    if other is None and operator not in _COMPARISONS:
+        names = "'NoneType' and 'float'" if reflected else "'float' and 'NoneType'"
+        raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
     if _meets_as_tensor(unknown, operator, other):
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS

@@ -43,7 +43,7 @@ from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instan
 from gradpath.overlays import clearing, conditions, frozen
 from gradpath.overlays.conditions import Condition
 from gradpath.overlays.presumed_tensors import graph_sources
-from gradpath.overlays.roles import role_of
+from gradpath.overlays.roles import role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.records import dataclass
 
@@ -116,7 +116,8 @@ def _is_method_of_data(asked: Asked) -> bool:
 
 
 def _is_loss_of_data(asked: Asked) -> bool:
-    if asked.role != "loss" or asked.unknown.owner is not None or not asked.is_of_tensors or asked.has_graph:
+    named = role_of_name(asked.unknown.name or asked.unknown.label) == "loss"  # What is used as one may be a model.
+    if not named or asked.unknown.owner is not None or not asked.is_of_tensors or asked.has_graph:
         return False
     return not any(map(is_open, asked.arguments.all()))
 

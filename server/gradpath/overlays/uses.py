@@ -9,6 +9,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gradpath.autograd.provenance import OPEN
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Class, Function, Unknown
 from gradpath.overlays.back_propagated import Call, Chain, back_propagated
@@ -47,7 +49,12 @@ def role_of_parameter(function: Function, name: str) -> str:
 
 
 def note_binding(machine: Machine, value: Unknown, name: str) -> None:
-    """Something unknown is bound to a variable, or to an attribute."""
+    """Something unknown is bound to a variable, or to an attribute.
+
+    What is called a model is not what a model gives: `model = core.read_model(path)`.
+    """
+    if value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
+        value.kind, value.provenance = Kind.ANYTHING, OPEN
     if not value.role and not value.is_data:
         value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
 

@@ -14,7 +14,7 @@ from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.writes import is_without_grad, may_be_refused
+from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -69,14 +69,17 @@ def functions(
     """
     document = parsed.document
     told = _lines_that_tell(document)
-    defined = _defined(parsed.tree) if "def forward(" in document.text else {}
+    asks = "parameters()" in document.text
+    defined = _defined(parsed.tree) if asks or "def forward(" in document.text else {}
 
     def is_worth_it(function: Definition, owner: str | None) -> bool:
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
-        may_write = owner is not None and function.name == "forward" and _may_write(function, document)
-        return may_write and (may_be_saved(function) or may_be_refused(function, defined))
+        forward = owner is not None and function.name == "forward"
+        if not (forward or (asks and asks_for_parameters(function))) or not _may_write(function, document):
+            return False
+        return (forward and may_be_saved(function)) or may_be_refused(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)

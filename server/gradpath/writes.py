@@ -34,6 +34,7 @@ _GIVING = frozenset(
 
 _PLAIN_ATTRIBUTES = frozenset({"data", "device", "dtype", "ndim", "shape"})
 _PARAMETERS = frozenset({"bias", "weight"})
+_ASKING = frozenset({"named_parameters", "parameters"})
 _ALIASES = frozenset({"H", "T", "imag", "mH", "mT", "real"})
 
 _MAKING_LEAVES = frozenset({"Parameter", "inference_mode", "requires_grad_"})
@@ -81,6 +82,17 @@ def _may_be_refused(function: Function, defined: Defined) -> bool:
 def is_without_grad(function: Function) -> bool:
     """Whether a decorator switches gradients off."""
     return any(mentions(nodes(each), _WITHOUT_GRAD) for each in function.decorator_list)
+
+
+_asking: Noted[bool] = Noted("_writes_asking")
+
+
+def asks_for_parameters(function: Function) -> bool:
+    """Whether a function goes through the parameters of something."""
+    asks = _asking.get(function)
+    if asks is None:
+        asks = _asking[function] = mentions(nodes(function), _ASKING)
+    return asks
 
 
 def mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:

@@ -123,7 +123,10 @@ def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
             ast.LShift: "lshift",
             ast.RShift: "rshift",
         }[type(node.op)]
-        result = before.inplace(machine, name, value)
+        if isinstance(before, Unknown):
+            result = machine.library.unknown_inplace(machine, before, name, value)
+        else:
+            result = before.inplace(machine, name, value)
         if result is not NotImplemented:
             return result
     result = binary(machine, type(node.op), before, value)

@@ -16,6 +16,8 @@ class Kind(Enum):
     """What a model or a loss gives: a tensor with a graph, or a structure of such tensors."""
     PART = "part"
     """A part of one tensor with a graph."""
+    PARAMETER = "parameter"
+    """A parameter of a model: a leaf, as soon as it is written in place."""
     CUT = "cut"
     """What a model or a loss gives while gradients are off."""
 

@@ -115,6 +115,9 @@ class Overlays:
     def unknown_sign(self, machine: Machine, unknown: Unknown, operator: str) -> Value:
         return unknowns.unknown_sign(machine, unknown, operator)
 
+    def unknown_inplace(self, machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:
+        return unknowns.unknown_inplace(machine, unknown, operator, other)
+
     def unknown_operation(
         self, machine: Machine, unknown: Unknown, operator: str, other: Value, reflected: bool
     ) -> Value:

@@ -45,6 +45,7 @@ GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{
 KEPT = Condition("kept", "{name} gives back what was set", "{name} keeps it", 2)
 LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} keeps that graph", 2)
 ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} runs it", 2)
+PARAMETER = Condition("parameter", "the parameters of {name} require grad", "{name} is not frozen", 2)
 DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)
 LOADER = Condition("loader", "{name} gives data without a graph", "{name} gives data", 2)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)

@@ -39,6 +39,11 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made.maker = tuple(sources)
             made.provenance = unknown.provenance
             return made
+        case Kind.PARAMETER:
+            made = machine.autograd.tensor(requires_grad=True, dtype=None)
+            made.is_parameter = True
+            made.provenance = unknown.provenance
+            return made
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
             made.provenance = unknown.provenance

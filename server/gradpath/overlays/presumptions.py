@@ -40,7 +40,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
-from gradpath.overlays import clearing, conditions, frozen
+from gradpath.overlays import clearing, conditions, frozen, weights
 from gradpath.overlays.conditions import Condition
 from gradpath.overlays.presumed_tensors import graph_sources
 from gradpath.overlays.roles import role_of, role_of_name
@@ -135,6 +135,11 @@ def _is_entry_of_data(asked: Asked) -> bool:
     return not (isinstance(origin.of, Unknown) and origin.of.kind is Kind.PLAIN)
 
 
+def _is_parameter(asked: Asked) -> bool:
+    model = weights.model_of_item(asked.unknown, asked.key)
+    return model is not None and asked.machine is not None and not frozen.is_frozen(asked.machine, model)
+
+
 _TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
 """Attributes of tensors that have no graph; `data` of a packed sequence has one."""
 
@@ -207,6 +212,14 @@ CALLS: tuple[Row, ...] = (
 """What a call gives."""
 
 ITEMS: tuple[Row, ...] = (
+    Row(
+        "parameter of a model",
+        _is_parameter,
+        Kind.PARAMETER,
+        conditions.PARAMETER,
+        "parameters require grad unless somebody freezes them",
+        "presumptions/kinds.md#a-parameter-of-a-model",
+    ),
     Row(
         "entry of data",
         _is_entry_of_data,
@@ -355,9 +368,9 @@ def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
     return effect is not None and effect.clears
 
 
-def of_item(unknown: Unknown, index: Value) -> Row | None:
+def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
     """The row for an item."""
-    return _first(ITEMS, Asked(None, unknown, Arguments(), index))
+    return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
 
 
 def of_attribute(unknown: Unknown, name: str) -> Row | None:

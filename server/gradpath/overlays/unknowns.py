@@ -63,6 +63,13 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     return made
 
 
+def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:
+    """`unknown += other`: a parameter of a model is written in place."""
+    if unknown.kind is not Kind.PARAMETER:
+        return NotImplemented
+    return presume_tensor(machine, unknown).inplace(machine, operator, other)
+
+
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
     """`-unknown` and its like."""
     if unknown.kind in OF_TENSORS:
@@ -110,12 +117,14 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     unknown.is_object = unknown.is_object or not TensorValue.protocol.knows(name)
     if name == "module" and role_of(unknown) == "model":
         return unknown  # What DataParallel and its kin wrap.
+    if unknown.kind is Kind.PARAMETER and name == "data":
+        return presume_tensor(machine, unknown).attribute(machine, name)
     if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name) or plain_data.is_part(unknown, name)
     made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):
-        made.kind, made.provenance = unknown.kind, unknown.provenance
+        _inherit(made, unknown)
         row = presumptions.of_attribute(unknown, name)
         if data and name not in plain_data.TELLING:
             made.kind, made.provenance = Kind.PLAIN, conditions.DATA.of(name)
@@ -127,9 +136,18 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     return made
 
 
+def _inherit(part: Unknown, whole: Unknown) -> None:
+    """Parts are of the kind of the whole, but for those of a parameter: its gradient is none."""
+    if whole.kind is not Kind.PARAMETER:
+        part.kind, part.provenance = whole.kind, whole.provenance
+
+
 def _may_be_part(unknown: Unknown, name: str) -> bool:
-    """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own."""
-    return unknown.kind in OF_TENSORS and not is_method_of_tensors(name)
+    """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own.
+
+    The gradient of a parameter comes from backwards that reach the model, of which the parameter knows nothing.
+    """
+    return unknown.kind is Kind.PARAMETER or (unknown.kind in OF_TENSORS and not is_method_of_tensors(name))
 
 
 def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
@@ -210,11 +228,12 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
-        row = presumptions.of_item(unknown, index)
+        row = presumptions.of_item(machine, unknown, index)
         if row is None:
-            made.kind, made.provenance = unknown.kind, unknown.provenance
+            _inherit(made, unknown)
         elif row.kind is not Kind.ANYTHING:
-            made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(unknown), unknown)
+            named = weights.model_of_item(unknown, index) or unknown
+            made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
     return made
 
@@ -232,7 +251,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         result = NotImplemented if method is None else method(machine, owner, arguments)
         if result is not NotImplemented:
             return result
-        if owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name):
+        writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
+        if writes or (owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
     if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():

@@ -178,6 +178,17 @@ def models_of_parameter(parameter: Value) -> list[Unknown]:
     return _models(parameter)
 
 
+def model_of_item(source: Unknown, index: Value) -> Unknown | None:
+    """The model of which an item is a parameter: any of `model.parameters()`, the second of a named pair."""
+    match source.origin:
+        case Call(of=Unknown(name="parameters", owner=model)):
+            return model
+        case Item(of=Unknown(origin=Call(of=Unknown(name="named_parameters", owner=model)))) if index == 1:
+            return model
+        case _:
+            return None
+
+
 def _models(source: Value) -> list[Unknown]:
     """The model of an unknown `model.parameters()`."""
     method = source.origin.of if isinstance(source, Unknown) and isinstance(source.origin, Call) else None

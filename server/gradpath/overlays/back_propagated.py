@@ -51,17 +51,14 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST]) -> Chain:
     values, items = _assigned(every)
     changing = values.keys() | items.keys()
     own = _parameters(every) | changing
-    slice_ = _Slice(values, items, own)
-    slice_.visit(roots)
+    slices = _Slices(values, own)
     calls: dict[str, list[Call]] = {}
-    for callee, nodes_ in slice_.calls.items():
+    for callee, nodes_ in slices.calls(roots).items():
         for node in nodes_:
             given = [*node.args, *(each.value for each in node.keywords)]
             if given:
-                inner = _Slice(values, items, own)
-                inner.visit(given)
                 places = {place_of(each) for each in given} - {""}
-                calls.setdefault(callee, []).append(Call(places, inner.calls.keys(), len(given)))
+                calls.setdefault(callee, []).append(Call(places, slices.calls(given).keys(), len(given)))
     fed = {place for each in calls.values() for call in each for place in call.arguments}
     batches = {place for name, sources in items.items() if name in fed and name not in calls for place in sources}
     return Chain(calls, batches - calls.keys(), own - changing)
@@ -137,40 +134,60 @@ def _gone_through(over: ast.expr) -> list[str]:
             return [place] if (place := place_of(over)) else []
 
 
-class _Slice:
-    """What leads into some expressions: the calls of things that the function was given or holds."""
+class _Slices:
+    """What leads into expressions: the calls of things that the function was given or holds."""
 
-    def __init__(self, values: _Names, items: Mapping[str, Sequence[str]], own: Set[str]) -> None:
-        self._values, self._items, self._own = values, items, own
-        self._seen: set[str] = set()
-        self.calls: dict[str, list[ast.Call]] = {}
+    def __init__(self, values: _Names, own: Set[str]) -> None:
+        self._values, self._own = values, own
+        self._known: dict[ast.AST, tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]] = {}
 
-    def visit(self, todo: Sequence[ast.AST]) -> None:
-        """Look at all that leads into some expressions."""
-        rest = list(todo)
+    def calls(self, roots: Sequence[ast.AST]) -> Mapping[str, Sequence[ast.Call]]:
+        """All calls on the ways into some expressions, by the places of their callees."""
+        found: dict[str, list[ast.Call]] = {}
+        seen: set[str] = set()
+        rest = list(roots)
+        while rest:
+            calls, places = self._read(rest.pop())
+            for callee, node in calls:
+                found.setdefault(callee, []).append(node)
+            for place in places:
+                if place not in seen:
+                    seen.add(place)
+                    rest += self._values.get(place, ())
+        return found
+
+    def _read(self, expression: ast.AST) -> tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]:
+        """The calls that stand in an expression itself, and the places that it reads."""
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._look(expression)
+        return known
+
+    def _look(self, expression: ast.AST) -> tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]:
+        calls: list[tuple[str, ast.Call]] = []
+        places: list[str] = []
+        rest = [expression]
         while rest:
             node = rest.pop()
             match node:
                 case ast.Call(func=ast.Attribute(attr=method)) if method in _CUTTING:
                     continue
                 case ast.Call(func=func) if self._is_own(callee := place_of(func)):
-                    self.calls.setdefault(callee, []).append(node)
+                    calls.append((callee, node))
                     rest += [*node.args, *node.keywords]
                 case ast.Call(func=ast.Attribute(value=receiver)):
                     rest += [receiver, *node.args, *node.keywords]
                 case ast.Call():
                     rest += [*node.args, *node.keywords]
                 case ast.Name() | ast.Attribute():
-                    place = place_of(node)
-                    if place and place not in self._seen:
-                        self._seen.add(place)
-                        rest += self._values.get(place, ())
+                    places += [place] if (place := place_of(node)) else []
                     if isinstance(node, ast.Attribute):
                         rest.append(node.value)
                 case ast.Lambda() | ast.IfExp():
                     rest += parts(node, ("test", "args"))
                 case _:
                     rest += parts(node)
+        return calls, places
 
     def _is_own(self, callee: str) -> bool:
         """Whether a callee is held by the function or its object, not a function of the file or of a library."""

@@ -274,6 +274,11 @@ class Stepped:
     site: Site
     parameters: tuple[Tensor, ...] = ()
     known: bool = False
+    models: tuple[object, ...] = ()
+
+    def finds_none_after(self, cleared: Cleared) -> bool:
+        """Whether all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
+        return cleared.owner is self.optimizer or (len(self.models) == 1 and cleared.owner is self.models[0])
 
 
 @dataclass(frozen=True, slots=True)

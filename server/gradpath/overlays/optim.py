@@ -224,14 +224,23 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
             machine.autograd.bump(tensor, "step")
     updated += weights.write(machine, weights.made_from(machine, optimizer.sources))
     parameters = tuple(optimizer.parameters())
-    machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known=not optimizer.open))
+    models = () if parameters else _models(optimizer)
+    machine.emit(
+        Stepped(optimizer, tuple(updated), machine.site(), parameters, known=not optimizer.open, models=models)
+    )
+
+
+def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
+    """The unseen models that all its unseen parameters are of; none where some may be of others."""
+    found = [weights.models_of_parameter(source) for source in optimizer.sources]
+    return tuple(dict.fromkeys(model for models in found for model in models)) if all(found) else ()
 
 
 def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
     parameters = (*optimizer.parameters(), *weights.made_from(machine, optimizer.sources))
     if optimizer.open and len(parameters) == len(optimizer.parameters()):
         weights.clear(machine)
-    known = not optimizer.open or (bool(optimizer.sources) and all(map(weights.models_of_parameter, optimizer.sources)))
+    known = not optimizer.open or bool(_models(optimizer))
     clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, known)
     return None
 

@@ -37,7 +37,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     flow = flow_of(trace)
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
-        late = _comes_late(flow, same)
+        late = _comes_late(flow, same) if same[0].site.loops or not isinstance(trace.entry, ast.Module) else None
         if late is not None:
             yield _report(trace, source, same[-1], late)
             continue
@@ -47,9 +47,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan | None:
-    """The backward of each iteration, if it comes when the step is over, for which the optimizer has just cleared all.
+    """The backward of each iteration, if it comes when the step is over, for which all gradients were just cleared.
 
-    Whatever the parameters are: those that the optimizer clears are those that it steps.
+    Whatever the parameters are: those that the optimizer clears are those that it steps. A function that somebody
+    calls for each batch needs no loop for that.
     """
     waiting: Stepped | None = None
     late: BackwardRan | None = None
@@ -58,10 +59,10 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
     for entry in flow:
         match entry.event:
             case Stepped() as step if any(step is each for each in steps):
-                if waiting is not None or not step.site.loops or not (cleared or first):
+                if waiting is not None or not (cleared or first):
                     return None
                 waiting, fresh = step, fresh or cleared
-            case Cleared() as event if event.owner is steps[0].optimizer:
+            case Cleared() as event if steps[0].finds_none_after(event):
                 if waiting is not None:
                     return None
                 cleared, first = True, False

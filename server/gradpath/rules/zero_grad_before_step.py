@@ -185,7 +185,7 @@ def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
 
 
 def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
-    """The same for an optimizer that nobody sees into: `optimizer.zero_grad()` directly before `optimizer.step()`."""
+    """The same for an optimizer that nobody sees into: what it has is cleared directly before `optimizer.step()`."""
     arrived: BackwardRan | None = None
     cleared: Cleared | None = None
     for event in trace.among(BackwardRan, Cleared, Lent, Stepped):
@@ -195,7 +195,7 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
             case BackwardRan():
                 arrived, cleared = event, None
             case Cleared():
-                cleared = event if event.owner is step.optimizer and arrived is not None else None
+                cleared = event if arrived is not None and step.finds_none_after(event) else None
             case _:
                 arrived = cleared = None
     return Lost(arrived, cleared, step) if arrived is not None and cleared is not None else None

@@ -38,6 +38,11 @@ class Found:
     report: Report
     trace: Trace
 
+    @property
+    def level(self) -> Level:
+        """The level of its rule, but for a silent fault of one whose other faults raise."""
+        return Level.WARNING if self.report.silent and self.rule.level is Level.ERROR else self.rule.level
+
 
 def judge(
     found: Sequence[Found],
@@ -62,7 +67,7 @@ def judge(
         _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
         for key, each in first.items()
         if not any(site.line in unread(site.path) for site in _sites(each))
-        if each.rule.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
+        if each.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
         for condition in (_condition(each, traces, paths, presumed),)
         if condition is None or not _hangs_on_what_is_open(each, condition, unread)
     ]
@@ -163,7 +168,7 @@ def _annotation(found: Found) -> str | None:
 
     Python checks no annotation, and a subclass may do more than its base.
     """
-    if found.rule.level is not Level.ERROR or not found.trace.annotated:
+    if found.level is not Level.ERROR or not found.trace.annotated:
         return None
     places = {id(frame.node) for site in _sites(found) for frame in site.frames()}
     for name, classes in found.trace.annotated.items():
@@ -175,7 +180,7 @@ def _annotation(found: Found) -> str | None:
 def _presumed(found: Found) -> Iterable[Presumption]:
     """The presumptions that the error which a report tells of stands on."""
     at = found.report.raised_at
-    if found.rule.level is not Level.ERROR or at is None:
+    if found.level is not Level.ERROR or at is None:
         return ()
     failures = (failure for failure in found.trace.failures() if failure.site.node is at.node)
     return (each for failure in failures if failure.error is not None for each in failure.error.presumed)
@@ -183,7 +188,7 @@ def _presumed(found: Found) -> Iterable[Presumption]:
 
 def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:
     """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
-    if found.rule.level is not Level.ERROR:
+    if found.level is not Level.ERROR:
         return None
     decisions = found.trace.decisions
     for index in _tried(decisions):
@@ -249,7 +254,7 @@ def words(decision: Decision, source: Source) -> str:
 def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:
     report = found.report
     document = source.document(report.at)
-    level = found.rule.level
+    level = found.level
     headline = report.headline
     if condition is not None:
         level = Level.WARNING

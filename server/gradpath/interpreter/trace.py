@@ -261,12 +261,20 @@ class Bound:
         """Whether it is something unknown that has no graph."""
         return getattr(self.value, "kind", None) is Kind.PLAIN
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it is a leaf that requires a gradient, or a parameter of a model that is not seen."""
+        if isinstance(self.value, Tensor):
+            return self.value.flag and self.value.node is None
+        return getattr(self.value, "kind", None) is Kind.PARAMETER
+
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """An optimizer stepped; `updated` are those of its `parameters` that it changed.
 
-    `known` is false where it has parameters that are not seen.
+    `known` is false where it has parameters that are not seen. Where these are all that unseen models have, the
+    `models` are they.
     """
 
     optimizer: object

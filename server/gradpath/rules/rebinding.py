@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.trace import Bound, Held, Trace
+from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.rules.report import Source
 from gradpath.rules.stories import target_of
+from gradpath.rules.syntax import ancestry, function_of, statement_of
 
 
 def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
@@ -37,3 +41,67 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
             if is_leaf and value.cut is None and value.base is None:
                 leaves[name, place] = value
     return None
+
+
+def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
+    """Assignments of arithmetic with a leaf to the variable of the loop that has given the leaf, which nobody reads.
+
+    The leaf stays as it is: `for p in model.parameters(): p = p - lr * p.grad`.
+    """
+    leaves: dict[tuple[str, Site | None], bool] = {}
+    known: dict[ast.AST, ast.Assign | None] = {}
+    for event in trace.of(Bound):
+        key = event.name, event.site.caller
+        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf
+        if not was_leaf or event.site.node in known:
+            continue
+        statement = statement_of(trace, event.site.node)
+        lost = statement if isinstance(statement, ast.Assign) and _is_lost(trace, statement, event.name) else None
+        known[event.site.node] = lost
+        if lost is not None:
+            yield event, lost
+
+
+def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
+    """Whether `name = name - ...` stands in a loop over `name`, and is not read before the loop goes on."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() as value) if target == name:
+            if not _is_operand(name, value):
+                return False
+        case _:
+            return False
+    around = reversed(ancestry(trace, statement))
+    loop = next((each for each in around if isinstance(each, (ast.For, ast.AsyncFor, ast.While))), None)
+    if loop is None or name not in _given_by(loop):
+        return False
+    last = statement.end_lineno or statement.lineno
+    body = function_of(trace, statement) or trace.entry
+    others = [each for each in ast.walk(body) if getattr(each, "lineno", 0) > last and name in _given_by(each)]
+    elsewhere = {id(part) for other in others for part in ast.walk(other)}
+    reads = (each for each in ast.walk(body) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+    return not any(each.id == name and each.lineno > last and id(each) not in elsewhere for each in reads)
+
+
+def _is_operand(name: str, value: ast.expr) -> bool:
+    """Whether a variable, or its data, is an operand of arithmetic."""
+    match value:
+        case ast.Name(id=read):
+            return read == name
+        case ast.Attribute(value=ast.Name(id=read), attr="data"):
+            return read == name
+        case ast.BinOp(left=left, right=right):
+            return _is_operand(name, left) or _is_operand(name, right)
+        case _:
+            return False
+
+
+def _given_by(node: ast.AST) -> set[str]:
+    """The variables that a loop or a comprehension binds anew for each item."""
+    match node:
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            targets = [target]
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            targets = [each.target for each in node.generators]
+        case _:
+            targets = []
+    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}

@@ -12,7 +12,7 @@ from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.cuts import switch_around
-from gradpath.rules.rebinding import rebinding_of, rebound_behind
+from gradpath.rules.rebinding import lost_updates, rebinding_of, rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lowered, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
@@ -22,11 +22,13 @@ _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound."""
+    """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound; and lost updates."""
     for failure in trace.failures():
         found = _behind(trace, source, failure)
         if found is not None:
             yield _report(trace, source, failure, *found)
+    for bound, statement in lost_updates(trace):
+        yield _report_lost(trace, source, bound, statement)
 
 
 def _behind(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
@@ -90,6 +92,21 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
     )
 
 
+def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assign) -> Report:
+    at = _at(bound.site, statement)
+    fixes = tuple(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE))
+    return Report(
+        RULE.id,
+        at,
+        f"`{bound.name}` is a new tensor from here on, which nothing reads: the parameter stays as it is",
+        (Step(at, "gives the variable of the loop another value"),),
+        help=lowered(fixes[0].title) if fixes else f"update `{bound.name}` in place under torch.no_grad()",
+        alternatives=("a `torch.optim` optimizer updates in place, too",),
+        fixes=fixes,
+        silent=True,
+    )
+
+
 def _at(site: Site, statement: ast.stmt) -> Site:
     return Site(site.path, statement, site.caller, site.loops)
 
@@ -100,19 +117,10 @@ def _fixes(
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
     document = source.document(at)
-    update = _in_place(document, statement, name)
-    if update is not None and not tracked and switch_around(trace, source, at) is not None:
-        direct = edits.replace(document, statement, update)
-        yield Fix(f"Update in place: `{update}`", Safety.SAFE, (direct,), preferred=True)
+    updates = list(_in_place_fixes(trace, source, at, statement, name, Safety.SAFE, tracked=tracked))
+    if updates:
+        yield from updates
         return
-    torch = torch_name(trace)
-    if update is not None and torch is not None and edits.stands_alone(document, statement):
-        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
-        if edit is not None:
-            old = document.slice(document.range_of(statement))
-            edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
-            yield Fix(f"Update in place: `with torch.no_grad(): {update}`", Safety.SAFE, (edit,), preferred=True)
-            return
     parts = _parts(statement.value, held)
     cuts = [each for part in parts for each in ast.walk(part) if _is_cut(each)]
     kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
@@ -122,6 +130,34 @@ def _fixes(
     again = tuple(edit for part in parts for edit in edits.append(document, part, _LEAF))
     if again:
         yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
+
+
+def _in_place_fixes(
+    trace: Trace,
+    source: Source,
+    at: Site,
+    statement: ast.Assign,
+    name: str,
+    safety: Safety,
+    *,
+    tracked: bool = False,
+) -> Iterator[Fix]:
+    """The update in place: as it stands where gradients are off, unless its result is `tracked`, else without them."""
+    document = source.document(at)
+    update = _in_place(document, statement, name)
+    if update is None:
+        return
+    if not tracked and switch_around(trace, source, at) is not None:
+        direct = edits.replace(document, statement, update)
+        yield Fix(f"Update in place: `{update}`", safety, (direct,), preferred=True)
+        return
+    torch = torch_name(trace)
+    if torch is not None and edits.stands_alone(document, statement):
+        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
+        if edit is not None:
+            old = document.slice(document.range_of(statement))
+            edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
+            yield Fix(f"Update in place: `with torch.no_grad(): {update}`", safety, (edit,), preferred=True)
 
 
 _LEAF = ".detach().requires_grad_()"

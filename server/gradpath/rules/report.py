@@ -26,7 +26,7 @@ class Report:
 
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
-    pass `at` and `raised_at`.
+    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do.
     """
 
     rule: str
@@ -38,6 +38,7 @@ class Report:
     help: str = ""
     alternatives: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,3 +30,11 @@ class Edges:
         node.behaviour = behaviour
         node.parameters = tuple(self.names)
         return node
+
+
+def leads_on(behaviour: Behaviour, parameter: str) -> bool:
+    """Whether an output may require grad because of a parameter."""
+    outputs = behaviour.outputs
+    if len(outputs) == 1:
+        return parameter in outputs[0].grad or parameter in outputs[0].maybe_grad
+    return any(parameter in output.grad or parameter in output.maybe_grad for output in outputs)

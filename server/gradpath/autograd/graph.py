@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
-from gradpath.autograd.edges import Edges
+from gradpath.autograd.edges import Edges, leads_on
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.grounds import of_error
 from gradpath.autograd.layout import Order
@@ -98,7 +98,8 @@ class Autograd:
         With `holds` it frees what it saved, if `saves` holds.
         """
         made = self.tensor(dtype=None)
-        edges = tuple(edge for edge in map(self.edge, sources) if edge is not None)
+        find = self._edge_before if name == PRESUMED else self.edge
+        edges = tuple(edge for edge in map(find, sources) if edge is not None)
         made.node = Node(name, edges, self.recorder.site(), holds=holds, provenance=provenance)
         made.node.onward = onward
         made.node.saves = saves
@@ -134,6 +135,16 @@ class Autograd:
             grounds = of_any([tensor.provenance])
             tensor.accumulator = Node("AccumulateGrad", (), tensor.origin, accumulates=tensor, provenance=grounds)
         return tensor.accumulator
+
+    def _edge_before(self, tensor: Tensor) -> Node | None:
+        """The edge that a call had of which nothing was seen.
+
+        Nobody knows whether it read `tensor`, and it may have run before a write after which PyTorch refuses to.
+        """
+        try:
+            return self.edge(tensor)
+        except AutogradError:
+            return tensor.node
 
     def is_leaf(self, tensor: Tensor) -> bool:
         """Whether `tensor` has no grad_fn."""
@@ -242,7 +253,7 @@ class Autograd:
             for tensor in tensors:
                 if not tensor.requires_grad:
                     continue
-                if not _leads_on(behaviour, parameter):
+                if not leads_on(behaviour, parameter):
                     break
                 if found is None:
                     found = Edges([], [], set(), set())
@@ -484,11 +495,3 @@ def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:
             if tensor.requires_grad:
                 return True
     return False
-
-
-def _leads_on(behaviour: Behaviour, parameter: str) -> bool:
-    """Whether an output may require grad because of a parameter."""
-    outputs = behaviour.outputs
-    if len(outputs) == 1:
-        return parameter in outputs[0].grad or parameter in outputs[0].maybe_grad
-    return any(parameter in output.grad or parameter in output.maybe_grad for output in outputs)

@@ -152,6 +152,8 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
     """What has to hold for one of `tensors` to require grad: the first that does says it."""
     nearest: Grounds = ()
     for tensor in tensors:
+        while tensor.node is None and not tensor.flag and tensor.base is not None:
+            tensor = tensor.base  # A view that was made under `no_grad` answers for its base.
         if tensor.node is not None:
             grounds = _of_node(tensor.node, ran)
         elif tensor.requires_grad:

@@ -256,6 +256,8 @@ class Tensor:
     @property
     def surely_requires_grad(self) -> bool:
         """Whether it requires grad by more than a presumption."""
+        if self.base is not None and self.node is None and not self.flag:
+            return self.base.surely_requires_grad
         return self.requires_grad and not self.is_open and (self.node is None or not self.node.is_open)
 
     @property

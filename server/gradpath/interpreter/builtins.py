@@ -80,7 +80,7 @@ def _range(machine: Machine, arguments: Arguments) -> Value:
     step: Value = bounds[2] if len(bounds) > 2 else 1
     if isinstance(start, int) and isinstance(step, int) and step:
         made = Iteration(metered(machine, itertools.count(start, step)), endless=True)
-        made.lengths = bounds[-1:] if (start, step) == (0, 1) else ()
+        made.lengths = ((bounds[:2][-1], start),) if step == 1 else ()
         return made
     return Iteration(_numbers(machine), endless=True)
 
@@ -100,7 +100,7 @@ def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     pairs = ((index, item) for index, item in enumerate(host, start))
     made = Iteration(pairs, endless=endless, counted=_counted(source), over=[source])
     made.frame = source.frame if isinstance(source, Iteration) else None
-    made.lengths = lengths_of(machine, source) if endless and start == 0 else ()
+    made.lengths = lengths_of(machine, source) if endless else ()
     return made
 
 

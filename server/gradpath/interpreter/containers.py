@@ -253,7 +253,7 @@ class Iteration(Object):
     """An iterator in progress.
 
     `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
-    behind it, `lengths` the unknown numbers that are its length; `returned` gets what the body of a generator returns,
+    behind it, `lengths` what is known of how many there are; `returned` gets what the body of a generator returns,
     and `frame` is the one that it runs in. The host must not refer to this object: a generator that nobody holds ends
     at once. `over` are the values that it draws its items from: of iterators over iterators only so many are followed.
     """
@@ -271,7 +271,7 @@ class Iteration(Object):
         self.host = host
         self.endless = endless
         self.counted = counted
-        self.lengths: Sequence[Value] = ()
+        self.lengths: Sequence[tuple[Value, int]] = ()
         self.returned: list[Value] = []
         self.frame: Frame | None = None
         self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)

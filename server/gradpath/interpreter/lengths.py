@@ -13,22 +13,25 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Unknown, Value, identity
 
+Length = tuple[Value, int]
+"""An unknown number, and by how much it is more than there are items."""
 
-def lengths_of(machine: Machine, value: Value) -> Sequence[Value]:
+
+def lengths_of(machine: Machine, value: Value) -> Sequence[Length]:
     """What a program may ask for to learn how many items a value gives, of which that is not known."""
     if isinstance(value, Iteration):
         return value.lengths
     own = getattr(value, "lengths", None)
     if own is not None:
-        return tuple(own(machine))
-    return (machine.unknown("length", ("len", identity(value)), (value,), made=Made.NUMBER),)
+        return tuple((each, 0) for each in own(machine))
+    return ((machine.unknown("length", ("len", identity(value)), (value,), made=Made.NUMBER), 0),)
 
 
 _IN_THE_LAST = {"eq": True, "gt": False, "le": True}
 """How comparisons of what is so only at the end with what is so now turn out in the last iteration."""
 
 
-def is_last(machine: Machine, lengths: Sequence[Value], done: int) -> bool:
+def is_last(machine: Machine, lengths: Sequence[Length], done: int) -> bool:
     """Whether the path has decided that there are no more iterations than so many."""
     for value, number in _ends(machine, lengths, done):
         for operator, outcome in _IN_THE_LAST.items():
@@ -39,11 +42,27 @@ def is_last(machine: Machine, lengths: Sequence[Value], done: int) -> bool:
     return False
 
 
-def _ends(machine: Machine, lengths: Sequence[Value], done: int) -> Iterator[tuple[Unknown, int]]:
-    """The lengths, and the index of the last item, with what they are if so many iterations are all."""
-    for length in lengths:
+def _ends(machine: Machine, lengths: Sequence[Length], done: int) -> Iterator[tuple[Unknown, int]]:
+    """The lengths, what they were computed from, and a little less than these, as they are if so many are all."""
+    for length, more in lengths:
         if isinstance(length, Unknown):
-            yield length, done
-            last = machine.unknowns.get(("binary", "sub", False, length.number, identity(1)))
-            if last is not None:
-                yield last, done - 1
+            for term, number in ((length, done + more), *_summands(machine, length, done + more)):
+                yield term, number
+                for less in (1, 2):
+                    known = _sum(machine, "sub", term, less)
+                    if known is not None:
+                        yield known, number - less
+
+
+def _summands(machine: Machine, value: Unknown, number: int) -> Iterator[tuple[Unknown, int]]:
+    """The unknown number to which a constant was added to get `value`, as it is where that is `number`."""
+    match value.sources:
+        case (Unknown() as term, int(constant)):
+            for operator, sign in (("add", 1), ("sub", -1)):
+                found = _sum(machine, operator, term, constant)
+                if found is not None and found.number == value.number:
+                    yield term, number - sign * constant
+
+
+def _sum(machine: Machine, operator: str, term: Unknown, constant: int) -> Unknown | None:
+    return machine.unknowns.get(("binary", operator, False, term.number, identity(constant)))

@@ -410,12 +410,14 @@ class Autograd:
         self.recorder.mutated(tensor, write)
 
     def _check_inplace(self, tensor: Tensor, everything: Sequence[Tensor]) -> None:
-        if tensor.aliasing_unsure or tensor.is_open:
+        if tensor.aliasing_unsure:
             return
         if tensor.base is not None:
             self._refuse_view(tensor, tensor, everything)
-            if tensor.requires_grad and self.is_leaf(tensor.base):
-                raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
+        if tensor.is_open:
+            return
+        if tensor.base is not None and tensor.requires_grad and self.is_leaf(tensor.base):
+            raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
         if tensor.requires_grad and tensor.node is None:
             raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
 
@@ -433,18 +435,18 @@ class Autograd:
 
     # Flags
 
-    def set_requires_grad(self, tensor: Tensor, value: bool, *, by_attribute: bool = False) -> None:
-        """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf.
+    def set_requires_grad(self, tensor: Tensor, value: bool, *, leaf: Provenance = OPEN) -> None:
+        """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf: a `leaf` that is observed.
 
         A view whose base was written since has no new grad_fn until somebody asks for it (`grad_fn`).
         """
-        if isinstance(tensor.provenance, Presumption) and tensor.node is None:
+        refuses = leaf is OBSERVED or not value
+        if isinstance(tensor.provenance, Presumption) and tensor.node is None and refuses:
             tensor.provenance = OBSERVED
         if tensor.is_open:  # A presumed graph gives way to what the program says: it makes a leaf of it.
-            tensor.node = None
-            tensor.flag = value
+            tensor.node, tensor.flag, tensor.provenance = None, value, OBSERVED if refuses else leaf
             return
-        if tensor.node is not None and (by_attribute or not value):
+        if tensor.node is not None and refuses:
             error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
             if not of_error(error, self.ran):
                 raise error

@@ -154,12 +154,12 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
     for tensor in tensors:
         while tensor.node is None and not tensor.flag and tensor.base is not None:
             tensor = tensor.base  # A view that was made under `no_grad` answers for its base.
+        if not tensor.surely_requires_grad:
+            continue
         if tensor.node is not None:
             grounds = _of_node(tensor.node, ran)
-        elif tensor.requires_grad:
-            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else ()
         else:
-            continue
+            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else ()
         if not grounds:
             return ()
         nearest = nearest or grounds

@@ -425,7 +425,7 @@ class Machine:
 
     def translated(self, error: AutogradError) -> Raised:
         """Autograd's error as an exception of the interpreted program."""
-        error.presumed = of_error(error, self.autograd.ran)
+        error.presumed = (*error.presumed, *of_error(error, self.autograd.ran))
         raised = self.error(self.library.native_exception(error), str(error))
         raised.error, raised.frame, raised.certain = error, self.frame, True
         return raised

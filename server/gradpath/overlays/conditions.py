@@ -39,6 +39,7 @@ def _said(condition: Condition, name: str) -> Presumption:
     return Presumption(condition.row, words, brief, condition.doubt)
 
 
+TENSOR = Condition("tensor", "{name} is a tensor", "{name} is a tensor", 0)
 RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
 SAVES = Condition("saves", "the graph of {name} saves tensors", "{name} saves tensors", 1)
 GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)
@@ -70,6 +71,16 @@ def callee(result: Unknown | None, site: object = None) -> str:
             return text
     source: Value = result.sources[0] if result is not None and result.sources else None
     return name_of(source)
+
+
+def receiver(site: object) -> str:
+    """What the program calls the thing whose method is called at a site."""
+    match site:
+        case Site(node=ast.Call(func=ast.Attribute(value=thing))):
+            text = ast.unparse(thing)
+            return text if len(text) <= _LONGEST else ""
+        case _:
+            return ""
 
 
 def name_of(value: Value) -> str:

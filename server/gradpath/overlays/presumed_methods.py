@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iteratio
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import conditions, frozen, weights
 from gradpath.overlays.clearing import is_engine
-from gradpath.overlays.presumed_tensors import presume_tensor
+from gradpath.overlays.presumed_tensors import is_computed, presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.nodes import nodes
@@ -193,7 +193,7 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True), looked_up=1)
-    if receiver.kind is Kind.ANYTHING and not isinstance(receiver.tensor, TensorValue):
+    if receiver.kind is Kind.ANYTHING and not isinstance(receiver.tensor, TensorValue) and not is_computed(receiver):
         return receiver if role_of(receiver) == "model" else NotImplemented
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     return receiver

@@ -143,6 +143,17 @@ def is_made_leaf(unknown: Unknown) -> bool:
     return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 
 
+def is_computed(unknown: Unknown) -> bool:
+    """Whether arithmetic or a method of tensors gave it: modules have neither."""
+    match unknown.origin:
+        case Call(name=name, of=Unknown()):
+            return is_method_of_tensors(name)
+        case Computed(made=made):
+            return made is Made.ARITHMETIC
+        case _:
+            return False
+
+
 def _is_of_graph(value: Value) -> bool:
     return isinstance(value, Unknown) and value.kind in OF_TENSORS
 

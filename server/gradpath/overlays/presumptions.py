@@ -17,6 +17,8 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
 | an item called `mems`, `memory`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
+| what `requires_grad_()` is called on | is a leaf from there on | a tensor with a graph needs no such call |
+| a piece of `x.chunk(2)` or `x.unbind()` (`pieces.py`) | is a view of a tensor, once a graph is written into it | nothing else has them |
 | what any other unknown call makes of such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |

@@ -8,6 +8,7 @@ from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
@@ -15,7 +16,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
-from gradpath.overlays import conversions
+from gradpath.overlays import conditions, conversions
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -56,7 +57,8 @@ def keeps(machine: Machine, value: Value) -> bool | None:
 
 def _requires_grad(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     wanted = arguments.get(0, "requires_grad", True)
-    machine.autograd.set_requires_grad(value.tensor, machine.decide(wanted))
+    leaf = conditions.DATA.of(conditions.receiver(machine.site()))
+    machine.autograd.set_requires_grad(value.tensor, machine.decide(wanted), leaf=leaf)
     return value
 
 
@@ -369,7 +371,7 @@ class Methods:
     def set_attribute(self, machine: Machine, value: TensorValue, name: str, new: Value) -> None:
         match name:
             case "requires_grad":
-                machine.autograd.set_requires_grad(value.tensor, machine.decide(new), by_attribute=True)
+                machine.autograd.set_requires_grad(value.tensor, machine.decide(new), leaf=OBSERVED)
             case "grad":
                 _set_grad(machine, value, new)
             case "data":

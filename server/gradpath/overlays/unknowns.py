@@ -21,12 +21,12 @@ from gradpath.interpreter.values import (
     identity,
     is_data,
 )
-from gradpath.overlays import branches, conditions, frozen, plain_data, presumptions, uses, weights
+from gradpath.overlays import branches, conditions, frozen, pieces, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
-from gradpath.overlays.presumed_tensors import is_method_of_tensors, presume_tensor
+from gradpath.overlays.presumed_tensors import is_computed, is_made_leaf, is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
@@ -64,10 +64,10 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
 
 
 def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:
-    """`unknown += other`: a parameter of a model is written in place."""
-    if unknown.kind is not Kind.PARAMETER:
-        return NotImplemented
-    return presume_tensor(machine, unknown).inplace(machine, operator, other)
+    """`unknown += other`: what is a parameter, a leaf or the result of a model is written in place."""
+    if unknown.kind is Kind.PARAMETER or is_made_leaf(unknown) or _meets_as_tensor(unknown, operator, other):
+        return presume_tensor(machine, unknown).inplace(machine, operator, other)
+    return pieces.write(machine, unknown, (other,), lambda piece: piece.inplace(machine, operator, other))
 
 
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
@@ -156,7 +156,8 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         frozen.flag(machine, unknown, value)
     elif role_of(unknown) == "model":
         frozen.part_set(machine, unknown, value)
-    if name == "requires_grad" and (isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING):
+    is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
+    if name == "requires_grad" and is_tensor:
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
     if name == "grad":
@@ -254,6 +255,13 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
         if writes or (owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+        if unknown.name.endswith("_"):
+            pieces.write(
+                machine,
+                owner,
+                arguments.all(),
+                lambda piece: machine.call(piece.attribute(machine, unknown.name), arguments),
+            )
     if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             _fill(machine, owner, value)

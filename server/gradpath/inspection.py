@@ -206,10 +206,9 @@ def _inspect(
 
 
 def _is_of_result(runs: Runs, report: Report) -> bool:
-    """Whether PyTorch would raise in the backward through the result, nowhere else."""
-    if runs.entry is None or report.raised_at is None:
-        return False
-    return report.raised_at.node is place_of_result(runs.entry.function)
+    """Whether the backward through the result is where PyTorch would raise, or compute wrongly, and no other place."""
+    last = report.raised_at or report.steps[-1].site
+    return runs.entry is not None and last.node is place_of_result(runs.entry.function)
 
 
 def _failure(runs: Runs, error: Exception, rule: str = "") -> Gap:

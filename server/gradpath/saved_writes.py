@@ -49,7 +49,7 @@ class _Uses:
         return any(self._is_saved(target, node) for target, node in writes)
 
     def _is_saved(self, target: ast.expr, write: ast.AST) -> bool:
-        while isinstance(target, ast.Subscript):
+        while isinstance(target, ast.Subscript) or (isinstance(target, ast.Attribute) and target.attr == "data"):
             target = target.value
         if not isinstance(target, (ast.Name, ast.Attribute)):
             return True

@@ -25,14 +25,15 @@ _GUARDS = frozenset({"AssertionError", "SystemExit"})
 
 _UNBOUND = frozenset({"NameError", "UnboundLocalError"})
 _NUMBERS = (bool, int, float, complex)
+_MISUSES = frozenset({"TypeError", "AttributeError"})
 
 
 def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     """Whether Python surely raises an exception of its own where the program is; `subject` is what was misused.
 
-    Numbers are what they are wherever they come from, and a tensor that is seen knows whether it has a gradient, in
-    another file as well as long as all was followed. Anything else may be there because a branch went that way, because
-    code of another file was run in part, or because nobody is seen to call the function.
+    Numbers are what they are wherever they come from, `...` can do nothing at all, and a tensor that is seen knows
+    whether it has a gradient, in another file as well as long as all was followed. Anything else may be there because a
+    branch went that way, because code of another file was run in part, or because nobody is seen to call the function.
     """
     if cls.name in _GUARDS:
         return is_certain_raise(machine, cls)
@@ -43,6 +44,8 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     if cls.name in _UNBOUND:
         return machine.path.unlikely > 0
     if isinstance(subject, _NUMBERS) or _is_observed_absence(machine):
+        return True
+    if cls.name in _MISUSES and any(each is ... for each in (subject if isinstance(subject, tuple) else (subject,))):
         return True
     decided = bool(machine.path.outcomes) or not isinstance(machine.trace.entry, ast.Module)
     return not (decided or getattr(subject, "shared", False))

@@ -384,6 +384,8 @@ class Methods:
             if operator == "mod" or (operator == "add" and reflected):
                 return machine.unknown("text", None, (value,), data=True)
             raise machine.error("TypeError", "unsupported operand type(s)", (value, other))
+        if other is ...:
+            raise machine.error("TypeError", "unsupported operand type(s)", other)
         if other is None:
             raise machine.error(
                 "TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other

@@ -41,6 +41,8 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     if other is None and operator not in _COMPARISONS:
         names = "'NoneType' and 'float'" if reflected else "'float' and 'NoneType'"
         raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
+    if other is ... and operator not in _COMPARISONS:
+        raise machine.error("TypeError", "unsupported operand type(s)", other)
     if _meets_as_tensor(unknown, operator, other):
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS

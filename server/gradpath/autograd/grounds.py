@@ -151,9 +151,7 @@ def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
 def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Grounds:
     """What has to hold for one of `tensors` to require grad: the first that does says it."""
     nearest: Grounds = ()
-    for tensor in tensors:
-        while tensor.node is None and not tensor.flag and tensor.base is not None:
-            tensor = tensor.base  # A view that was made under `no_grad` answers for its base.
+    for tensor in (each.answering for each in tensors):
         if not tensor.surely_requires_grad:
             continue
         if tensor.node is not None:

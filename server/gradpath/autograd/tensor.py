@@ -249,6 +249,14 @@ class Tensor:
         return self.flag or self.node is not None or (self.base is not None and self.base.requires_grad)
 
     @property
+    def answering(self) -> Tensor:
+        """What says whether it requires grad: of a view made under no_grad, and of what is taken of that, the base."""
+        tensor = self
+        while tensor.base is not None and not tensor.flag and (tensor.node is None or not tensor.node.edges):
+            tensor = tensor.base
+        return tensor
+
+    @property
     def is_open(self) -> bool:
         """Whether nothing says that it has a graph, nor that it has none."""
         return self.provenance is OPEN
@@ -256,8 +264,9 @@ class Tensor:
     @property
     def surely_requires_grad(self) -> bool:
         """Whether it requires grad by more than a presumption."""
-        if self.base is not None and self.node is None and not self.flag:
-            return self.base.surely_requires_grad
+        said = self.answering
+        if said is not self:
+            return said.surely_requires_grad
         return self.requires_grad and not self.is_open and (self.node is None or not self.node.is_open)
 
     @property

@@ -54,6 +54,7 @@ class Autograd:
         self.recorder = recorder
         self.grad_enabled = True
         self.inference = False
+        self.kept_off: Presumption | None = None  # What keeps gradients off after a call that was not seen.
         self.saved_instead: tuple[Saved, ...] | None = None
         self.calls = 0
         self.presuming: Presumption | None = None
@@ -228,7 +229,7 @@ class Autograd:
                 result.provenance = OBSERVED if settled else OPEN
                 return
             how = "inference_mode" if self.inference else "no_grad"
-            self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name))
+            self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name, self.kept_off))
         elif node is not None and _requires_grad(inputs, output.maybe_grad):
             result.node = Node(name, node.edges, site, provenance=OPEN)
             result.node.outputs.append(result)

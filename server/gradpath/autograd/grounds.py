@@ -146,6 +146,8 @@ def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
                 if id(maker) not in seen:
                     seen.add(id(maker))
                     todo.append(maker)
+        elif each.cut.presumed is not None:
+            yield each.cut.presumed
 
 
 def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Grounds:

@@ -323,9 +323,13 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Why a tensor has no graph though it was computed from one: how (`detach`, `no_grad`, ...), where, from what."""
+    """Why a tensor has no graph though it was computed from one: how (`detach`, `no_grad`, ...), where, from what.
+
+    `presumed` is what has to hold for it to be so.
+    """
 
     how: str
     site: object
     source: Tensor | None
     detail: str = ""
+    presumed: Presumption | None = None

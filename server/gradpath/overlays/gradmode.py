@@ -39,6 +39,7 @@ class GradMode(Context):
     def switch(self, machine: Machine) -> None:
         """Set the mode. Inside inference mode nothing turns gradients on (rg/inference_enable_grad_inside)."""
         autograd = machine.autograd
+        autograd.kept_off = None
         if self.inference is not None:
             autograd.inference = self.inference
             autograd.grad_enabled = not self.inference
@@ -47,6 +48,7 @@ class GradMode(Context):
 
     def leave(self, machine: Machine, raised: Raised | None) -> bool:
         if self.before:
+            machine.autograd.kept_off = None
             machine.autograd.grad_enabled, machine.autograd.inference = self.before.pop()
         return False
 

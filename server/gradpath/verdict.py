@@ -23,7 +23,7 @@ Of each branch that has none among them one is turned as well.
 """
 
 EFFORT = 18_000
-"""Statements that the paths of an entry point may execute together where a silent fault is looked into."""
+"""Statements that the paths of an entry point may execute together while a fault is looked into."""
 
 
 Unread = Callable[[str], Collection[int]]
@@ -192,6 +192,8 @@ def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: st
         return None
     decisions = found.trace.decisions
     for index in _tried(decisions):
+        if paths.executed + found.trace.steps > EFFORT:
+            return "on some paths"  # Which ones would take too long to find out.
         other = paths.trace(turned(found.trace, index))
         if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths)):
             return decisions[index]

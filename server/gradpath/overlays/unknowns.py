@@ -282,10 +282,11 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         made.is_data = made.is_data and (row is None or row.kind not in OF_TENSORS)
         if row is not None and row.kind is not Kind.ANYTHING:
             made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
-            if row.condition is conditions.GRADIENTS_OFF and not machine.autograd.inference:
-                machine.autograd.kept_off = row.condition.of(conditions.callee(made))
         elif made.is_data:
             made.kind = Kind.PLAIN
+        switches = not made.is_data and not machine.autograd.grad_enabled and not machine.autograd.inference
+        if switches and (made.kind is Kind.CUT or presumptions.has_graph(machine, arguments.all())):
+            machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
         if made.kind is Kind.CUT and machine.autograd.inference:
             presume_tensor(machine, made)  # While the block lasts that marks it.
         if made.kind is Kind.LIVE and role_of(unknown) == "model":

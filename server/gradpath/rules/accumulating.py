@@ -30,8 +30,12 @@ class Growing:
 
 
 def growing(trace: Trace) -> Iterator[Growing]:
-    """The places that keep the graphs of several iterations, none of which is back-propagated from there."""
-    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
+    """The places that keep the graphs of several iterations, none of which is back-propagated from there.
+
+    An `autograd.grad` with `create_graph` ends nothing: what it gives is a part of a loss that somebody goes back from.
+    """
+    ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
+    executed = {node for event in ends for node in event.executed}
     sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
     if any(rewrappings(trace)):

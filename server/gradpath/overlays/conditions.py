@@ -6,6 +6,7 @@ import ast
 from functools import lru_cache
 
 from gradpath.autograd.provenance import Presumption
+from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.records import dataclass
@@ -88,5 +89,7 @@ def name_of(value: Value) -> str:
     while isinstance(value, Unknown):
         if value.label or value.name:
             return value.label or value.name
+        if isinstance(value.origin, Undefined):
+            return value.origin.name
         value = value.sources[0] if value.sources else None
     return ""

@@ -11,7 +11,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Call, Computed, Made
+from gradpath.interpreter.origins import Call, Computed, Made, Undefined
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import branches, conditions, weights
 from gradpath.overlays.roles import role_of
@@ -24,6 +24,8 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
         return unknown.tensor
     unknown.tensor = made = wrap(_materialised(machine, unknown))
     made.tensor.label = unknown.label
+    if isinstance(unknown.origin, Undefined):
+        made.tensor.label = unknown.label or unknown.origin.name
     if unknown.kind is not Kind.CUT:
         made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
     return made

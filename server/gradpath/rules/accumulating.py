@@ -94,7 +94,7 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
 
 
 def _add_fresh(events: Sequence[Built]) -> bool:
-    """Whether an addition adds what was computed after the one it hangs on: else all of it was there before."""
+    """Whether an addition adds what was computed after the one it depends on: otherwise all of it was there."""
     added = {event.node: _latest(event) for event in events}
     for event in events:
         before = [_led_back(edge, event.site, 3) for edge in event.node.edges]

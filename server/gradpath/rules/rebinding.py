@@ -96,7 +96,7 @@ def _is_operand(name: str, value: ast.expr) -> bool:
 
 
 def _given_by(node: ast.AST) -> set[str]:
-    """The variables that a loop or a comprehension binds anew for each item."""
+    """The variables that a loop or a comprehension binds again for each item."""
     match node:
         case ast.For(target=target) | ast.AsyncFor(target=target):
             targets = [target]

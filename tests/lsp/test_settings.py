@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pytest_lsp import client_capabilities
 
 from gradpath.analyst.configurations import Configurations, merged
 from gradpath.analyst.messages import Settings
-from gradpath.config import Config
+from gradpath.config import Config, find_config
 from gradpath.lsp.settings import EditorSettings, section_of
 from tests.lsp.harness import SCRIPTED, Editor, server
 
@@ -187,3 +187,20 @@ def test_the_innermost_workspace_folder_counts(tmp_path: Path) -> None:
     assert configurations.of(str(outer / "x.py")).ignore == ("graph",)
     assert configurations.of("untitled:Untitled-1").ignore == ("detach",)
     assert [editor.switch("codeLens", str(folder / "x.py"), default=True) for folder in (outer, inner)] == [True, False]
+
+
+def test_a_file_that_changes_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "gradpath.toml"
+    file.write_text("")
+    configurations = Configurations(lambda _: None)
+
+    def read_too_early(start: Path, names: Collection[str]) -> tuple[Config, tuple[str, ...]]:
+        found = find_config(start, names)
+        file.write_text('ignore = ["double-backward"]\n')
+        configurations.forget()
+        return found
+
+    monkeypatch.setattr("gradpath.analyst.configurations.find_config", read_too_early)
+    configurations.of(str(tmp_path / "train.py"))
+    monkeypatch.undo()
+    assert configurations.of(str(tmp_path / "train.py")).ignore == ("double-backward",)

@@ -47,6 +47,8 @@ class Configurations:
         self._lock = threading.Lock()
         self._settings = Settings({}, {}, 0)
         self._found: dict[str, Config] = {}
+        self._states = 0
+        """How often what the configurations are made of has changed."""
         self._told: set[str] = set()
 
     def set(self, settings: Settings) -> None:
@@ -54,22 +56,24 @@ class Configurations:
         with self._lock:
             self._settings = settings
             self._found.clear()
+            self._states += 1
 
     def forget(self) -> None:
         """Forget what was read from files, because one of them has changed."""
         with self._lock:
             self._found.clear()
+            self._states += 1
 
     def of(self, path: str) -> Config:
         """The configuration for the file `path`, which need not exist."""
         folder = str(Path(path).parent)
         with self._lock:
             known = self._found.get(folder)
-            settings = self._settings
+            settings, state = self._settings, self._states
         if known is None:
             known = self._read(folder, settings)
             with self._lock:
-                if settings is self._settings:
+                if state == self._states:  # A file that changed while it was read is read again the next time.
                     self._found[folder] = known
         return known
 

@@ -18,13 +18,13 @@ PLACE = Range(Position(1, 1), Position(1, 2))
 
 
 def opened(server: Server, name: str) -> OpenDocument:
-    return server.documents.open(types.TextDocumentItem(f"file:///project/{name}", "python", 1, "x = 1\n"))
+    return server.state.documents.open(types.TextDocumentItem(f"file:///project/{name}", "python", 1, "x = 1\n"))
 
 
 def answer(server: Server, document: OpenDocument, *found: Diagnostic, reads: tuple[str, ...] = ()) -> None:
     """End the check of a document."""
     outcome = Outcome(document.path, found, dependencies=frozenset(map(Path, reads)))
-    server.documents.answer(document.uri, document.generation, outcome)
+    server.state.documents.answer(document.uri, document.generation, outcome)
 
 
 async def test_actions_wait_for_the_check_of_a_file_that_tells_of_the_document() -> None:
@@ -33,7 +33,7 @@ async def test_actions_wait_for_the_check_of_a_file_that_tells_of_the_document()
     fault = Diagnostic(library.path, PLACE, "double-backward", "graph", Level.ERROR, "a fault that the user shows")
     answer(server, library)
     answer(server, user, fault, reads=(library.path,))
-    server.documents.renew(user)
+    server.state.documents.renew(user)
     asked: list[Job] = []
     server.checks.submit = lambda job, urgent=False: asked.append(job)  # type: ignore[method-assign]
     place = types.Range(types.Position(0, 0), types.Position(0, 1))

@@ -33,11 +33,11 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
             if name is None:
                 continue
             made.kind = name
-            if server.client.resolves_edits and made.edit is not None:
+            if server.state.client.resolves_edits and made.edit is not None:
                 made.edit = None
                 made.data = {
                     "uri": params.text_document.uri,
-                    "state": server.documents.found_at(document.path)[1],
+                    "state": server.state.documents.found_at(document.path)[1],
                     "range": server.protocol._converter.unstructure(params.range),
                 }
             told.append(made)
@@ -50,7 +50,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
             return params
         uri, place = str(data.get("uri")), server.protocol._converter.structure(data.get("range"), types.Range)
         found = await offered(server, uri, place)
-        if found is None or server.documents.found_at(found[0].path)[1] != data.get("state"):
+        if found is None or server.state.documents.found_at(found[0].path)[1] != data.get("state"):
             return params  # The document has changed: the client asks for actions again.
         for kind, made in found[1]:
             if made.title == params.title and str(params.kind).endswith(kind):
@@ -65,23 +65,23 @@ async def offered(
     """What may be done at a place, each with its kind in a document of any sort; None where nothing is known of it."""
 
     def prepare(document: OpenDocument) -> AskActions | None:
-        place = document.place_in(uri, range, server.client.encoding)
-        diagnostics, state = server.documents.found_at(document.path)
+        place = document.place_in(uri, range, server.state.client.encoding)
+        diagnostics, state = server.state.documents.found_at(document.path)
         if place is None or not diagnostics:
             return None
         return AskActions(document.uri, document.path, place, tuple(diagnostics), state)
 
-    document = await server.documents.analysed(uri)
+    document = await server.state.documents.analysed(uri)
     if document is None:
         return None
     # What the client shows in a file may have been found by the check of another one, which is due again.
-    for other in server.documents.dependents(document.path):
-        await server.documents.analysed(other.uri)
+    for other in server.state.documents.dependents(document.path):
+        await server.state.documents.analysed(other.uri)
     found = await server.asking.find(uri, f"actions at {uri}:{range}", prepare)
     if found is None:
         return None
     document, told = found
-    outgoing = Outgoing(document, server.documents, server.client, told.lines)
+    outgoing = Outgoing(document, server.state.documents, server.state.client, told.lines)
     pairs = [(action.kind, outgoing.action(action)) for action in told.actions]
     return document, [(kind, made) for kind, made in pairs if made is not None]
 

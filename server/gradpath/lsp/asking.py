@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gradpath.analyst.messages import Request
 from gradpath.analyst.supervisor import GivenUp, Job
-from gradpath.lsp.documents import OpenDocument
+from gradpath.lsp.checks import Checks
+from gradpath.lsp.documents import Documents, OpenDocument
 from gradpath.records import dataclass
-
-if TYPE_CHECKING:
-    from gradpath.lsp.session import Server
 
 Prepare = Callable[[OpenDocument], "Request | None"]
 """Says what is to be found out about the newest state of a document, if anything."""
@@ -30,8 +28,8 @@ class _Question:
 class Asking:
     """The questions that are open, by document and by what is asked."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, documents: Documents, checks: Checks) -> None:
+        self._documents, self._checks = documents, checks
         self._questions: dict[str, dict[str, _Question]] = {}
 
     async def find(self, uri: str, what: str, prepare: Prepare) -> tuple[OpenDocument, Any] | None:
@@ -40,11 +38,11 @@ class Asking:
         Who asks for the same `what` at the same time gets the same answer.
         """
         while True:
-            document = await self._server.documents.analysed(uri)
+            document = await self._documents.analysed(uri)
             if document is None or document.outcome is None or document.given_up:
                 return None
             questions = self._questions.setdefault(document.uri, {})
-            _, state = self._server.documents.found_at(document.path)
+            _, state = self._documents.found_at(document.path)
             question = questions.get(what)
             if question is None or question.state != state:
                 self._take_back(document.uri, what)
@@ -69,14 +67,12 @@ class Asking:
     def _submit(self, document: OpenDocument, what: str, question: _Question, request: Request) -> None:
         key = _key(document.uri, what)
         done = partial(_answer, question)
-        self._server.checks.submit(
-            Job(key, document.generation, request, done, about=key, size=document.size), urgent=True
-        )
+        self._checks.submit(Job(key, document.generation, request, done, about=key, size=document.size), urgent=True)
 
     def _take_back(self, uri: str, what: str) -> None:
         question = self._questions.get(uri, {}).pop(what, None)
         if question is not None:
-            self._server.checks.withdraw(_key(uri, what))
+            self._checks.withdraw(_key(uri, what))
             if not question.answer.done():
                 question.answer.set_result(None)
 

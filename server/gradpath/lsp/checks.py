@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from lsprotocol import types
+from typing import Any, Protocol
 
 from gradpath.analyst.link import Link
 from gradpath.analyst.messages import (
@@ -29,11 +27,9 @@ from gradpath.analyst.messages import (
 from gradpath.analyst.supervisor import GivenUp, Job, Supervisor
 from gradpath.diagnostic import Gap, GapKind, Position, Range
 from gradpath.lsp.documents import OpenDocument
+from gradpath.lsp.state import State
 from gradpath.records import dataclass, replace
 from gradpath.render.gaps import gap_lines
-
-if TYPE_CHECKING:
-    from gradpath.lsp.session import Server
 
 logger = logging.getLogger(__name__)
 
@@ -47,11 +43,33 @@ STILL = 0.5
 _UNTOLD = (GapKind.SYNTAX, GapKind.FAILURE)
 
 
+class Listener(Protocol):
+    """Who is told what comes of the checks."""
+
+    def is_changing(self, document: OpenDocument) -> None:
+        """What is being done for an earlier state of a document is of no use any more."""
+
+    def has_checked(self, document: OpenDocument) -> None:
+        """The check of a document has ended."""
+
+    def has_learned(self, document: OpenDocument) -> None:
+        """More is known of a document than its check has found."""
+
+    def has_timed(self, message: str, in_full: Callable[[], str]) -> None:
+        """How a check went, in one line and in full."""
+
+    def complain(self, complaint: str) -> None:
+        """A configuration is not as it should be."""
+
+
 class Checks:
     """Has documents checked by the analysis process, which is told of their newest states."""
 
-    def __init__(self, server: Server, command: Sequence[str] = (), first: Link | None = None) -> None:
-        self._server = server
+    def __init__(
+        self, state: State, listener: Listener, command: Sequence[str] = (), first: Link | None = None
+    ) -> None:
+        self._state, self._listener = state, listener
+        self._documents = state.documents
         self._supervisor = Supervisor(self._greeting, self._hear, command, first)
         self._still: dict[str, asyncio.TimerHandle] = {}
         self._changes = 0
@@ -102,13 +120,12 @@ class Checks:
 
     def _greeting(self) -> Iterator[Message]:
         yield self._settings()
-        for document in self._server.documents:
+        for document in self._documents:
             yield document.opened()
 
     def _settings(self) -> Settings:
-        server = self._server
         level = logging.getLogger("gradpath").getEffectiveLevel()
-        return Settings(server.settings.everywhere, server.settings.by_folder, level)
+        return Settings(self._state.settings.everywhere, self._state.settings.by_folder, level)
 
     # What is due
 
@@ -129,7 +146,7 @@ class Checks:
 
         One whose check was given up waits for its own text to change, unless what the checks depend on has changed.
         """
-        newest = reversed(list(self._server.documents))
+        newest = reversed(list(self._documents))
         self._renew((each for each in newest if stubborn or not each.given_up or each is first), first)
 
     def submit(self, job: Job, *, urgent: bool = False) -> None:
@@ -159,7 +176,7 @@ class Checks:
     def _check_dependents(self, path: str) -> None:
         self._changes += 1
         self._changed[Path(path)] = self._changes
-        self._renew(self._server.documents.dependents(path))
+        self._renew(self._documents.dependents(path))
 
     def _forget(self, document: OpenDocument) -> None:
         """Drop what goes on for an earlier state of a document besides its check."""
@@ -167,11 +184,11 @@ class Checks:
         if timer is not None:
             timer.cancel()
         self._supervisor.drop(document.uri + _CALLERS)
-        self._server.asking.forget(document)
+        self._listener.is_changing(document)
 
     def _renew(self, documents: Iterable[OpenDocument], first: OpenDocument | None = None) -> None:
         for document in documents:
-            self._server.documents.renew(document)
+            self._documents.renew(document)
             self.schedule(document, urgent=document is first)
 
     # What comes of it
@@ -181,7 +198,7 @@ class Checks:
             case Found(importer=importer):
                 self._found(importer)
             case Complained(text=complaint):
-                self._server.complain(complaint)
+                self._listener.complain(complaint)
             case Logged(name=name, level=level, text=text, traceback=traceback):
                 record = {"name": name, "levelno": level, "levelname": logging.getLevelName(level), "msg": text}
                 log = logging.getLogger(name)
@@ -190,12 +207,12 @@ class Checks:
 
     def _found(self, importer: Path) -> None:
         """Check again what an import was found for, the file itself or those that depend on it."""
-        documents = self._server.documents.dependents(str(importer))
-        own = self._server.documents.at_path(str(importer))
+        documents = self._documents.dependents(str(importer))
+        own = self._documents.at_path(str(importer))
         self._renew(documents if own is None else [own, *documents])
 
     def _deliver(self, state: _State, outcome: Outcome | None, given_up: GivenUp | None) -> None:
-        current = self._server.documents.get(state.uri)
+        current = self._documents.get(state.uri)
         if outcome is not None and current is not None and current.generation == state.generation:
             read = (self._changed.get(path, 0) for path in outcome.dependencies)
             if any(change > state.changes for change in read):
@@ -211,10 +228,10 @@ class Checks:
             # What does not parse is half typed; failures are logged where they happen.
             for line in gap_lines(gap for gap in outcome.incomplete if gap.kind not in _UNTOLD):
                 logger.info("%s", line)
-        document = self._server.documents.answer(state.uri, state.generation, outcome, given_up=is_lost)
+        document = self._documents.answer(state.uri, state.generation, outcome, given_up=is_lost)
         if document is None:
             return
-        self._server.publishing.checked(document)
+        self._listener.has_checked(document)
         if outcome is not None and given_up is None and document.cells is None:
             loop = asyncio.get_running_loop()
             self._still[state.uri] = loop.call_later(STILL, self._look_at_callers, state, document.size)
@@ -225,28 +242,19 @@ class Checks:
         self.submit(Job(key, state.generation, request, partial(self._learn, state), about=key, size=size))
 
     def _trace(self, outcome: Outcome) -> None:
-        """Tell a client that traces what the server does how a check went."""
+        """Tell how a check went."""
         found = len(outcome.diagnostics)
         reports = f"{found} report{'' if found == 1 else 's'}"
         message = f"{outcome.path}: checked in {1000 * outcome.seconds:.0f} ms, {reports}"
         logger.debug("%s", message)
-        level = self._server.settings.trace or self._server.protocol.trace
-        if level not in (types.TraceValue.Messages, types.TraceValue.Verbose):
-            return
-        verbose = None
-        if level == types.TraceValue.Verbose:
-            unknowns = sorted(outcome.unknowns.items(), key=lambda item: (-item[1], item[0]))
-            lines = [f"read {path}" for path in sorted(map(str, outcome.dependencies))]
-            verbose = "\n".join([*lines, *(f"not followed: {cause} ({number})" for cause, number in unknowns)])
-        self._server.log_trace(types.LogTraceParams(message, verbose))
+        self._listener.has_timed(message, partial(_in_full, outcome))
 
     def _learn(self, state: _State, callers: tuple[Outcome, ...] | None, _short: GivenUp | None) -> None:
         """Tell again of a document, if its callers show more in it than it does itself."""
-        documents = self._server.documents
-        before, _ = documents.found_at(state.path)
-        document = documents.learn(state.uri, state.generation, callers or ())
-        if document is not None and documents.found_at(state.path)[0] != before:
-            self._server.publishing.renewed(document)
+        before, _ = self._documents.found_at(state.path)
+        document = self._documents.learn(state.uri, state.generation, callers or ())
+        if document is not None and self._documents.found_at(state.path)[0] != before:
+            self._listener.has_learned(document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +266,13 @@ class _State:
     generation: int
     changes: int
     """How many texts of open documents had changed by then."""
+
+
+def _in_full(outcome: Outcome) -> str:
+    """The files that a check has read, and what it did not follow."""
+    unknowns = sorted(outcome.unknowns.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"read {path}" for path in sorted(map(str, outcome.dependencies))]
+    return "\n".join([*lines, *(f"not followed: {cause} ({number})" for cause, number in unknowns)])
 
 
 def with_gap(path: str, outcome: Outcome | None, given_up: GivenUp) -> Outcome:

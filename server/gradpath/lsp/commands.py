@@ -40,7 +40,7 @@ def register_commands(server: Server) -> None:
             )
             return
         file = server.pictures.write(f"graph-{Path(path_of(uri)).stem[:40]}-{line + 1}", picture["svg"])
-        if server.client.shows_documents:
+        if server.state.client.shows_documents:
             server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))
         else:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The graph is drawn in {file}"))

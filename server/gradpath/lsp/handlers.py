@@ -26,7 +26,7 @@ def register(server: Server) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.did_initialize(params)
-        if server.client.pulls_diagnostics:
+        if server.state.client.pulls_diagnostics:
             _register_pull(server)
 
     @server.feature(types.INITIALIZED)
@@ -68,12 +68,12 @@ def _register_marks(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
     async def inlay_hint(params: types.InlayHintParams) -> list[types.InlayHint]:
         uri = params.text_document.uri
-        document = await server.documents.analysed(uri)
+        document = await server.state.documents.analysed(uri)
         if document is None or document.outcome is None:
             return []
-        if not server.settings.switch("inlayHints", document.path, default=False):
+        if not server.state.settings.switch("inlayHints", document.path, default=False):
             return []
-        place = document.place_in(uri, params.range, server.client.encoding)
+        place = document.place_in(uri, params.range, server.state.client.encoding)
         outgoing = server.publishing.outgoing(document)
         return [
             types.InlayHint(outgoing.place(hint.range).start, hint.text, padding_left=True)
@@ -84,10 +84,10 @@ def _register_marks(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
     async def code_lens(params: types.CodeLensParams) -> list[types.CodeLens]:
         uri = params.text_document.uri
-        document = await server.documents.analysed(uri)
+        document = await server.state.documents.analysed(uri)
         if document is None or document.outcome is None:
             return []
-        if not server.settings.switch("codeLens", document.path, default=True):
+        if not server.state.settings.switch("codeLens", document.path, default=True):
             return []
         outgoing = server.publishing.outgoing(document)
         return [
@@ -104,10 +104,10 @@ def _register_pull(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)
     async def diagnostic(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        document = await server.documents.analysed(params.text_document.uri)
+        document = await server.state.documents.analysed(params.text_document.uri)
         if document is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
-        _, result = server.documents.found_at(document.path)
+        _, result = server.state.documents.found_at(document.path)
         related = server.publishing.related(document)
         if params.previous_result_id == result:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result, related_documents=related)
@@ -125,7 +125,7 @@ def _register_pull(server: Server) -> None:
         known = {previous.uri: previous.value for previous in params.previous_result_ids}
         items: list[types.WorkspaceDocumentDiagnosticReport] = []
         for uri, found in (await server.files.check(params.work_done_token)).items():
-            document = server.documents.get(uri)
+            document = server.state.documents.get(uri)
             version = None if document is None else document.version
             result = result_id(found)
             if known.get(uri) == result:

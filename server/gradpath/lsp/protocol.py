@@ -6,7 +6,8 @@ import json
 import logging
 from collections.abc import Generator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from typing import Protocol as Interface
 
 from lsprotocol import types
 from pygls.exceptions import (
@@ -20,16 +21,41 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import MsgId, RPCMessage
 
-if TYPE_CHECKING:
-    from gradpath.lsp.session import Server
-
 logger = logging.getLogger(__name__)
+
+
+class Session(Interface):
+    """Who does what the messages ask for."""
+
+    def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
+        """The client has opened a document."""
+
+    def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
+        """The client has changed a document."""
+
+    def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
+        """The client has closed a document."""
+
+    def did_open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> None:
+        """The client has opened a notebook."""
+
+    def did_change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> None:
+        """The client has changed a notebook."""
+
+    def did_close_notebook(self, params: types.DidCloseNotebookDocumentParams) -> None:
+        """The client has closed a notebook."""
+
+    def did_shutdown(self) -> None:
+        """The client wants all work to stop."""
+
+    def finish(self, status: int) -> None:
+        """The client wants the process to end."""
 
 
 class Protocol(LanguageServerProtocol):
     """Differs from pygls in what it does with documents, with errors, and at the end."""
 
-    _server: Server
+    session: Session
 
     @property
     def is_shut_down(self) -> bool:
@@ -95,32 +121,32 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take up a document."""
-        self._server.did_open(params)
+        self.session.did_open(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document."""
-        self._server.did_change(params)
+        self.session.did_change(params)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document."""
-        self._server.did_close(params)
+        self.session.did_close(params)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def lsp_notebook_document__did_open(self, params: types.DidOpenNotebookDocumentParams) -> None:
         """Take up a notebook."""
-        self._server.did_open_notebook(params)
+        self.session.did_open_notebook(params)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
     def lsp_notebook_document__did_change(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """Change a notebook."""
-        self._server.did_change_notebook(params)
+        self.session.did_change_notebook(params)
 
     @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> None:
         """Forget a notebook."""
-        self._server.did_close_notebook(params)
+        self.session.did_close_notebook(params)
 
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
@@ -131,7 +157,7 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *_: object) -> None:  # type: ignore[override]  # A generator is pygls' own way, not a duty.
         """Stop all work; what is still asked is answered as cancelled."""
-        self._server.did_shutdown()
+        self.session.did_shutdown()
         for future in list(self._request_futures.values()):
             future.cancel()
         self._shutdown = True
@@ -139,4 +165,4 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: object) -> None:  # type: ignore[override]  # As above.
         """End the process: with status 1 where the client did not ask for a shutdown first."""
-        self._server.finish(0 if self._shutdown else 1)
+        self.session.finish(0 if self._shutdown else 1)

@@ -6,24 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.lsp.server import LanguageServer
 
 from gradpath.analyst.messages import Beside
 from gradpath.features.gap_hints import gap_hints
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.notebooks import OpenCell
 from gradpath.lsp.outgoing import Outgoing
+from gradpath.lsp.state import State
 from gradpath.lsp.uris import uri_of
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic
-    from gradpath.lsp.session import Server
 
 
 class Publishing:
     """Pushes diagnostics to a client that takes them, and tells one that pulls them to ask again."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, state: State, server: LanguageServer) -> None:
+        self._state, self._server = state, server
+        self._documents = state.documents
         self._told: dict[str, frozenset[str]] = {}
         """For each open document the paths of other files that faults were last told in because of it."""
         self._known: dict[str, list[Diagnostic]] = {}
@@ -33,11 +35,11 @@ class Publishing:
 
     def outgoing(self, document: OpenDocument) -> Outgoing:
         """What turns findings about a document into protocol values."""
-        return Outgoing(document, self._server.documents, self._server.client)
+        return Outgoing(document, self._documents, self._state.client)
 
     def checked(self, document: OpenDocument) -> None:
         """Tell what the check of a document has found, in it and elsewhere."""
-        if not self._server.client.pulls_diagnostics:
+        if not self._state.client.pulls_diagnostics:
             self._publish(document)
             self._tell_elsewhere(document)
         elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
@@ -49,7 +51,7 @@ class Publishing:
 
     def renewed(self, document: OpenDocument) -> None:
         """Tell again what is known of a document, which is more than its check has found."""
-        if not self._server.client.pulls_diagnostics:
+        if not self._state.client.pulls_diagnostics:
             self._publish(document)
         elif self._has_news({document.path}):
             self.refresh()
@@ -59,26 +61,26 @@ class Publishing:
         cells = document.cells
         self._marks.pop(document.uri, None)
         self.clear([document.uri] if cells is None else [cell.uri for cell in cells if cell.told is not None])
-        if not self._server.client.pulls_diagnostics:
+        if not self._state.client.pulls_diagnostics:
             self._tell_elsewhere(document)
         elif self._has_news({document.path}, document.path):
             self.refresh()
 
     def refresh(self) -> None:
         """Have a client that asks for diagnostics ask again, where it does so when it is told to."""
-        if self._server.client.pulls_diagnostics and self._server.client.refreshes_diagnostics:
+        if self._state.client.pulls_diagnostics and self._state.client.refreshes_diagnostics:
             self._server.workspace_diagnostic_refresh(None)
 
     def refresh_marks(self) -> None:
         """Have the client ask again for what stands beside the code, where it does so when it is told to."""
-        if self._server.client.refreshes_hints:
+        if self._state.client.refreshes_hints:
             self._server.workspace_inlay_hint_refresh(None)
-        if self._server.client.refreshes_lenses:
+        if self._state.client.refreshes_lenses:
             self._server.workspace_code_lens_refresh(None)
 
     def clear(self, uris: Iterable[str]) -> None:
         """Take back what was published for documents, or for cells."""
-        for uri in uris if not self._server.client.pulls_diagnostics else ():
+        for uri in uris if not self._state.client.pulls_diagnostics else ():
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def diagnostics(self, document: OpenDocument, path: str | None = None) -> list[types.Diagnostic]:
@@ -103,15 +105,15 @@ class Publishing:
 
     def related(self, document: OpenDocument) -> Mapping[str, types.FullDocumentDiagnosticReport] | None:
         """What the answer about a document tells of files that are not open, for a client that takes that."""
-        if not self._server.client.related_documents:
+        if not self._state.client.related_documents:
             return None
-        paths = [path for path in self._elsewhere(document) if self._server.documents.at_path(path) is None]
+        paths = [path for path in self._elsewhere(document) if self._documents.at_path(path) is None]
         return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
 
     def _told_at(self, path: str) -> list[Diagnostic]:
         """What is known of a file, and what of it was not fully checked, if it is open."""
-        found, _ = self._server.documents.found_at(path)
-        own = self._server.documents.at_path(path)
+        found, _ = self._documents.found_at(path)
+        own = self._documents.at_path(path)
         outcome = None if own is None else own.outcome
         return found if outcome is None else [*found, *gap_hints(outcome.incomplete, parses=outcome.parses)]
 
@@ -120,10 +122,9 @@ class Publishing:
 
         What is `asked` for anyway does not count.
         """
-        documents = self._server.documents
         is_new = False
         for path in {*paths, *self._known}:
-            other = documents.at_path(path)
+            other = self._documents.at_path(path)
             if other is not None and not other.answered:
                 continue  # It is being checked.
             found = self._told_at(path)
@@ -154,7 +155,7 @@ class Publishing:
     def _tell_elsewhere(self, document: OpenDocument) -> None:
         """Publish anew for the other files that a document's check has found faults in, now or the last time."""
         for path in self._elsewhere(document):
-            other = self._server.documents.at_path(path)
+            other = self._documents.at_path(path)
             if other is None:
                 params = types.PublishDiagnosticsParams(uri_of(path), self.diagnostics(document, path))
                 self._server.text_document_publish_diagnostics(params)
@@ -163,7 +164,7 @@ class Publishing:
 
     def _elsewhere(self, document: OpenDocument) -> list[str]:
         """The other files in which a document's check finds faults or did so the last time that this was asked."""
-        is_open = self._server.documents.get(document.uri) is document
+        is_open = self._documents.get(document.uri) is document
         now = document.told_elsewhere if is_open else frozenset()
         before = self._told.pop(document.uri, frozenset())
         if now:

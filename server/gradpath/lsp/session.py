@@ -19,15 +19,16 @@ from gradpath import __version__
 from gradpath.analyst.link import Link
 from gradpath.lsp.asking import Asking
 from gradpath.lsp.checks import Checks
-from gradpath.lsp.client import Client, client_of
-from gradpath.lsp.documents import Documents
+from gradpath.lsp.client import client_of
+from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.frames import Frames
 from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
 from gradpath.lsp.pictures import Pictures
 from gradpath.lsp.protocol import Protocol
 from gradpath.lsp.publishing import Publishing
-from gradpath.lsp.settings import EditorSettings, section_of
+from gradpath.lsp.settings import section_of
+from gradpath.lsp.state import State
 from gradpath.lsp.workspace import Workspace
 
 logger = logging.getLogger(__name__)
@@ -58,14 +59,13 @@ class Server(LanguageServer):
             converter_factory=default_converter,
             notebook_document_sync=NOTEBOOKS,
         )
-        self.client = Client()
-        self.documents = Documents()
-        self.settings = EditorSettings()
+        self.protocol.session = self
+        self.state = State()
+        self.checks = Checks(self.state, self, command, analysis)
+        self.asking = Asking(self.state.documents, self.checks)
+        self.publishing = Publishing(self.state, self)
+        self.files = Workspace(self.state, self.checks, self)
         self._complaints: set[str] = set()
-        self.checks = Checks(self, command, analysis)
-        self.asking = Asking(self)
-        self.publishing = Publishing(self)
-        self.files = Workspace(self)
         self.pictures = Pictures()
         self._frames = Frames()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -119,13 +119,34 @@ class Server(LanguageServer):
             logger.warning("%s", complaint)
             self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"gradpath: {complaint}"))
 
+    # What comes of the checks
+
+    def is_changing(self, document: OpenDocument) -> None:
+        """Ask again what was asked about an earlier state of a document."""
+        self.asking.forget(document)
+
+    def has_checked(self, document: OpenDocument) -> None:
+        """Tell what the check of a document has found."""
+        self.publishing.checked(document)
+
+    def has_learned(self, document: OpenDocument) -> None:
+        """Tell again what is known of a document."""
+        self.publishing.renewed(document)
+
+    def has_timed(self, message: str, in_full: Callable[[], str]) -> None:
+        """Tell a client that traces what the server does how a check went."""
+        level = self.state.settings.trace or self.protocol.trace
+        if level in (types.TraceValue.Messages, types.TraceValue.Verbose):
+            verbose = in_full() if level == types.TraceValue.Verbose else None
+            self.log_trace(types.LogTraceParams(message, verbose))
+
     # The life of the session
 
     def did_initialize(self, params: types.InitializeParams) -> None:
         """Learn what the client can do, and watch its process."""
         settings = section_of(params.initialization_options)
-        self.client = client_of(params.capabilities, settings)
-        if self.settings.set(settings, {}):
+        self.state.client = client_of(params.capabilities, settings)
+        if self.state.settings.set(settings, {}):
             self.checks.configure()
         if params.process_id is not None:
             watch(params.process_id, self._end_at_once)
@@ -142,13 +163,13 @@ class Server(LanguageServer):
         """Begin to work, now that the client has its answer: ask for settings and for events."""
         self.ask_for_settings()
         registrations = []
-        if self.client.watches_settings:
+        if self.state.client.watches_settings:
             registrations.append(
                 types.Registration(
                     "gradpath-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"section": "gradpath"}
                 )
             )
-        if self.client.watches_files:
+        if self.state.client.watches_files:
             watchers = [types.FileSystemWatcher(pattern) for pattern in WATCHED]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registrations.append(
@@ -165,21 +186,21 @@ class Server(LanguageServer):
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """Take up a document and check it."""
-        self.checks.changed(self.documents.open(params.text_document))
+        self.checks.changed(self.state.documents.open(params.text_document))
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
         """Change a document and check it anew; changes of a document that is not open are ignored."""
-        document = self.documents.change(params.text_document, params.content_changes, self.client.encoding)
+        document = self.state.documents.change(params.text_document, params.content_changes, self.state.client.encoding)
         if document is not None:
             self.checks.changed(document)
 
     def did_open_notebook(self, params: types.DidOpenNotebookDocumentParams) -> None:
         """Take up a notebook and check it."""
-        self.checks.changed(self.documents.open_notebook(params))
+        self.checks.changed(self.state.documents.open_notebook(params))
 
     def did_change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """Change a notebook and check it anew; what was published for cells that are gone is cleared."""
-        changed = self.documents.change_notebook(params, self.client.encoding)
+        changed = self.state.documents.change_notebook(params, self.state.client.encoding)
         if changed is not None:
             document, gone = changed
             self.publishing.clear(gone)
@@ -199,14 +220,14 @@ class Server(LanguageServer):
 
     def _did_save(self, uri: str) -> None:
         self.checks.forget_configuration()
-        self.checks.recheck(first=self.documents.get(uri))
+        self.checks.recheck(first=self.state.documents.get(uri))
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:
         """Forget a document and clear what was published for it."""
         self._close(params.text_document.uri)
 
     def _close(self, uri: str) -> None:
-        document = self.documents.close(uri)
+        document = self.state.documents.close(uri)
         if document is not None:
             self.checks.closed(document)
             self.publishing.closed(document)
@@ -215,7 +236,7 @@ class Server(LanguageServer):
         """Check everything anew after a change on disk; an open document counts as the client has it."""
         for change in params.changes:
             self.files.forget(change.uri)
-        if any(self.documents.get(change.uri) is None for change in params.changes):
+        if any(self.state.documents.get(change.uri) is None for change in params.changes):
             self.checks.forget_configuration()
             self.checks.recheck(stubborn=True)
             self.publishing.refresh()
@@ -224,9 +245,9 @@ class Server(LanguageServer):
 
     def did_change_settings(self, settings: object) -> None:
         """Take the settings from the notification, or ask for them where the client wants that."""
-        if self.client.pulls_settings:
+        if self.state.client.pulls_settings:
             self.ask_for_settings()
-        elif self.settings.set(section_of(settings), {}):
+        elif self.state.settings.set(section_of(settings), {}):
             self._settings_changed()
 
     def _settings_changed(self) -> None:
@@ -237,7 +258,7 @@ class Server(LanguageServer):
 
     def ask_for_settings(self) -> None:
         """Ask for the settings, as such and those of each workspace folder."""
-        if not self.client.pulls_settings:
+        if not self.state.client.pulls_settings:
             return
         folders = [folder.uri for folder in self.workspace.folders.values()]
         scopes: list[str | None] = [None, *folders]
@@ -247,7 +268,7 @@ class Server(LanguageServer):
             if future.cancelled() or future.exception() is not None:
                 return
             everywhere, *rest = [section_of(answer) for answer in future.result()] or [{}]
-            if self.settings.set(everywhere, dict(zip(folders, rest, strict=False))):
+            if self.state.settings.set(everywhere, dict(zip(folders, rest, strict=False))):
                 self._settings_changed()
 
         self.workspace_configuration(types.ConfigurationParams(items)).add_done_callback(arrived)

@@ -22,9 +22,9 @@ async def hover_in(server: Server, uri: str, position: types.Position) -> tuple[
         place = _place(server, document, uri, position)
         if place is None:
             return None
-        wanted = server.client.wants_diagnostics_in_hover
-        diagnostics = tuple(server.documents.found_at(document.path)[0]) if wanted else ()
-        return AskHover(document.uri, document.path, place, diagnostics, server.client.markdown)
+        wanted = server.state.client.wants_diagnostics_in_hover
+        diagnostics = tuple(server.state.documents.found_at(document.path)[0]) if wanted else ()
+        return AskHover(document.uri, document.path, place, diagnostics, server.state.client.markdown)
 
     return await server.asking.find(uri, f"hover at {uri}:{position.line}:{position.character}", prepare)
 
@@ -40,5 +40,5 @@ async def picture_in(server: Server, uri: str, line: int) -> tuple[OpenDocument,
 
 
 def _place(server: Server, document: OpenDocument, uri: str, position: types.Position) -> Position | None:
-    place = document.place_in(uri, types.Range(position, position), server.client.encoding)
+    place = document.place_in(uri, types.Range(position, position), server.state.client.encoding)
     return None if place is None else place.start

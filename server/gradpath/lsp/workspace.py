@@ -8,20 +8,18 @@ import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.lsp.server import LanguageServer
 
 from gradpath.analyst.messages import CheckFile, ListFiles, Outcome
 from gradpath.analyst.supervisor import GivenUp, Job
 from gradpath.features.gap_hints import gap_hints
-from gradpath.lsp.checks import with_gap
+from gradpath.lsp.checks import Checks, with_gap
 from gradpath.lsp.outgoing import Outgoing
+from gradpath.lsp.state import State
 from gradpath.lsp.uris import path_of, uri_of
 from gradpath.records import dataclass
-
-if TYPE_CHECKING:
-    from gradpath.lsp.session import Server
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +51,9 @@ class _Asked:
 class Workspace:
     """The files below the workspace folders; what was found is kept until a file changes that it depends on."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, state: State, checks: Checks, server: LanguageServer) -> None:
+        self._state, self._checks, self._server = state, checks, server
+        self._documents = state.documents
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, _Asked] = {}
         self._published: set[str] = set()
@@ -62,12 +61,12 @@ class Workspace:
 
     async def check(self, token: types.ProgressToken | None) -> dict[str, list[types.Diagnostic]]:
         """The diagnostics of all files by URI, in the order of the paths; `token` is that of the client's progress."""
-        server = self._server
-        roots = [path_of(folder.uri) for folder in server.workspace.folders.values()]
-        if not roots and server.workspace.root_path:
-            roots = [server.workspace.root_path]
+        workspace = self._server.workspace
+        roots = [path_of(folder.uri) for folder in workspace.folders.values()]
+        if not roots and workspace.root_path:
+            roots = [workspace.root_path]
         paths = await self._files(roots)
-        progress = _Progress(server, token, len(paths))
+        progress = _Progress(self._server, token, len(paths))
         outcomes: dict[str, Outcome] = {}
         try:
             for number, path in enumerate(paths):
@@ -84,27 +83,27 @@ class Workspace:
         """Check everything and publish what is found; the numbers of files and of diagnostics."""
         found = await self.check(await self._own_token())
         for uri, diagnostics in found.items():
-            if self._server.documents.get(uri) is None and (diagnostics or uri in self._published):
+            if self._documents.get(uri) is None and (diagnostics or uri in self._published):
                 self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
         self._published = {uri for uri, diagnostics in found.items() if diagnostics}
         return {"files": len(found), "diagnostics": sum(map(len, found.values()))}
 
     def forget(self, uri: str) -> None:
         """Take back what was published for a file that has changed on disk, or is gone."""
-        if uri in self._published and self._server.documents.get(uri) is None:
+        if uri in self._published and self._documents.get(uri) is None:
             self._published.discard(uri)
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     async def _files(self, roots: list[str]) -> tuple[str, ...]:
-        found, given_up = await self._server.checks.ask(ListFiles(tuple(roots), MOST))
+        found, given_up = await self._checks.ask(ListFiles(tuple(roots), MOST))
         if given_up is not None or found is None:
             logger.warning("The files of the workspace could not all be found")
         return found or ()
 
     async def _outcome_of(self, path: str) -> Outcome | None:
-        document = self._server.documents.at_path(path)
+        document = self._documents.at_path(path)
         if document is not None:
-            checked = await self._server.documents.analysed(document.uri)
+            checked = await self._documents.analysed(document.uri)
             return None if checked is None else checked.outcome
         known = self._known.get(path)
         if known is not None and known.stamp == self._stamp(path, known.outcome):
@@ -119,7 +118,7 @@ class Workspace:
         if asked is None:
             asked = self._asked[path] = _Asked(asyncio.get_running_loop().create_future())
             done = partial(self._answer, path, asked)
-            self._server.checks.submit(Job(path + _MARK, 0, CheckFile(path), done, about=path + _MARK))
+            self._checks.submit(Job(path + _MARK, 0, CheckFile(path), done, about=path + _MARK))
         asked.askers += 1
         try:
             return await asyncio.shield(asked.answer)
@@ -127,7 +126,7 @@ class Workspace:
             asked.askers -= 1
             if not asked.askers and self._asked.get(path) is asked:
                 del self._asked[path]
-                self._server.checks.withdraw(path + _MARK)
+                self._checks.withdraw(path + _MARK)
 
     def _answer(self, path: str, asked: _Asked, outcome: Outcome | None, given_up: GivenUp | None) -> None:
         if self._asked.get(path) is asked:
@@ -138,17 +137,17 @@ class Workspace:
     def _stamp(self, path: str, outcome: Outcome | None) -> object:
         """What changes with the files that a check depends on, and with the configuration."""
         files = sorted([path, *(map(str, outcome.dependencies) if outcome is not None else ())])
-        opened = map(self._server.documents.at_path, files)
+        opened = map(self._documents.at_path, files)
         generations = [None if document is None else document.generation for document in opened]
-        return [*map(_status, files)], generations, self._server.checks.configured
+        return [*map(_status, files)], generations, self._checks.configured
 
     def _gathered(self, paths: Sequence[str], outcomes: Mapping[str, Outcome]) -> dict[str, list[types.Diagnostic]]:
         """Each fault once, under the file that it lies in."""
         found: dict[str, list[types.Diagnostic]] = {uri_of(path): [] for path in paths}
         seen: set[tuple[str, str, object]] = set()
         for path, outcome in outcomes.items():
-            document = self._server.documents.at_path(path)
-            outgoing = Outgoing.of_outcome(outcome, document, self._server.documents, self._server.client)
+            document = self._documents.at_path(path)
+            outgoing = Outgoing.of_outcome(outcome, document, self._documents, self._state.client)
             for each in (*outcome.diagnostics, *gap_hints(outcome.incomplete, parses=outcome.parses)):
                 key = each.path, each.rule, each.range
                 if key not in seen:
@@ -164,7 +163,7 @@ class Workspace:
         return found
 
     async def _own_token(self) -> types.ProgressToken | None:
-        if not self._server.client.shows_progress:
+        if not self._state.client.shows_progress:
             return None
         self._tokens += 1
         token = f"gradpath-workspace-{self._tokens}"
@@ -197,7 +196,7 @@ def _status(file: str) -> tuple[int, int]:
 class _Progress:
     """Tells the client how far a check has come, where it has given a token."""
 
-    def __init__(self, server: Server, token: types.ProgressToken | None, total: int) -> None:
+    def __init__(self, server: LanguageServer, token: types.ProgressToken | None, total: int) -> None:
         self._server, self._token, self._total = server, token, total
         self._tell(lambda: types.WorkDoneProgressBegin("gradpath: checking the workspace", percentage=0))
 

@@ -1,0 +1,17 @@
+"""What a session knows: the session alone replaces it, and the parts of the server read it."""
+
+from __future__ import annotations
+
+from gradpath.lsp.client import Client
+from gradpath.lsp.documents import Documents
+from gradpath.lsp.settings import EditorSettings
+from gradpath.records import dataclass, field
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """What the client can do, what its user has set, and the documents that are open."""
+
+    client: Client = field(default_factory=Client)
+    settings: EditorSettings = field(default_factory=EditorSettings)
+    documents: Documents = field(default_factory=Documents)

@@ -197,10 +197,11 @@ class Mixed(_WithTensor):
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """`tensor.data = ...`: the memory behind a tensor was exchanged, unseen by its version counter."""
+    """`tensor.data = source`: the memory behind a tensor was exchanged, unseen by its version counter."""
 
     tensor: Tensor
     site: Site
+    source: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +270,21 @@ class Bound:
         return getattr(self.value, "kind", None) is Kind.PARAMETER
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A variable, or an attribute, was bound to a module that is seen."""
+
+    name: str
+    module: object
+    site: Site
+
+
 @dataclass(frozen=True, slots=True)
 class Stepped:
     """An optimizer stepped; `updated` are those of its `parameters` that it changed.
 
     `known` is false where it has parameters that are not seen. Where these are all that unseen models have, the
-    `models` are they.
+    `models` are they. `unseen` stand for the parameters of unseen models that it surely has.
     """
 
     optimizer: object
@@ -283,6 +293,7 @@ class Stepped:
     parameters: tuple[Tensor, ...] = ()
     known: bool = False
     models: tuple[object, ...] = ()
+    unseen: tuple[Tensor, ...] = ()
 
     def finds_none_after(self, cleared: Cleared) -> bool:
         """Whether all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
@@ -367,6 +378,7 @@ Event = (
     | Clipped
     | Lent
     | Bound
+    | Named
     | Stepped
     | Cleared
     | Failed

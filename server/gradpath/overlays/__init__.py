@@ -15,7 +15,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Library, Made
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import Cleared, Held, Kept
+from gradpath.interpreter.trace import Cleared, Held, Kept, Named
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -32,6 +32,7 @@ from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
+from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import call_operation, operation, tensors_in
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
@@ -221,6 +222,9 @@ class Overlays:
                 return Held(kind, tensors, value, len(tensors) == len(parts)) if tensors else None
             case TensorNumber():
                 return value.read
+            case ModuleInstance():
+                machine.emit(Named(name, value, machine.site()))
+                return None
             case _:
                 return None
 

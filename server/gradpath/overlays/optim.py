@@ -225,9 +225,9 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
     updated += weights.write(machine, weights.made_from(machine, optimizer.sources))
     parameters = tuple(optimizer.parameters())
     models = () if parameters else _models(optimizer)
-    machine.emit(
-        Stepped(optimizer, tuple(updated), machine.site(), parameters, known=not optimizer.open, models=models)
-    )
+    unseen = tuple(weights.stepped(machine, optimizer.sources))
+    known = not optimizer.open
+    machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known, models, unseen))
 
 
 def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:

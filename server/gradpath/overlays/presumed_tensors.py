@@ -53,6 +53,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if whole is not None and isinstance(whole.tensor, TensorValue):
                 made.inference = whole.tensor.tensor.inference  # What was made within the block, and used after it.
             how = "inference_mode" if made.inference else "no_grad"
+            made.maker = (*sources, *weights.behind(machine, unknown))
             machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
             return made
         case other:

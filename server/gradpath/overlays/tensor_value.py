@@ -87,7 +87,8 @@ class TensorValue(Object):
         elif name == "_grad":
             machine.emit(GradientSet(self.tensor, machine.site()))
         elif name == "data":
-            machine.emit(Replaced(self.tensor, machine.site()))
+            source = value.tensor if isinstance(value, TensorValue) else None
+            machine.emit(Replaced(self.tensor, machine.site(), source))
 
     def delete_attribute(self, machine: Machine, name: str) -> None:
         if name == "grad":

@@ -289,6 +289,6 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
         if made.kind is Kind.CUT and machine.autograd.inference:
             presume_tensor(machine, made)  # While the block lasts that marks it.
-        if made.kind is Kind.LIVE and role_of(unknown) == "model":
+        if made.kind in (Kind.LIVE, Kind.CUT) and role_of(unknown) == "model":
             weights.note_call(machine, unknown, made)
     return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Unknown, Value
@@ -24,12 +25,13 @@ Part = tuple[object, ...]
 class _Known:
     """All weights of a path: by the model's number and the part of its result that they are for.
 
-    `handed_in` are the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in`
-    those of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
+    `blind` are those of models that were called only while gradients were off, by the model's number. `handed_in` are
+    the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
     models: dict[int, Unknown] = field(default_factory=dict)
+    blind: dict[int, Tensor] = field(default_factory=dict)
     handed_in: dict[str, list[Tensor]] = field(default_factory=dict)
     put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
 
@@ -53,9 +55,12 @@ def _known(machine: Machine) -> _Known:
 
 
 def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
-    """A model was called: remember in which state its weights were."""
+    """A model was called: remember in which state its weights were, or that nothing can reach them by this call."""
     known = _known(machine)
     known.models.setdefault(model.number, model)
+    if result.kind is Kind.CUT:
+        machine.remembered[("called", result.number)] = _Called(model, (), {})
+        return
     versions = {
         part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number
     }
@@ -76,9 +81,38 @@ def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
     tensors = _known(machine).tensors
     found = tensors.get((model.number, part))
     if found is None:
-        found = tensors[model.number, part] = machine.autograd.tensor(requires_grad=True, dtype=None)
-        found.is_parameter = True
+        before = None if part else _known(machine).blind.pop(model.number, None)
+        found = tensors[model.number, part] = before or _new(machine, model)
     return found
+
+
+def _new(machine: Machine, model: Unknown) -> Tensor:
+    made = machine.autograd.tensor(requires_grad=True, dtype=None)
+    made.is_parameter = True
+    made.label = conditions.name_of(model)
+    return made
+
+
+def behind(machine: Machine, result: Unknown) -> list[Tensor]:
+    """The weights that the value of what a model gave depends on, though it was called while gradients were off."""
+    called = machine.remembered.get(("called", result.number))
+    if not isinstance(called, _Called):
+        return []
+    known = _known(machine)
+    number = called.model.number
+    own = known.tensors.get((number, ())) or known.blind.get(number)
+    if own is None:
+        own = known.blind[number] = _new(machine, called.model)
+    return [own, *_parts_of(machine, called.model, own)]
+
+
+def stepped(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
+    """The weights of the models whose `parameters()` an optimizer was given, all of them."""
+    owners = {model.number for parameter in sources for model in models_of_parameter(parameter)}
+    known = _known(machine)
+    blind = ((known.models[number], tensor) for number, tensor in known.blind.items())
+    held = ((known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part)
+    return [tensor for model, tensor in (*held, *blind) if not owners.isdisjoint(line(model))]
 
 
 def attach(machine: Machine, result: Unknown, node: Node) -> None:
@@ -87,6 +121,8 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
     if isinstance(called, _Called):
         tensor = _of(machine, called.model, called.part)
         parts = _parts_of(machine, called.model, tensor)
+        for output in node.outputs:
+            output.maker = (*output.maker, tensor, *parts)
         edges = [edge for each in (tensor, *parts) if (edge := machine.autograd.edge(each)) is not None]
         node.edges = (*node.edges, *edges)
         node.saved.append(_saved(tensor, called, result))

@@ -106,10 +106,15 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
             leaf = updated_by_hand(trace, event)
             if leaf is not None:
                 yield Entry(event, Effect.USED, frozenset((id(leaf),)))
-        case Lent() if not event.name.startswith(_HARMLESS):
+        case Lent() if not is_harmless(event):
             yield Entry(event, Effect.UNKNOWN, None)
         case _:
             return
+
+
+def is_harmless(event: Lent) -> bool:
+    """Whether what something was lent to surely leaves gradients alone."""
+    return event.name.startswith(_HARMLESS)
 
 
 def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:

@@ -26,7 +26,8 @@ class Report:
 
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
-    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do.
+    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` is what it is
+    about, in a form that means the same on all paths.
     """
 
     rule: str
@@ -39,6 +40,7 @@ class Report:
     alternatives: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     silent: bool = False
+    about: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from gradpath.interpreter.trace import (
     Event,
     Failed,
     Held,
+    Named,
     Site,
     Stepped,
     Trace,
@@ -33,7 +34,7 @@ def failures(trace: Trace, *kinds: FaultKind) -> Iterator[tuple[Failed, Autograd
 # Names
 
 
-def target_of(source: Source, bound: Bound) -> str:
+def target_of(source: Source, bound: Bound | Named) -> str:
     """The target of a binding as the program writes it (`h`, `self.h`)."""
     node = bound.site.node
     if isinstance(node, ast.AugAssign):

@@ -1,0 +1,200 @@
+"""The ledger of learning: what gives a parameter a gradient, which step uses it, what clears it, what cuts it off.
+
+It is computed once for a trace, and the ways from a parameter to a loss only where somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradpath.autograd.tensor import Creation, Tensor
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Mixed, Replaced, Site, Stepped, Trace
+from gradpath.records import dataclass, field
+from gradpath.rules.cuts import Cause, cause_of_tensor
+from gradpath.rules.graphs import reached_leaves
+
+MOST_TENSORS = 4_000
+"""Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
+
+MOST_CUTS = 40
+"""Cuts that are told of one parameter."""
+
+
+@dataclass(slots=True, eq=False)
+class Learner:
+    """A parameter that is stepped or gets a gradient; it may stand for all parameters of a model that is not seen.
+
+    `given` are the backwards that gave it a gradient, `stepped` the steps of the optimizers that have it, `used` those
+    that found a gradient, `cleared` the calls that dropped one. All are in the order in which they happened.
+    """
+
+    tensor: Tensor
+    given: list[BackwardRan] = field(default_factory=list)
+    stepped: list[Stepped] = field(default_factory=list)
+    used: list[Stepped] = field(default_factory=list)
+    cleared: list[Cleared] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Severed:
+    """A cut on the way from the value of a parameter to a loss that is back-propagated."""
+
+    cause: Cause
+    site: Site
+    ran: BackwardRan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ways:
+    """All ways from the value of a parameter to the losses: the cuts on them, and whether they are `sure`.
+
+    They are not where something on them may have a graph and may have none, or where there is more than was looked at.
+    """
+
+    cuts: tuple[Severed, ...]
+    sure: bool
+
+
+def learners(trace: Trace) -> dict[int, Learner]:
+    """Every parameter of the path that an optimizer steps or that gets a gradient, by the identity of its tensor."""
+    return trace.once(_learners)
+
+
+def _learners(trace: Trace) -> dict[int, Learner]:
+    found: dict[int, Learner] = {}
+
+    def of(tensors: Iterable[Tensor]) -> Iterator[Learner]:
+        for tensor in tensors:
+            learner = found.get(id(tensor))
+            if learner is None:
+                learner = found[id(tensor)] = Learner(tensor)
+            yield learner
+
+    for event in trace.among(BackwardRan, Stepped, Cleared):
+        match event:
+            case BackwardRan():
+                for learner in of(reached_leaves(event)):
+                    learner.given.append(event)
+            case Stepped():
+                for learner in of(dict.fromkeys((*event.parameters, *event.unseen, *event.updated))):
+                    learner.stepped.append(event)
+                for learner in of(dict.fromkeys(event.updated)):
+                    learner.used.append(event)
+            case Cleared():
+                for learner in of(dict.fromkeys(event.tensors)):
+                    learner.cleared.append(event)
+    return found
+
+
+def ways_of(trace: Trace, tensor: Tensor) -> Ways:
+    """The ways from the value of a parameter to all losses that are back-propagated."""
+    return _Walk(trace.once(_dependents)).from_parameter(tensor)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dependent:
+    """A tensor whose value was computed from another one's, and by which cut, where it took the value alone."""
+
+    tensor: Tensor
+    taken: Cause | None
+    ran: BackwardRan
+
+
+@dataclass(slots=True, eq=False)
+class _Dependents:
+    """For each tensor that a loss depends on what was computed from it on the way there."""
+
+    of: dict[int, list[_Dependent]] = field(default_factory=dict)
+    roots: set[int] = field(default_factory=set)
+    complete: bool = True
+
+
+def _dependents(trace: Trace) -> _Dependents:
+    """Walk from the losses to all that their values were computed from, with a graph or without."""
+    more = _besides(trace)
+    found = _Dependents()
+    seen: set[int] = set()
+    for run in trace.of(BackwardRan):
+        todo = list(run.call.roots)
+        found.roots.update(map(id, todo))
+        while todo:
+            tensor = todo.pop()
+            if id(tensor) in seen:
+                continue
+            seen.add(id(tensor))
+            if len(seen) > MOST_TENSORS:
+                found.complete = False
+                return found
+            for source, taken in _sources(tensor, more):
+                found.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
+                todo.append(source)
+    return found
+
+
+_Sources = dict[int, list[tuple[Tensor, Cause | None]]]
+
+
+def _besides(trace: Trace) -> _Sources:
+    """What tensors got besides what made them: by a write in place, by a number, by an assignment to `data`."""
+    found: _Sources = {}
+    for event in trace.among(Built, Mixed, Replaced):
+        match event:
+            case Built():
+                for output in event.node.outputs:
+                    inputs = [each for tensors in event.inputs.values() for each in tensors]
+                    if len(inputs) > len(output.maker):
+                        found.setdefault(id(output), []).extend((each, None) for each in inputs if each is not output)
+            case Mixed() if event.tensor is not None:
+                read = event.read
+                cause = Cause(read.how, read.site, read.tensor, read.how)
+                found.setdefault(id(event.tensor), []).append((read.tensor, cause))
+            case Replaced(source=Tensor() as source):
+                cause = Cause("data", event.site, event.tensor)
+                found.setdefault(id(event.tensor), []).append((source, cause))
+    return found
+
+
+def _sources(tensor: Tensor, more: _Sources) -> Iterator[tuple[Tensor, Cause | None]]:
+    """What the value of a tensor was computed from; a parameter begins a way, whatever it was made from."""
+    yield from more.get(id(tensor), ())
+    if tensor.is_parameter or (tensor.cut is not None and tensor.cut.how == "like"):
+        return
+    for source in tensor.maker:
+        yield source, None
+    cut = tensor.cut
+    if cut is not None and cut.source is not None and all(each is not cut.source for each in tensor.maker):
+        yield cut.source, None
+
+
+class _Walk:
+    """A walk from a parameter along what has a graph, up to where the graph ends."""
+
+    def __init__(self, dependents: _Dependents) -> None:
+        self._dependents = dependents
+
+    def from_parameter(self, parameter: Tensor) -> Ways:
+        cuts: dict[int, Severed] = {}
+        sure = self._dependents.complete
+        todo, seen = [parameter], {id(parameter)}
+        while todo and len(cuts) < MOST_CUTS:
+            source = todo.pop()
+            for each in self._dependents.of.get(id(source), ()):
+                tensor = each.tensor
+                cause = each.taken or _cut_at(source, tensor)
+                if cause is not None and cause.site is not None:
+                    cuts.setdefault(id(cause.site), Severed(cause, cause.site, each.ran))
+                elif tensor.is_open or cause is not None:
+                    sure = False
+                elif tensor.requires_grad and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    todo.append(tensor)
+        return Ways(tuple(cuts.values()), sure and len(cuts) < MOST_CUTS)
+
+
+def _cut_at(source: Tensor, tensor: Tensor) -> Cause | None:
+    """Why no gradient runs from a tensor to one that it was computed from, where that is so; the place may be None."""
+    if tensor.cut is not None and not (tensor.node is not None and tensor.node.edges):
+        return cause_of_tensor(tensor)
+    if tensor.creation in (Creation.NO_GRAD, Creation.INFERENCE) and isinstance(tensor.origin, Site):
+        return Cause("no_grad", tensor.origin, tensor)
+    return None

@@ -104,10 +104,12 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent.
     """
     statements = _statements(found)
-    denied = found.rule.denied
+    denied, lasting = found.rule.denied, found.rule.lasting
     for trace in traces:
-        if denied is not None and trace.failures() and denied(trace, found.report):
+        if denied is not None and (trace.failures() or lasting) and denied(trace, found.report):
             return False
+        if lasting:
+            continue
         whole = trace.is_complete and not trace.failures()
         if whole and id(trace) not in paths and all(trace.visits.get(each, 0) for each in statements):
             return False
@@ -134,9 +136,16 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
         if other is None or not other.is_complete or other.failures():
             continue
         reached = all(other.visits.get(each, 0) for each in statements)
-        if reached and not _finds(found, other, source):
+        if reached and _speaks_against(found, other, source):
             return False
     return True
+
+
+def _speaks_against(found: Found, other: Trace, source: Source) -> bool:
+    denied = found.rule.denied
+    if found.rule.lasting and denied is not None:
+        return denied(other, found.report)
+    return not _finds(found, other, source)
 
 
 def _turned_throughout(trace: Trace, node: ast.AST, paths: Paths) -> Trace | None:

@@ -212,9 +212,14 @@ def _setter(cls: Class) -> Object | None:
 
 def _store_attribute(machine: Machine, arguments: Arguments) -> Value:
     owner, name = arguments.get(0, "self", None), arguments.get(1, "name", None)
-    if isinstance(owner, Instance) and isinstance(name, str):
-        owner.set_attribute(machine, name, arguments.get(2, "value", None))
+    if isinstance(owner, Instance):
+        owner.set_attribute(machine, named(owner, name), arguments.get(2, "value", None))
     return None
+
+
+def named(owner: Instance, name: Value) -> str:
+    """The name of an attribute; where it is computed and not known, one that nothing else has."""
+    return name if isinstance(name, str) else f"<{len(owner.attributes)}>"
 
 
 STORE_ATTRIBUTE = NativeFunction("__setattr__", _store_attribute)

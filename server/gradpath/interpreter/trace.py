@@ -11,6 +11,7 @@ from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.idle import is_about_gradients
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
+from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.records import dataclass, field
 from gradpath.source.nodes import BLOCKS, nodes
 
@@ -377,6 +378,9 @@ Event = (
     | GradientSet
     | Clipped
     | Lent
+    | Given
+    | Attached
+    | Overlooked
     | Bound
     | Named
     | Stepped

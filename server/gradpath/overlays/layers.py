@@ -15,7 +15,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance
+from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance, note_attached
 from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.pretrained import FROM_PRETRAINED
@@ -241,6 +241,7 @@ class ContainerInstance(ModuleInstance):
         return items[0] if items and not self.open else machine.unknown("item of a container", None, (self,))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        note_attached(machine, self, value)
         if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
             self.attributes[self.keys[key]] = value
         elif isinstance(key, str):
@@ -309,7 +310,9 @@ def _chain(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _append(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
-    container.put(str(len(container.keys)), arguments.get(0, "module", None))
+    module = arguments.get(0, "module", None)
+    note_attached(machine, container, module)
+    container.put(str(len(container.keys)), module)
     return container
 
 
@@ -322,11 +325,9 @@ def _extend(machine: Machine, container: ContainerInstance, arguments: Arguments
 
 
 def _add_module(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
-    name = arguments.get(0, "name", None)
-    if isinstance(name, str):
-        container.put(name, arguments.get(1, "module", None))
-    else:
-        container.put(str(len(container.keys)), arguments.get(1, "module", None))
+    name, module = arguments.get(0, "name", None), arguments.get(1, "module", None)
+    note_attached(machine, container, module)
+    container.put(name if isinstance(name, str) else str(len(container.keys)), module)
     return None
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.classes import STORE_ATTRIBUTE
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.classes import STORE_ATTRIBUTE, named
+from gradpath.interpreter.containers import List, is_slender
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.mappings import Namespace as Attributes
 from gradpath.interpreter.origins import Call
+from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
@@ -24,9 +25,21 @@ class ModuleInstance(Instance):
 
     `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `tensors` those of
     what was put into `_parameters` by hand, `computed` the attributes that a parametrization makes anew at each access.
+    `filled` says where plain containers became attributes, by the container.
     """
 
-    __slots__ = ("buffers", "computed", "hooks", "made", "pre_hooks", "settings", "spec", "tensors", "training")
+    __slots__ = (
+        "buffers",
+        "computed",
+        "filled",
+        "hooks",
+        "made",
+        "pre_hooks",
+        "settings",
+        "spec",
+        "tensors",
+        "training",
+    )
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -37,6 +50,7 @@ class ModuleInstance(Instance):
         self.buffers: set[str] = set()
         self.tensors: set[str] = set()
         self.computed: dict[str, Callable[[Machine, ModuleInstance], Value]] = {}
+        self.filled: dict[str, tuple[List | tuple[Value, ...] | Dict, Site]] = {}
         self.hooks: list[Value] = []
         self.pre_hooks: list[Value] = []
 
@@ -79,6 +93,10 @@ class ModuleInstance(Instance):
         if name == "training":
             self.training = value if isinstance(value, bool) else None
             return
+        if isinstance(value, (List, Dict, tuple)):
+            self.filled[name] = value, machine.site()
+        else:
+            note_attached(machine, self, value)
         super().set_attribute(machine, name, value)
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
@@ -125,6 +143,13 @@ class ModuleInstance(Instance):
             for name, value in module.own_parameters():
                 found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
         return list(found.values())
+
+    def unregistered(self) -> Iterator[tuple[List | tuple[Value, ...] | Dict, Site]]:
+        """The plain containers in attributes of this module and of all below it, and where they were put there."""
+        for _, module in self.modules():
+            for name, (container, site) in module.filled.items():
+                if module.attributes.get(name) is container:
+                    yield container, site
 
     def named_buffers(self) -> list[tuple[str, Value]]:
         return [
@@ -199,6 +224,58 @@ class ModuleClass(Class):
         )
 
 
+def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
+    """The parameters that require grad of a module, of what is one, or of all that is in a container."""
+    match value:
+        case ModuleInstance():
+            return [each for each in tensors_of(value.parameters()) if each.flag]
+        case TensorValue():
+            return [value.tensor] if value.tensor.is_parameter and value.tensor.flag else []
+        case tuple() | List() | Dict() if depth and is_slender(value):
+            parts = value if isinstance(value, tuple) else value.parts()
+            return [tensor for part in parts for tensor in parameters_in(part, depth - 1)]
+        case _:
+            return []
+
+
+def note_optimizer(machine: Machine) -> None:
+    """There is an optimizer: what becomes a part of a module from here on, it may not know."""
+    machine.remembered[_OPTIMIZER] = True
+
+
+def has_optimizer(machine: Machine) -> bool:
+    """Whether an optimizer has been made."""
+    return _OPTIMIZER in machine.remembered
+
+
+_OPTIMIZER = "an optimizer was made"
+
+
+def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> None:
+    """Something is about to become a part of a module."""
+    if has_optimizer(machine) and isinstance(value, (ModuleInstance, TensorValue)):
+        tensors = parameters_in(value)
+        if tensors:
+            machine.emit(Attached(tuple(tensors), tensors_of(module.parameters()), (), machine.site()))
+
+
+def _note_overlooked(machine: Machine, module: ModuleInstance) -> None:
+    """Tell the trace, once, of parameters that are asked for and not found."""
+    if any(each.cls.open for _, each in module.modules()):
+        return
+    found = tensors_of(module.parameters())
+    known = set(map(id, found))
+    for container, site in module.unregistered():
+        missed = tuple(each for each in parameters_in(container) if id(each) not in known)
+        key = ("overlooked", site, len(missed))
+        if missed and key not in machine.remembered:
+            machine.remembered[key] = True
+            kind = "tuple" if isinstance(container, tuple) else container.type_name()
+            parts = container if isinstance(container, tuple) else container.parts()
+            bare = any(isinstance(each, TensorValue) for each in parts)
+            machine.emit(Overlooked(kind, bare, missed, found, site))
+
+
 def tensors_of(values: list[tuple[str, TensorValue]]) -> tuple[Tensor, ...]:
     """The tensors of named values."""
     return tuple(value.tensor for _, value in values)
@@ -208,10 +285,12 @@ Method = Callable[[Machine, ModuleInstance, Arguments], Value]
 
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    _note_overlooked(machine, module)
     return List([value for _, value in module.parameters()], open=module.has_unknown_parts)
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    _note_overlooked(machine, module)
     return List([(name, value) for name, value in module.parameters()], open=module.has_unknown_parts)
 
 
@@ -325,8 +404,9 @@ def _register_buffer(machine: Machine, module: ModuleInstance, arguments: Argume
 
 def _register(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     name = arguments.get(0, "name", None)
-    if isinstance(name, str):
-        module.attributes[name] = arguments.get(1, "module", arguments.keywords.get("param"))
+    value = arguments.get(1, "module", arguments.keywords.get("param"))
+    note_attached(machine, module, value)
+    module.attributes[named(module, name)] = value
     return None
 
 

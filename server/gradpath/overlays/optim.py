@@ -11,11 +11,13 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Computed
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.nn import clear_gradients
+from gradpath.overlays.nn import clear_gradients, note_optimizer
 from gradpath.overlays.presumed_tensors import is_made_leaf
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -39,9 +41,12 @@ CLASSES = (
 
 
 class OptimizerInstance(Instance):
-    """An optimizer; `open` says that it has parameters that are not seen, which came from `sources`."""
+    """An optimizer; `open` says that it has parameters that are not seen, which came from `sources`.
 
-    __slots__ = ("groups", "open", "silent", "sources")
+    `put_in` counts the modules that had been made parts of unknown models by then.
+    """
+
+    __slots__ = ("groups", "open", "put_in", "silent", "sources")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -49,6 +54,7 @@ class OptimizerInstance(Instance):
         self.open = False
         self.silent = False
         self.sources: list[Value] = []
+        self.put_in = 0
         self.attributes["param_groups"] = self.groups
         self.attributes["state"] = Dict(open=True)
 
@@ -133,7 +139,24 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     _add(machine, optimizer, parameters, settings)
     if not optimizer.open and not optimizer.parameters():
         raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
+    _note_given(machine, optimizer)
     return None
+
+
+def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
+    """Tell the trace which parameters an optimizer has by now."""
+    note_optimizer(machine)
+    wholes = [weights.whole_of(source) for source in optimizer.sources]
+    unseen = [each for each in wholes if isinstance(each, Unknown) and not isinstance(each.origin, Computed)]
+    models = [weights.models_of_parameter(source) for source in unseen]
+    parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
+    of_models = tuple(dict.fromkeys(model for each in models for model in each))
+    known = all(models) and (not optimizer.open or bool(optimizer.sources))
+    machine.emit(Given(optimizer, parameters, of_models, known, machine.site()))
+
+
+def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:
+    return weights.made_from(machine, optimizer.sources, optimizer.put_in)
 
 
 def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, settings: dict[str, Value]) -> None:
@@ -170,6 +193,7 @@ def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, sett
 def _take(machine: Machine, optimizer: OptimizerInstance, unknown: Value) -> None:
     """Parameters that are not seen."""
     optimizer.sources.append(unknown)
+    optimizer.put_in = weights.count_put_in(machine)
     weights.note_trained(machine, unknown)
 
 
@@ -222,7 +246,7 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
     if not optimizer.silent:
         for tensor in dict.fromkeys(updated):
             machine.autograd.bump(tensor, "step")
-    updated += weights.write(machine, weights.made_from(machine, optimizer.sources))
+    updated += weights.write(machine, _of_models(machine, optimizer))
     parameters = tuple(optimizer.parameters())
     models = () if parameters else _models(optimizer)
     unseen = tuple(weights.stepped(machine, optimizer.sources))
@@ -237,7 +261,7 @@ def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
 
 
 def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
-    parameters = (*optimizer.parameters(), *weights.made_from(machine, optimizer.sources))
+    parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     if optimizer.open and len(parameters) == len(optimizer.parameters()):
         weights.clear(machine)
     known = not optimizer.open or bool(_models(optimizer))
@@ -251,6 +275,7 @@ def _add_param_group(machine: Machine, optimizer: OptimizerInstance, arguments: 
         settings = {key: value for key, value in group.entries.values() if isinstance(key, str)}
         parameters = settings.pop("params", List([]))
         _add(machine, optimizer, List([parameters]) if isinstance(parameters, TensorValue) else parameters, settings)
+        _note_given(machine, optimizer)
     return None
 
 

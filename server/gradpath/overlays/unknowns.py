@@ -24,7 +24,6 @@ from gradpath.interpreter.values import (
 from gradpath.overlays import branches, conditions, frozen, pieces, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient
-from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_computed, is_made_leaf, is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of
@@ -166,8 +165,7 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         weights.clear(machine)
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
-    if isinstance(value, ModuleInstance):
-        weights.note_put_in(machine, unknown, [parameter.tensor for _, parameter in value.parameters()])
+    weights.note_put_in(machine, unknown, value)
     _fill(machine, unknown, value)
     if isinstance(value, TensorValue) and value.tensor.requires_grad:
         value = _handed_back(machine, unknown, name, value)
@@ -194,6 +192,7 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
     """`unknown[key] = value`: what is set is remembered."""
+    weights.note_put_in(machine, unknown, value)
     _fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)
 

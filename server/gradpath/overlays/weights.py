@@ -12,9 +12,12 @@ from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
+from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, owners, uses
+from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
+from gradpath.overlays.tensor_value import TensorValue
 from gradpath.records import dataclass, field
 
 Part = tuple[object, ...]
@@ -26,7 +29,8 @@ class _Known:
     """All weights of a path: by the model's number and the part of its result that they are for.
 
     `blind` are those of models that were called only while gradients were off, by the model's number. `handed_in` are
-    the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
+    the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules
+    that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -182,9 +186,22 @@ def note_trained(machine: Machine, parameters: Value) -> None:
             _of(machine, model, ())
 
 
-def note_put_in(machine: Machine, holder: Unknown, parameters: list[Tensor]) -> None:
-    """A module that is seen was made a part of something unknown."""
-    _known(machine).put_in.append((holder, parameters))
+def note_put_in(machine: Machine, holder: Unknown, value: Value) -> None:
+    """Something was made a part of something unknown; a module that is seen, or a parameter, has weights."""
+    match value:
+        case ModuleInstance():
+            tensors = list(tensors_of(value.parameters()))
+        case TensorValue() if value.tensor.is_parameter:
+            tensors = [value.tensor]
+        case _:
+            return
+    _known(machine).put_in.append((holder, tensors))
+    if has_optimizer(machine) and tensors:
+        around: list[object] = [holder]
+        while holder.owner is not None:
+            holder = holder.owner
+            around.append(holder)
+        machine.emit(Attached(tuple(tensors), (), tuple(around), machine.site()))
 
 
 def is_of_its_own(owner: Unknown) -> bool:
@@ -200,18 +217,33 @@ def _root(model: Unknown) -> Unknown:
     return model
 
 
-def made_from(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
-    """The weights of the models whose `parameters()`, or some of them, an optimizer was given."""
+def count_put_in(machine: Machine) -> int:
+    """How many modules have been made parts of unknown models so far."""
+    return len(_known(machine).put_in)
+
+
+def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[Tensor]:
+    """The weights of the models whose `parameters()`, or some of them, an optimizer was given.
+
+    Of the modules that were put into them, it has those `before` which it was made.
+    """
     parameters = [source for source in sources if isinstance(source, Unknown)]
     owners = {model.number for parameter in parameters for model in models_of_parameter(parameter)}
-    return [tensor for model, tensor in _held(machine) if not owners.isdisjoint(line(model))]
+    known = _known(machine)
+    held = [*known.all(), *_one_by_one(known.put_in[:before])]
+    return [tensor for model, tensor in held if not owners.isdisjoint(line(model))]
 
 
 def models_of_parameter(parameter: Value) -> list[Unknown]:
     """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
+    return _models(whole_of(parameter))
+
+
+def whole_of(parameter: Value) -> Value:
+    """What a parameter is an item of, at any depth: what is not seen, or a list of the program."""
     while isinstance(parameter, Unknown) and isinstance(parameter.origin, Item):
         parameter = parameter.origin.of
-    return _models(parameter)
+    return parameter
 
 
 def model_of_item(source: Unknown, index: Value) -> Unknown | None:
@@ -266,7 +298,11 @@ def of(machine: Machine, model: Unknown) -> list[Tensor]:
 def _held(machine: Machine) -> list[tuple[Unknown, Tensor]]:
     """The weights of unknown models, and the parameters of modules that were put in, each with what holds it."""
     known = _known(machine)
-    return [*known.all(), *((holder, tensor) for holder, tensors in known.put_in for tensor in tensors)]
+    return [*known.all(), *_one_by_one(known.put_in)]
+
+
+def _one_by_one(put_in: Sequence[tuple[Unknown, list[Tensor]]]) -> list[tuple[Unknown, Tensor]]:
+    return [(holder, tensor) for holder, tensors in put_in for tensor in tensors]
 
 
 def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -48,6 +48,8 @@ class Rule:
     """A rule of the catalogue; `find` reads a trace, never the tree.
 
     `denied` tells of a silent rule whether a path shows that a report of another path is wrong, though it fails later.
+    So does any path that passes the same places without the fault, unless the fault is `lasting`: then it is there
+    whatever a path makes of it.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Rule:
     pytorch: str | None
     find: Callable[[Trace, Source], Iterator[Report]]
     denied: Callable[[Trace, Report], bool] | None = None
+    lasting: bool = False
 
     @property
     def page(self) -> str:

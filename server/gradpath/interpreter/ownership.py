@@ -1,0 +1,54 @@
+"""Events about who has which parameters: what optimizers are given, and what modules hold without telling of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.records import dataclass
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.trace import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An optimizer was given parameters, by now all of `parameters`, and those of the unseen `models`.
+
+    `known` is false where it may have others.
+    """
+
+    optimizer: object
+    parameters: tuple[Tensor, ...]
+    models: tuple[object, ...]
+    known: bool
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What has parameters, `tensors`, became a part of a module when there was an optimizer already.
+
+    `beside` are the parameters that the module had before, those that went included; `holders` what is not seen of it
+    and of what it is a part of.
+    """
+
+    tensors: tuple[Tensor, ...]
+    beside: tuple[Tensor, ...]
+    holders: tuple[object, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Overlooked:
+    """`parameters()` of a module left out what stands in a plain list, tuple or dict in it, put there at `site`.
+
+    `found` are the parameters that it gave; `kind` is the type of the container, which holds modules or `bare`
+    parameters.
+    """
+
+    kind: str
+    bare: bool
+    tensors: tuple[Tensor, ...]
+    found: tuple[Tensor, ...]
+    site: Site

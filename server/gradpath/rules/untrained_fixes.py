@@ -1,0 +1,76 @@
+"""Parameters that no optimizer holds: it is built later, told of them, or a container registers them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.ownership import Given, Overlooked
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules import edits
+from gradpath.rules.cut_fixes import torch_in
+from gradpath.rules.moving import ahead, behind
+from gradpath.rules.report import Source
+from gradpath.rules.syntax import function_of, statement_of
+from gradpath.source.document import Document
+
+
+def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> Iterator[Fix]:
+    """The optimizer is made after what `attached` a new part to its model, or is told of that part."""
+    making, attaching = statement_of(trace, given.site.node), statement_of(trace, attached.node)
+    if not isinstance(making, ast.Assign) or not isinstance(attaching, ast.Assign) or given.site.path != attached.path:
+        return
+    document = source.document(attached)
+    part = edits.flat(document, attaching.targets[0])
+    optimizer = edits.flat(document, making.targets[0])
+    moved = behind(trace, document, making, attaching)
+    if moved is not None:
+        yield Fix(f"Make `{optimizer}` after `{part}`", Safety.UNSAFE, moved, preferred=True)
+    moved = ahead(trace, document, attaching, making)
+    if moved is not None:
+        yield Fix(f"Set `{part}` before `{optimizer}` is made", Safety.UNSAFE, moved)
+    near = function_of(trace, making) is function_of(trace, attaching) or optimizer.startswith("self.")
+    is_module = isinstance(attaching.value, ast.Call) and not _makes_parameter(attaching.value)
+    line = f'{optimizer}.add_param_group({{"params": {part}{".parameters()" if is_module else ""}}})'
+    told = edits.insert_after(document, attaching, line) if near and attaching.lineno > making.lineno else None
+    if told is not None:
+        yield Fix(f"Insert `{line}`", Safety.UNSAFE, (told,))
+
+
+def _makes_parameter(call: ast.Call) -> bool:
+    return isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parameter")
+
+
+def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator[Fix]:
+    """`nn.ModuleList` (or its kin) around what is put into an attribute, so that `parameters()` finds it."""
+    statement = statement_of(trace, overlooked.site.node)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        return
+    document = source.document(overlooked.site)
+    nn = _name_of_nn(document)
+    if nn is None:
+        return
+    kind = "Parameter" if overlooked.bare else "Module"
+    wrapper = f"{nn}.{kind}{'Dict' if overlooked.kind == 'dict' else 'List'}"
+    value = document.slice(document.range_of(statement.value))
+    inner = f"({value})" if isinstance(statement.value, ast.Tuple) and not value.startswith("(") else value
+    new = (edits.replace(document, statement.value, f"{wrapper}({inner})"),)
+    yield Fix(f"Hold them in an `{wrapper}`", Safety.UNSAFE, new, preferred=True)
+
+
+def _name_of_nn(document: Document) -> str | None:
+    """What a file calls `torch.nn`."""
+    for pattern in _NN:
+        found = re.search(pattern, document.text, re.M)
+        if found is not None:
+            return found[1] or "nn"
+    torch = torch_in(document)
+    return None if torch is None else f"{torch}.nn"
+
+
+_NN = (
+    r"(?:^|;)[ \t]*from[ \t]+torch[ \t]+import[ \t]+(?:[^\n#]*,[ \t]*)?nn(?:[ \t]+as[ \t]+(\w+))?",
+    r"(?:^|;)[ \t]*import[ \t]+torch\.nn[ \t]+as[ \t]+(\w+)",
+)

@@ -70,15 +70,17 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
 
 def _range(machine: Machine, arguments: Arguments) -> Value:
     bounds = arguments.positional
+    if not arguments.open and not 1 <= len(bounds) <= 3:
+        raise machine.error("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}", None)
     numbers = [bound for bound in bounds if isinstance(bound, int)]
-    if len(numbers) == len(bounds) and 1 <= len(numbers) <= 3:
+    if not arguments.open and len(numbers) == len(bounds):
         try:
             return range(*numbers)
         except ValueError as error:
             raise machine.error("ValueError", str(error), bounds) from None
     start: Value = bounds[0] if len(bounds) > 1 else 0
     step: Value = bounds[2] if len(bounds) > 2 else 1
-    if isinstance(start, int) and isinstance(step, int) and step:
+    if not arguments.open and isinstance(start, int) and isinstance(step, int) and step:
         made = Iteration(metered(machine, itertools.count(start, step)), endless=True)
         made.lengths = ((bounds[:2][-1], start),) if step == 1 else ()
         return made

@@ -167,7 +167,13 @@ def _in_doubt(machine: Machine, result: Value, values: tuple[Value, ...]) -> Val
     """The result where an argument of which nothing is known may require a gradient."""
     if isinstance(result, tuple):
         return tuple(_in_doubt(machine, part, values) for part in result)
-    unsure = isinstance(result, TensorValue) and result.tensor.dtype not in ("int64", "int32", "bool")
+    match result:
+        case TensorValue(tensor=tensor):
+            unsure = tensor.dtype not in ("int64", "int32", "bool")
+        case Unknown():
+            unsure = True  # It was computed while gradients were off, and passes for plain data.
+        case _:
+            unsure = False
     return machine.unknown("Function.apply", None, values) if unsure else result
 
 

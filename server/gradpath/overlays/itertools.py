@@ -72,7 +72,7 @@ def _repeated(machine: Machine, item: Value, times: int) -> Iterator[Value]:
 
 
 def _islice(machine: Machine, arguments: Arguments) -> Value:
-    source, *bounds = arguments.positional
+    source, *bounds = arguments.positional or [()]
     host, endless = iterate(machine, source)
     known = [bound for bound in bounds if bound is None or isinstance(bound, int)]
     if len(known) == len(bounds) and 1 <= len(known) <= 3:

@@ -99,7 +99,7 @@ def _copied_instance(machine: Machine, value: Instance, seen: dict[int, Value]) 
 
 
 def _partial(machine: Machine, arguments: Arguments) -> Value:
-    function, *first = arguments.positional
+    function, *first = arguments.positional or [None]
     fixed = dict(arguments.keywords)
 
     def call(machine: Machine, more: Arguments) -> Value:

@@ -76,7 +76,37 @@ def _may_be_refused(function: Function, defined: Defined) -> bool:
     if not targets or mentions(body, _MAKING_LEAVES) or any(map(_asks_for_grad, body)):
         return bool(targets)
     origins = _Origins(function, body, defined)
-    return any(map(origins.may_refuse, targets))
+    return any(map(origins.may_refuse, targets)) and not _is_called_without_grad(function, defined)
+
+
+def _is_called_without_grad(function: Function, defined: Defined) -> bool:
+    """Whether functions of the file call it, each of them where gradients are off."""
+    calls, off = 0, 0
+    for caller in {each for functions in defined.values() for each in functions}:
+        everywhere = _calls_of(function.name, nodes(caller))
+        calls += len(everywhere)
+        if everywhere and is_without_grad(caller):
+            off += len(everywhere)
+        elif everywhere:
+            blocks = [each for each in nodes(caller) if isinstance(each, ast.With) and _switches_off(each)]
+            off += len({call for block in blocks for call in _calls_of(function.name, nodes(block))})
+    return 0 < calls == off
+
+
+def _calls_of(name: str, body: Collection[ast.AST]) -> set[ast.Call]:
+    """The calls of a function or a method with a name."""
+    found = set()
+    for node in body:
+        match node:
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called == name:
+                found.add(node)
+            case _:
+                pass
+    return found
+
+
+def _switches_off(block: ast.With) -> bool:
+    return any(mentions(nodes(item.context_expr), _WITHOUT_GRAD) for item in block.items)
 
 
 def is_without_grad(function: Function) -> bool:

@@ -166,9 +166,10 @@ def _run(
         if needed is not None and not wanted and not _below(node, needed):
             continue
         _run_hooks(node, call)
-        graphs = _execute(autograd, node, call, flows.get(node, ()), sure=node in sure)
+        there = node in sure and (not node.is_open or node in proven)
+        graphs = _execute(autograd, node, call, flows.get(node, ()), there=there)
         executed.append(node)
-        if node in sure and (not node.is_open or node in proven):
+        if there:
             sure.update(node.edges)
         for output in node.outputs:
             if output.retains_grad and call.accumulates:
@@ -262,20 +263,20 @@ def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node
     return counts
 
 
-def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...], *, sure: bool) -> Graphs:
+def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple[Node, ...], *, there: bool) -> Graphs:
     """Run one node; raises if what it saved is freed or changed. Gives the graphs of its gradients (second order).
 
-    `sure` is false where a presumption alone leads to the node: it may as well not be reached.
+    Without `there` the node may as well not be reached, or not be there.
     """
     run_custom: Custom | None = node.custom if callable(node.custom) else None
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
-    if run_custom is None and node.freed_by is not None and node.holds and not node.is_open and sure:
+    if run_custom is None and node.freed_by is not None and node.holds and not node.is_open and there:
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
         graphs = run_custom(call, incoming)
     else:
-        if node.freed_by is None and sure:
+        if node.freed_by is None and there:
             check_saved(node, call)
         graphs = gradients_of.onward(autograd, node, incoming) if call.create_graph else ()
     if not call.retain and node.freed_by is None:

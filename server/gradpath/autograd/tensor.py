@@ -233,7 +233,7 @@ class Tensor:
         self.retains_grad = False
         self.shape = shape
         self.dtype = dtype
-        self.device: str | None = "cpu"
+        self.device: str | None = None
         self.origin = origin
         self.operation = ""
         self.label = ""

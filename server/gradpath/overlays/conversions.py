@@ -50,7 +50,10 @@ def converted(
         return _cut(machine, tensor, name, dtype)
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
     same = None if any_dtype else same
-    if same and (not moved or _is_temporary(machine, tensor)):
+    if same and not moved:
+        return value
+    if same and _is_temporary(machine, tensor):
+        tensor.device = None
         return value
     if same is not False and tensor.requires_grad and not machine.autograd.grad_enabled:
         return wrap(

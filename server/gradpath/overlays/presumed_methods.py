@@ -199,10 +199,18 @@ def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) ->
     return receiver
 
 
+def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`param.detach_()` freezes what it is a parameter of; for the rest it is a method of tensors like others."""
+    if receiver.kind is Kind.PARAMETER:
+        frozen.flag(machine, receiver, False, looked_up=1)
+    return NotImplemented
+
+
 METHODS: dict[str, Method] = {
     "backward": _backward,
     "item": _number("item"),
     "detach": _detached,
+    "detach_": _detach_in_place,
     "to": _itself,
     "cuda": _itself,
     "cpu": _itself,

@@ -143,11 +143,13 @@ def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: s
     elif isinstance(wanted, Unknown):
         dtype = None
     made = machine.autograd.tensor(shape=shape, dtype=dtype)
-    device = arguments.keywords.get("device")
-    if isinstance(device, Device):
-        made.device = device.kind
-    elif isinstance(device, (Unknown, str)):
-        made.device = device if isinstance(device, str) else None
+    match arguments.keywords.get("device"):
+        case None if not arguments.open:
+            made.device = "cpu"
+        case Device(kind=device) | (str() as device):
+            made.device = device
+        case _:
+            pass
     flag = arguments.keywords.get("requires_grad", False)
     if flag is not False:
         if is_differentiable(dtype) is False and flag is True:

@@ -60,6 +60,8 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if executed and not _spans_backward(trace, events) and not _is_evaluation(trace, *events[:2]):
             continue
+        if not executed and _is_in_forward(trace, events[0].site):
+            continue  # A term of what it returns.
         if not _add_fresh(events):
             continue
         for event in events:
@@ -444,20 +446,28 @@ def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
     return later and any(root is stored.tensor for root in event.call.roots)
 
 
+def _is_in_forward(trace: Trace, site: Site) -> bool:
+    """Whether a place is in a `forward`, or in what that calls."""
+    functions = (function_of(trace, each.node) for each in site.frames())
+    return any(each is not None and each.name == "forward" for each in functions)
+
+
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """Whether something is computed from the tensor after it was stored, and takes part in a backward.
 
-    Where nothing is, a function may still put its own terms together: they are gone with what it returns. What a
-    layer keeps of its work, such as attention maps, takes part in the backward of its own iteration.
+    Where nothing is, a function may still put its own terms together: they are gone with what it returns. So are those
+    of a `forward`, whatever else is trained. What a layer keeps of its work, such as attention maps, takes part in the
+    backward of its own iteration.
     """
     inside = False
+    terms = not executed or _is_in_forward(trace, stored.site)
     spent = stored.tensor is not None and _is_spent(stored.tensor) and not is_number(trace, stored.tensor)
     for event in trace.events:
         if inside and isinstance(event, Built) and _takes(event, stored.tensor):
             if spent and stored.site.loops[-1:] and stored.site.loops[-1] in event.site.loops:
                 continue
             own = event.site.caller is stored.site.caller is not None
-            if event.node in executed or (own and not executed):
+            if event.node in executed or (own and terms):
                 return True
         if inside and isinstance(event, BackwardRan) and _is_gone_back_to(event, stored):
             return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
 from gradpath.records import dataclass
@@ -45,6 +46,7 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
             or root.node is not None
             or root.is_parameter
             or root.is_open
+            or (root.provenance is not OBSERVED and not _is_cut(root))  # It may have a graph: then nothing changes.
             or not (_had_graph(root) or (root.maker and trains))
         ):
             continue
@@ -106,11 +108,14 @@ def _cut_from(leaf: Tensor) -> Tensor | None:
     return cut.source if cut is not None else None
 
 
+def _is_cut(root: Tensor) -> bool:
+    """Whether the loss, or something that it was computed from, was cut off."""
+    return any(each.cut is not None for each in (root, *root.ancestors()))
+
+
 def _had_graph(root: Tensor) -> bool:
     """Whether the loss was computed from something that requires a gradient, or from what was cut off from it."""
-    if root.cut is not None:
-        return True
-    return any(each.cut is not None or each.requires_grad or each.is_parameter for each in root.ancestors())
+    return _is_cut(root) or any(each.requires_grad or each.is_parameter for each in root.ancestors())
 
 
 def _wrapped_at(trace: Trace, root: Tensor) -> Site | None:

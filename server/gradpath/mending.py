@@ -40,6 +40,7 @@ IDLE = frozenset(
         "zero-grad-before-step",
         "clip-without-gradient",
         "rewrapped-loss",
+        "unreached-parameter",
         "data-mutation",
         "detached-term",
     }

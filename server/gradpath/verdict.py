@@ -106,7 +106,7 @@ def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
     statements = _statements(found)
     denied, lasting = found.rule.denied, found.rule.lasting
     for trace in traces:
-        if denied is not None and (trace.failures() or lasting) and denied(trace, found.report):
+        if denied is not None and denied(trace, found.report):
             return False
         if lasting:
             continue
@@ -133,6 +133,8 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
         if paths.executed + found.trace.steps > EFFORT:
             return False
         other = _turned_throughout(found.trace, node, paths)
+        if other is not None and found.rule.denied is not None and found.rule.denied(other, found.report):
+            return False
         if other is None or not other.is_complete or other.failures():
             continue
         reached = all(other.visits.get(each, 0) for each in statements)

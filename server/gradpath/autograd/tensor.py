@@ -109,6 +109,10 @@ PRESUMED = "call"
 """The name of a node that stands for a call of which nothing was seen."""
 
 
+UNSEEN = "parameters"
+"""The operation of a tensor that stands for all parameters of a model of which nothing was seen."""
+
+
 class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradpath.autograd.tensor import Node, Saved, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
@@ -93,7 +93,8 @@ def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
 def _new(machine: Machine, model: Unknown) -> Tensor:
     made = machine.autograd.tensor(requires_grad=True, dtype=None)
     made.is_parameter = True
-    made.label = conditions.name_of(model)
+    made.operation = UNSEEN
+    made.label = model.name or conditions.name_of(model)
     return made
 
 

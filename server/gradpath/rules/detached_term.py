@@ -6,14 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
 from gradpath.records import dataclass
-from gradpath.rules import cut_fixes, cuts, edits, outside_fixes
+from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
+from gradpath.rules.term_fixes import undone
+from gradpath.rules.unreached import unreached
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
@@ -46,13 +48,13 @@ class Term:
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Terms that are plain copies, or whose parameters learn from nothing else."""
+    """Terms that are plain copies, or whose parameters learn from nothing else, where nothing tells more of the cut."""
     if not is_whole(trace):
         return
     built = {id(event.node): event for event in trace.of(Built)}
     mixed = [event for event in trace.of(Mixed) if event.operator in ("add", "sub")]
     asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
-    seen: set[ast.AST] = set()
+    seen = {place.severed.site.node for each in unreached(trace, source) for place in each.places}
     for event in trace.of(BackwardRan):
         if not event.call.accumulates:
             continue
@@ -250,7 +252,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
         alternatives=("a term that shall not be trained is better left out of the loss",),
-        fixes=tuple(_fixes(trace, source, term)),
+        fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
 
@@ -268,7 +270,7 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
         ),
         help="let the network predict with gradients on where its prediction is to be trained",
         alternatives=("a term that shall not be trained is better left out of the loss",),
-        fixes=tuple(_fixes(trace, source, term)),
+        fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
 
@@ -278,24 +280,6 @@ def _help(term: Term, what: str) -> str:
     if term.cause.how == "numpy":
         return f"compute the term with torch, from {what} itself: NumPy leaves no graph"
     return f"add {what} itself, and take its value only for what is printed"
-
-
-def _fixes(trace: Trace, source: Source, term: Term) -> Iterator[Fix]:
-    site = term.cause.site
-    if site is None:
-        return
-    undone = list(cut_fixes.undo(trace, source, term.cause, term.ran.site))
-    if term.cause.how == "numpy":
-        undone += outside_fixes.on_tensors_read(trace, source, site, term.added)
-    for fix in undone:
-        yield Fix(fix.title, Safety.UNSAFE, fix.edits)
-    node = site.node
-    if term.cause.how == "numpy" and isinstance(node, ast.expr) and outside_fixes.is_used_by_numpy(trace, [node]):
-        return  # NumPy takes no tensor that requires a gradient.
-    if not undone and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
-        edit = edits.drop_method(source.document(site), node)
-        if edit is not None:
-            yield Fix(f"Drop `.{node.func.attr}()` on line {site.line}", Safety.UNSAFE, (edit,))
 
 
 RULE = Rule(

@@ -86,6 +86,11 @@ def _learners(trace: Trace) -> dict[int, Learner]:
     return found
 
 
+def has_strangers(trace: Trace) -> bool:
+    """Whether a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
+    return any(each.given and not each.stepped and each.tensor.is_parameter for each in learners(trace).values())
+
+
 def ways_of(trace: Trace, tensor: Tensor) -> Ways:
     """The ways from the value of a parameter to all losses that are back-propagated."""
     return _Walk(trace.once(_dependents)).from_parameter(tensor)

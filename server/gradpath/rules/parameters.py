@@ -70,8 +70,14 @@ def _is_below(way: str, prefix: str) -> bool:
 
 def _holders(trace: Trace, source: Source) -> list[_Holder]:
     """The modules that variables hold, those with the most parameters first, of the same one the last variable."""
-    found: dict[int, _Holder] = {}
-    for event in trace.of(Named):
-        ways = {id(value.tensor): name for name, value in cast("_Module", event.module).parameters()}
-        found[id(event.module)] = _Holder(target_of(source, event), ways)
-    return sorted(found.values(), key=lambda each: -len(each.ways))
+    found = {id(event.module): _Holder(target_of(source, event), _ways(event)) for event in trace.of(Named)}
+    return sorted(found.values(), key=lambda each: len(each.ways))[::-1]
+
+
+def held(trace: Trace) -> set[int]:
+    """The parameters, by identity, that modules in variables have when the path ends."""
+    return {key for event in {id(event.module): event for event in trace.of(Named)}.values() for key in _ways(event)}
+
+
+def _ways(event: Named) -> dict[int, str]:
+    return {id(value.tensor): name for name, value in cast("_Module", event.module).parameters()}

@@ -47,7 +47,7 @@ class Report:
 class Rule:
     """A rule of the catalogue; `find` reads a trace, never the tree.
 
-    `denied` tells of a silent rule whether a path shows that a report of another path is wrong, though it fails later.
+    `denied` tells of a silent rule whether a path, which may fail later, shows that a report of another path is wrong.
     So does any path that passes the same places without the fault, unless the fault is `lasting`: then it is there
     whatever a path makes of it.
     """

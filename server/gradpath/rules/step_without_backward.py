@@ -20,11 +20,13 @@ from gradpath.interpreter.trace import (
 from gradpath.rules import edits, optimizer_fixes
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.graphs import leaves, reached_leaves
+from gradpath.rules.learning import has_strangers
 from gradpath.rules.moving import behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import same_activation, target_of
 from gradpath.rules.syntax import call_of, function_of, statement_of
+from gradpath.rules.unreached import unreached
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -35,11 +37,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     seen = not any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed)
     steps = trace.of(Stepped)
     flow = flow_of(trace)
+    told = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
         late = _comes_late(flow, same) if same[0].site.loops or not isinstance(trace.entry, ast.Module) else None
         if late is not None:
             yield _report(trace, source, same[-1], late)
+            continue
+        if all(id(tensor) in told for step in same for tensor in step.parameters):
             continue
         never = seen and all(_never(flow, step) for step in same)
         if never and _is_missed(trace, same) and not any(rewrappings(trace)):
@@ -141,7 +146,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
         way = "call `backward()` on the loss before the step"
     elif late:
         way = "step behind the `backward()`, before the gradients are cleared"
-    elif _has_others(trace):
+    elif has_strangers(trace):
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
         way = "let a loss that depends on these parameters take part in the backward"
@@ -167,14 +172,6 @@ def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
     runs = sorted(trace.of(BackwardRan), key=lambda run: not run.call.accumulates)
     near = (run for run in runs if same_activation(run.site, step.site))
     return next(near, next(iter(runs), None))
-
-
-def _has_others(trace: Trace) -> bool:
-    """Whether a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
-    owned = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
-    return any(
-        leaf.is_parameter and id(leaf) not in owned for run in trace.of(BackwardRan) for leaf in reached_leaves(run)
-    )
 
 
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:

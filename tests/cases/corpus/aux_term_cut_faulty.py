@@ -31,7 +31,7 @@ class SupervisedTrainer:
         main = F.cross_entropy(main_logits, y)
         aux = F.cross_entropy(aux_logits, y)
         self.logs.append({"main": main.item(), "aux": aux.item()})
-        return main + self.aux_weight * aux.detach()  # warning: [detached-term]
+        return main + self.aux_weight * aux.detach()  # warning: [unreached-parameter]
 
     def train(self, loader, epochs):
         for epoch in range(epochs):

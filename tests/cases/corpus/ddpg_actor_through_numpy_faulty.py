@@ -46,7 +46,7 @@ class Agent:
         self.noise = OUNoise(action_size)
 
     def act(self, state, add_noise=True):
-        action = self.actor_local(state).cpu().data.numpy()
+        action = self.actor_local(state).cpu().data.numpy()  # warning: [unreached-parameter]
         if add_noise:
             action += self.noise.sample()
         return np.clip(action, -1, 1)
@@ -65,7 +65,7 @@ class Agent:
         actor_loss = -self.critic_local(states, actions_pred).mean()
         self.actor_optimizer.zero_grad()
         actor_loss.backward()
-        self.actor_optimizer.step()  # warning: [step-without-backward]
+        self.actor_optimizer.step()
         self.soft_update(self.critic_local, self.critic_target, 1e-3)
         self.soft_update(self.actor_local, self.actor_target, 1e-3)
 

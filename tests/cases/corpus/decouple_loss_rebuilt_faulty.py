@@ -39,7 +39,7 @@ class RNN(nn.Module):
                 deltas.append(F.normalize(self.adapter(delta), dim=1))
             decouple_loss.append(torch.mean(torch.abs(torch.cosine_similarity(deltas[0], deltas[1], dim=1))))
             outs.append(self.out(x))
-        decouple_loss = torch.mean(torch.tensor(decouple_loss))  # warning: [detached-term]
+        decouple_loss = torch.mean(torch.tensor(decouple_loss))  # warning: [unreached-parameter]
         return F.mse_loss(torch.stack(outs), frames[1:]) + 0.05 * decouple_loss
 
 

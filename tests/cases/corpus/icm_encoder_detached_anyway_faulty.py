@@ -46,7 +46,7 @@ class ICMAgent:
         self.encoder_opt.zero_grad(set_to_none=True)
         loss.backward()
         self.icm_opt.step()
-        self.encoder_opt.step()  # warning: [step-without-backward]
+        self.encoder_opt.step()  # warning: [unreached-parameter]
         metrics['icm_loss'] = loss.item()
         return metrics
 

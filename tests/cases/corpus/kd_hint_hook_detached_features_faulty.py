@@ -11,7 +11,7 @@ class Tap:
         layer.register_forward_hook(self)
 
     def __call__(self, module, args, output):
-        self.value = output.detach()  # warning: [detached-term]
+        self.value = output.detach()  # warning: [unreached-parameter]
 
 
 class Student(nn.Module):
@@ -42,5 +42,5 @@ for step in range(3):
     opt_hint.zero_grad()
     loss.backward()
     opt_main.step()
-    opt_hint.step()  # warning: [step-without-backward]
+    opt_hint.step()
 # torch: student.adapter.weight.grad is None

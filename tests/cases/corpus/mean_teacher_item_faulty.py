@@ -43,7 +43,7 @@ def train(student, teacher, optimizer, labelled, unlabelled, steps, max_weight=5
             teacher_logits, _ = teacher(x + 0.1 * torch.randn_like(x))
         class_loss = F.cross_entropy(class_logits[: len(y)], y)
         weight = max_weight * sigmoid_rampup(step, steps)
-        cons_loss = weight * consistency_loss(cons_logits, teacher_logits).item()  # warning: [detached-term]
+        cons_loss = weight * consistency_loss(cons_logits, teacher_logits).item()  # warning: [unreached-parameter]
         loss = class_loss + cons_loss
         optimizer.zero_grad()
         loss.backward()

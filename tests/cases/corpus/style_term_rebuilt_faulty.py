@@ -25,7 +25,7 @@ class StyleTrainer:
         rec = F.l1_loss(out, content)
         style_loss = F.mse_loss(self.percep(out), self.percep(content)) + code.pow(2).mean()
         self.opt.zero_grad()
-        total = rec + torch.tensor(0.1 * style_loss)  # warning: [detached-term]
+        total = rec + torch.tensor(0.1 * style_loss)  # warning: [unreached-parameter]
         total.backward()
         self.opt.step()
         return {"rec": rec.item(), "style": style_loss.item()}

@@ -18,7 +18,7 @@ def train(epoch, model, train_loader, optimizer, device, beta=1.0, log_interval=
         optimizer.zero_grad()
         recon_batch, mu, logvar = model(data)
         bce, kld = loss_function(recon_batch, data, mu, logvar)
-        loss = bce + beta * kld.item()  # warning: [detached-term]
+        loss = bce + beta * kld.item()  # warning: [unreached-parameter]
         loss.backward()
         train_loss += loss.item()
         optimizer.step()

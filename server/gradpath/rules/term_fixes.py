@@ -1,0 +1,31 @@
+"""Ways to let what goes into a loss by its value alone be trained by it; other parameters learn then: none is safe."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules import cut_fixes, edits, outside_fixes
+from gradpath.rules.cuts import Cause
+from gradpath.rules.report import Source
+
+
+def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) -> Iterator[Fix]:
+    """Fixes that take a cut away whose value is `added` to the loss of the backward at `near`, best first."""
+    site = cause.site
+    if site is None:
+        return
+    found = list(cut_fixes.undo(trace, source, cause, near))
+    if cause.how == "numpy":
+        found += outside_fixes.on_tensors_read(trace, source, site, added)
+    for fix in found:
+        yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+    node = site.node
+    if cause.how == "numpy" and isinstance(node, ast.expr) and outside_fixes.is_used_by_numpy(trace, [node]):
+        return  # NumPy takes no tensor that requires a gradient.
+    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        edit = edits.drop_method(source.document(site), node)
+        if edit is not None:
+            yield Fix(f"Drop `.{node.func.attr}()` on line {site.line}", Safety.UNSAFE, (edit,))

@@ -1,0 +1,216 @@
+"""Which parameters no loss reaches by a slip: the cuts on the ways from them that nobody has made on purpose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Flagged,
+    GradientSet,
+    Lent,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.records import dataclass
+from gradpath.rules import cuts
+from gradpath.rules.gradient_flow import is_harmless, is_whole, optimizer_name
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.learning import Severed, has_strangers, learners, ways_of
+from gradpath.rules.parameters import held
+from gradpath.rules.report import Source
+from gradpath.rules.rewrapping import rewrappings
+from gradpath.rules.stories import lifted, short_operation
+from gradpath.rules.syntax import ancestry
+from gradpath.source.nodes import nodes
+
+_OFF = ("no_grad", "inference_mode")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where a person cuts: the cut itself, or the call in a block in which gradients are off."""
+
+    site: Site
+    severed: Severed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unreached:
+    """Parameters that are cut off from every loss at the same places, and a step that has them."""
+
+    parameters: tuple[Tensor, ...]
+    places: tuple[Place, ...]
+    step: Stepped
+
+
+def unreached(trace: Trace, source: Source) -> list[Unreached]:
+    """The parameters of a path that get no gradient although a back-propagated loss depends on their values."""
+    known = trace.once(_known)
+    if not known:
+        found = (each for each in _unreached(trace, source) if not _is_of_another_optimizer(trace, each))
+        known.append([each for each in found if not _may_train_elsewhere(trace, source, each.step)])
+    return known[0]
+
+
+def _known(trace: Trace) -> list[list[Unreached]]:
+    return []
+
+
+def key_of(tensor: Tensor) -> object:
+    """What tells a parameter from others on all paths: where it came to be, and what it is called."""
+    made = tensor.origin
+    return (tensor.label, made.node if isinstance(made, Site) and tensor.operation != UNSEEN else None)
+
+
+def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
+    runs = trace.of(BackwardRan)
+    left = [each for each in learners(trace).values() if each.stepped and not each.given]
+    if not left or not is_whole(trace) or not _is_seen_through(trace, runs):
+        return
+    reached = {id(leaf.storage) for run in runs for leaf in reached_leaves(run)}
+    kept = held(trace) | {id(event.tensor) for event in trace.of(Bound)}
+    changed = _changed_by_hand(trace, runs)
+    together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
+    for learner in left:
+        tensor = learner.tensor
+        if not tensor.flag or id(tensor.storage) in reached | changed:
+            continue
+        if tensor.operation != UNSEEN and id(tensor) not in kept:
+            continue  # The program has put another one in its place.
+        ways = ways_of(trace, tensor)
+        severed = [each for each in ways.cuts if not _is_of_another_time(each)]
+        if not ways.sure or not severed or any(_is_on_purpose(trace, source, each) for each in severed):
+            continue
+        places = _places(trace, source, severed)
+        same = tuple(sorted(places))
+        together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
+    for tensors, found, step in together.values():
+        yield Unreached(tuple(tensors), found, step)
+
+
+def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
+    """Whether no other backward may have reached something: each root is known, and nothing was handed out."""
+    return (
+        all(not root.is_open for run in runs for root in run.call.roots)
+        and not trace.of(GradientSet)
+        and all(is_harmless(event) for event in trace.of(Lent))
+        and not rewrappings(trace)
+    )
+
+
+def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
+    """The memory that something else than a step changes while it is trained, or that was frozen for a time."""
+    loops = {loop for run in runs for loop, _ in run.site.loops}
+    calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
+    found = {id(event.tensor.storage) for event in trace.of(Flagged)}
+    for event in trace.among(Mutated, Replaced):
+        if not isinstance(event, (Mutated, Replaced)):
+            continue
+        if isinstance(event, Mutated) and event.write.operation == "step":
+            continue
+        frames = event.site.frames()
+        if any(loop in loops for loop, _ in event.site.loops) or any(id(each.caller) in calls for each in frames):
+            cut = event.tensor.cut
+            found.add(id(event.tensor.storage))
+            if cut is not None and cut.source is not None:
+                found.add(id(cut.source.storage))
+    return found
+
+
+def _is_of_another_time(severed: Severed) -> bool:
+    """Whether the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
+    cut, ran = severed.site.loops, severed.ran.site.loops
+    return iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran)
+
+
+def _is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
+    """Whether a cut is a straight-through estimate, or one that the program makes by a setting."""
+    if _is_straight_through(severed.cause.tensor, severed.ran):
+        return True
+    site = severed.site
+    if severed.cause.how in _OFF:
+        switch = cuts.switch_of(trace, source, severed.cause)
+        if switch is None or _is_chosen(switch.site.node):
+            return True
+        site = switch.site
+    inside = ancestry(trace, site.node)
+    return any(isinstance(each, ast.If) and not _is_main(each.test) for each in _of_function(inside))
+
+
+def _is_chosen(switch: ast.AST) -> bool:
+    """Whether a switch of gradients depends on something: `torch.set_grad_enabled(tune)`."""
+    given = [*switch.args, *(each.value for each in switch.keywords)] if isinstance(switch, ast.Call) else []
+    return isinstance(switch, ast.IfExp) or any(not isinstance(each, ast.Constant) for each in given)
+
+
+def _of_function(around: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """What is around a node in its own function."""
+    for each in reversed(around):
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return
+        yield each
+
+
+def _is_main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _is_straight_through(value: Tensor, ran: BackwardRan) -> bool:
+    """Whether `value` is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`."""
+    cut = value.cut
+    if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
+        return False
+    difference = cut.source
+    if short_operation(difference.operation) not in ("sub", "rsub"):
+        return False
+    live = {id(each) for each in difference.maker if each.requires_grad}
+    sums = (tensor for root in ran.call.roots for tensor in (root, *root.ancestors()) if value in tensor.maker)
+    return any(id(each) in live for tensor in sums for each in tensor.maker)
+
+
+def _is_of_another_optimizer(trace: Trace, found: Unreached) -> bool:
+    """Whether an optimizer was given the wrong model: that of targets, while the one that gets gradients has none."""
+    own = {id(tensor) for tensor in found.parameters}
+    alone = found.step.known and all(id(tensor) in own for tensor in found.step.parameters)
+    off = all(place.severed.cause.how in _OFF for place in found.places)
+    return alone and off and bool(found.step.site.loops) and has_strangers(trace)
+
+
+def _places(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[int, Place]:
+    """The cuts by the syntax node that carries them: all that happens in a block without gradients is one cut."""
+    found: dict[int, Place] = {}
+    for each in severed:
+        site = key = each.site
+        switch = cuts.switch_of(trace, source, each.cause) if each.cause.how in _OFF else None
+        if switch is not None:
+            key = switch.site
+            site = lifted(site, each.ran.site if switch.block is None else switch.site)
+        found.setdefault(id(key.node), Place(site, each))
+    return found
+
+
+def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
+    """Whether a function that does not run on this path goes back from a loss for the same optimizer."""
+    try:
+        tree = ast.parse(source.document(step.site).text)
+    except (SyntaxError, ValueError):
+        return True
+    optimizer = optimizer_name(trace, source, step.site, step.site)
+    ran = {getattr(node, "lineno", 0) for node in trace.visits}
+    for function in nodes(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.body[-1].lineno not in ran:
+            calls = [each.func for each in nodes(function) if isinstance(each, ast.Call)]
+            methods = [each for each in calls if isinstance(each, ast.Attribute)]
+            steps = [each for each in methods if each.attr == "step"]
+            trains = any(each.attr in ("backward", "manual_backward") for each in methods)
+            if trains and (not steps or any(ast.unparse(each.value) == optimizer for each in steps)):
+                return True
+    return False

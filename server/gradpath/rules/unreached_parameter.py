@@ -1,0 +1,118 @@
+"""Parameters that a loss depends on, that an optimizer steps, and that no backward ever reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.diagnostic import Fix, Level
+from gradpath.interpreter.trace import BackwardRan, CutOff, Trace
+from gradpath.rules import cuts
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.parameters import Group, groups_of
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.term_fixes import undone
+from gradpath.rules.unreached import Place, Unreached, key_of, unreached
+
+LONGEST = 120
+"""Characters of a headline."""
+
+MOST_CUTS = 3
+"""Cuts that a report shows, and offers to undo."""
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """One report for the parameters that the same cuts keep from all losses."""
+    for each in unreached(trace, source):
+        yield _report(trace, source, each)
+
+
+def _report(trace: Trace, source: Source, found: Unreached) -> Report:
+    groups = groups_of(trace, source, found.parameters)
+    what, gets = _named(groups)
+    places = _in_order(trace, found.places)
+    first = places[0].severed
+    at = places[0].site if len(places) == 1 else found.step.site
+    steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
+    steps.append(Step(first.ran.site, f"gives {what} no gradient"))
+    if found.step.site.node is not first.ran.site.node:
+        steps.append(Step(found.step.site, f"finds no gradient for {what}"))
+    presumed = _presumed(groups)
+    if len(places) > 1:
+        headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
+    else:
+        headline = f"{what} {gets} no gradient: {cuts.verdict(trace, source, first.cause, at)}"
+        if len(headline) + len(presumed) > LONGEST:
+            headline = f"{what} {gets} no gradient: it is cut off on line {at.line}"
+    return Report(
+        RULE.id,
+        at,
+        headline + presumed,
+        tuple(steps),
+        help=cuts.way_out(first.cause),
+        alternatives=(f"if {what} should stay the same: freeze it, or leave it out of the optimizer",),
+        fixes=tuple(_fixes(trace, source, places)),
+        about=tuple(dict.fromkeys(map(key_of, found.parameters))),
+    )
+
+
+def _named(groups: Sequence[Group]) -> tuple[str, str]:
+    """The parameters in words, and the verb."""
+    names = [f"`{each.name}`" for each in groups if each.name]
+    match names:
+        case []:
+            return "what the optimizer holds", "gets"
+        case [name]:
+            return name, "gets"
+        case [first, second]:
+            return f"{first} and {second}", "get"
+        case _:
+            return f"{names[0]} and {len(names) - 1} others", "get"
+
+
+def _presumed(groups: Sequence[Group]) -> str:
+    """What has to hold of a model that is not seen."""
+    name = next((group.name for group in groups if any(each.operation == UNSEEN for each in group.tensors)), "")
+    return f", if `{name}` is not frozen" if name else ""
+
+
+def _in_order(trace: Trace, places: Sequence[Place]) -> list[Place]:
+    """The cuts in the order in which they happened."""
+    times = {id(event.tensor): number for number, event in enumerate(trace.of(CutOff))}
+    return sorted(places, key=lambda each: times.get(id(each.severed.cause.tensor), len(times)))
+
+
+def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:
+    severed = place.severed
+    if place.site is severed.site:
+        yield from cuts.steps(trace, source, severed.cause)
+        return
+    switch = cuts.switch_of(trace, source, severed.cause)
+    if switch is not None and switch.site.node is not place.site.node:
+        yield Step(switch.site, "no graph is built under this")
+    yield Step(place.site, "computed without a graph")
+
+
+def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fix]:
+    for severed in (place.severed for place in places[:MOST_CUTS]):
+        yield from undone(trace, source, severed.cause, severed.ran.site, severed.site)
+
+
+def _denied(trace: Trace, report: Report) -> bool:
+    """Whether a backward of another path reaches the parameters."""
+    return any(key_of(leaf) in report.about for leaf in _reached(trace))
+
+
+def _reached(trace: Trace) -> list[Tensor]:
+    return [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run)]
+
+
+RULE = Rule(
+    "unreached-parameter",
+    "detach",
+    Level.WARNING,
+    "an optimizer has parameters that a loss depends on, and no backward ever reaches them",
+    None,
+    find,
+    _denied,
+)

@@ -1,0 +1,190 @@
+"""`backward(create_graph=True)`, after which gradients and parameters keep each other alive."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    GradientSet,
+    Lent,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.records import replace
+from gradpath.rules import edits
+from gradpath.rules.cut_fixes import torch_in
+from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import lowered
+from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+
+_PYTORCH = (
+    "UserWarning: Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+    "gradient which can cause a memory leak."
+)
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Gradients with a graph that a function leaves behind, or that pile up from one iteration to the next."""
+    if not is_whole(trace):
+        return
+    creating = [run for run in trace.of(BackwardRan) if run.call.create_graph and run.call.accumulates]
+    for node in dict.fromkeys(run.site.node for run in creating):
+        runs = [run for run in creating if run.site.node is node]
+        last = runs[-1]
+        held = _held(last)
+        if not held or _may_be_cleared(trace, last):
+            continue
+        if _pile_up(trace, runs):
+            yield _report(trace, source, last, "each iteration keeps its graph")
+        elif _is_left_behind(trace, last):
+            yield _report(trace, source, last, "the graph stays with the gradients")
+
+
+def _held(run: BackwardRan) -> list[Tensor]:
+    """The leaves whose gradients had a graph still when the path ended."""
+    return [leaf for leaf in reached_leaves(run) if leaf.grad is not None and leaf.grad.node is not None]
+
+
+def _may_be_cleared(trace: Trace, run: BackwardRan) -> bool:
+    """Whether gradients that are not seen may have been cleared after a backward, by the program or by others."""
+    after = False
+    for event in trace.among(BackwardRan, Cleared, Lent, GradientSet):
+        match event:
+            case BackwardRan():
+                after = after or event is run
+            case Cleared(known=True):
+                pass
+            case _ if after:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
+    """Whether the graphs of several iterations are alive together: nothing was cleared between the last two runs."""
+    if len(runs) < 2 or iterations_between(runs[-2].site.loops, runs[-1].site.loops) is None:
+        return False
+    earlier, last = runs[-2], runs[-1]
+    again = {id(leaf) for leaf in reached_leaves(last)}
+    if any(id(leaf) not in again for leaf in _held(earlier)):
+        return True
+    inside = False
+    for event in trace.among(BackwardRan, Cleared, GradientSet, Lent, Stepped):
+        if event is last:
+            break
+        if inside and not isinstance(event, BackwardRan):
+            return False  # What steps without clearing is told by another rule.
+        inside = inside or event is earlier
+    return bool(_held(earlier))
+
+
+def _is_left_behind(trace: Trace, run: BackwardRan) -> bool:
+    """Whether a function ends with such gradients, and is no training step, after which the next one clears them."""
+    inside = run.site.caller is not None or not isinstance(trace.entry, ast.Module)
+    return inside and not trace.of(Stepped)
+
+
+def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report:
+    call = call_of(trace, run.site.node)
+    keyword = next((each for each in call.keywords if each.arg == "create_graph"), None) if call is not None else None
+    at = run.site if keyword is None else replace(run.site, node=keyword)
+    fixes = () if call is None else tuple(_fixes(trace, source, run, call))
+    return Report(
+        RULE.id,
+        at,
+        f"`{source.short(run.site, limit=50)}` leaves a cycle that is never freed: {what}",
+        (Step(at, "each gradient keeps the graph, which keeps its parameter"),),
+        pytorch=_PYTORCH,
+        help=lowered(fixes[0].title) if fixes else "use `torch.autograd.grad`, which leaves nothing in `.grad`",
+        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        fixes=fixes,
+    )
+
+
+def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> Iterator[Fix]:
+    document = source.document(run.site)
+    statement = statement_of(trace, run.site.node)
+    if statement is None:
+        return
+    yield from _by_grad(trace, source, run, call, statement)
+    if not _is_used(trace, run, call):
+        dropped = edits.drop_keyword(document, call, "create_graph")
+        if dropped is not None:
+            yield Fix("Drop `create_graph=True`", Safety.UNSAFE, (dropped,))
+    block = block_of(trace, statement) or [statement]
+    owner = _cleared_by(function_of(trace, statement))
+    line = f"{owner}.zero_grad()"
+    end = block[-1]
+    if owner is not None and not isinstance(end, ast.Return | ast.Raise | ast.Break | ast.Continue):
+        cleared = edits.insert_below(document, end, line)
+    elif owner is not None and end is not statement:
+        cleared = edits.insert_before(document, end, line)
+    else:
+        cleared = None
+    if cleared is not None:
+        yield Fix(f"Insert `{line}` when the gradients are no longer needed", Safety.UNSAFE, (cleared,))
+
+
+def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
+    """`grads = autograd.grad(loss, params, create_graph=True)` for the backward and `[p.grad for p in params]`."""
+    block = block_of(trace, statement) or []
+    after = next((block[index + 1] for index, each in enumerate(block[:-1]) if each is statement), None)
+    match after, call:
+        case (
+            ast.Assign(
+                value=ast.ListComp(
+                    elt=ast.Attribute(value=ast.Name(id=item), attr="grad"),
+                    generators=[ast.comprehension(target=ast.Name(id=each), iter=ast.Name(id=names), ifs=[])],
+                ) as read
+            ),
+            ast.Call(func=ast.Attribute(value=loss), args=[]),
+        ) if item == each and isinstance(statement, ast.Expr):
+            document = source.document(run.site)
+            gone, torch = edits.delete_statement(document, statement), torch_in(document)
+            text = f"{torch}.autograd.grad({edits.flat(document, loss)}, {names}, create_graph=True)"
+            if gone is not None and torch is not None:
+                yield Fix(f"Use `{text}`", Safety.UNSAFE, (gone, edits.replace(document, read, text)), preferred=True)
+        case _:
+            return
+
+
+def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
+    """Whether the gradients, or what may be computed from them, are back-propagated again."""
+    runs = trace.of(BackwardRan)
+    if trace.of(Lent) or any(each.site.node is not run.site.node for each in runs):
+        return True
+    function = function_of(trace, call)
+    inside = ast.walk(function) if function is not None else ()
+    return any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in inside)
+
+
+def _cleared_by(function: ast.AST | None) -> str | None:
+    """What a function calls the only module whose parameters it asks for."""
+    asked = {
+        ast.unparse(each.func.value)
+        for each in (ast.walk(function) if function is not None else ())
+        if isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and each.func.attr in ("parameters", "named_parameters", "zero_grad")
+        and isinstance(each.func.value, ast.Name | ast.Attribute)
+    }
+    return next(iter(asked)) if len(asked) == 1 else None
+
+
+RULE = Rule(
+    "graph-in-gradient",
+    "graph",
+    Level.WARNING,
+    "`backward(create_graph=True)` leaves parameter and gradient in a cycle that is never freed",
+    None,
+    find,
+)

@@ -1,4 +1,4 @@
-"""What outlives a call: values in attributes, in closures and in globals that may hold a graph, and who sets them.
+"""What outlives a call: gradients, and values in attributes, closures and globals that may hold a graph; who sets them.
 
 A function that leaves such a value behind meets it again when it is called a second time.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
+from gradpath.interpreter.trace import Cleared, Stepped, Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
 from gradpath.source.nodes import Noted, nodes
 
@@ -24,6 +25,39 @@ Place = tuple["Instance | Scope", str]
 def leaves_graph(machine: Machine, function: Function, receiver: Value) -> bool:
     """Whether a function, which was called, has left a graph where its next call may meet it."""
     return any(True for _ in _live(machine, function, receiver))
+
+
+def leaves_gradients(trace: Trace) -> bool:
+    """Whether a step of a call has used gradients that the call does not clear: its next one may add to them."""
+    cleared = trace.of(Cleared)
+    owners = {id(event.owner) for event in cleared if event.owner is not None}
+    tensors = {id(tensor) for event in cleared for tensor in event.tensors}
+    return any(
+        id(step.optimizer) not in owners and any(id(tensor) not in tensors for tensor in step.updated)
+        for step in trace.of(Stepped)
+    )
+
+
+def is_left_to_it(trace: Trace, tree: ast.Module, receiver: Value) -> bool:
+    """Whether nobody clears gradients between two calls of a function, which is entered with `receiver`.
+
+    It clears some itself, or it steps optimizers of its own in a file, and in classes, in which nothing clears any.
+    """
+    if any(event.owner is not None for event in trace.of(Cleared)):
+        return True
+    if not all(isinstance(step.optimizer, Instance) for step in trace.of(Stepped)):
+        return False
+    classes = receiver.cls.mro if isinstance(receiver, Instance) else ()
+    return not any(_clears(body) for body in (tree, *(each.node for each in classes if each.node is not None)))
+
+
+def _clears(body: ast.AST) -> bool:
+    """Whether something in a body has to do with clearing gradients, to go by its words."""
+    return any(
+        (isinstance(node, ast.Attribute) and (node.attr == "grad" or "zero" in node.attr))
+        or (isinstance(node, ast.Name) and "zero" in node.id)
+        for node in nodes(body)
+    )
 
 
 def forget_what_others_set(

@@ -13,7 +13,7 @@ from gradpath.interpreter import assignment, builtins, calls, classes, expressio
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
-from gradpath.interpreter.lasting import forget_what_others_set, leaves_graph
+from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import NOWHERE, Going, Path
@@ -239,7 +239,10 @@ def _call(
     call: Callable[[], Value],
     use: Use,
 ) -> None:
-    """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened."""
+    """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened.
+
+    But a function that clears gradients itself leaves that to nobody else.
+    """
     if use is not Use.AGAIN:
         result = call()
         if use is Use.BACKWARD:
@@ -247,7 +250,7 @@ def _call(
                 machine.library.back_propagate(machine, function, result)
         elif machine.trace.of(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
-            if not repeated and leaves_graph(machine, function, receiver):
+            if not repeated and (leaves_graph(machine, function, receiver) or leaves_gradients(machine.trace)):
                 machine.uses.add(Use.AGAIN)
         elif machine.trace.of(Mutated) and machine.library.holds_graph(result):
             machine.uses.add(Use.BACKWARD)
@@ -256,7 +259,9 @@ def _call(
     loop.begin(1)
     before = dict(machine.trace.visits)
     call()
-    machine.library.part(machine)
+    machine.era += 1
+    if not is_left_to_it(machine.trace, tree, receiver):
+        machine.library.may_have_cleared(machine)
     visits = machine.trace.visits
     forget_what_others_set(
         machine,

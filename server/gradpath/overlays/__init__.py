@@ -172,9 +172,8 @@ class Overlays:
             case _:
                 return False
 
-    def part(self, machine: Machine) -> None:
-        """Something happens between two calls of a function that is not seen: it may have cleared any gradients."""
-        machine.era += 1
+    def may_have_cleared(self, machine: Machine) -> None:
+        """Something that is not seen may have cleared any gradients."""
         machine.emit(Cleared((), machine.site(), None, known=False))
 
     def is_observed(self, value: Value) -> bool:

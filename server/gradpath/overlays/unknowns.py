@@ -26,7 +26,7 @@ from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import dotted_name, is_gradient
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_computed, is_made_leaf, is_method_of_tensors, presume_tensor
-from gradpath.overlays.roles import is_option, role_of
+from gradpath.overlays.roles import is_option, role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
@@ -99,9 +99,13 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
 
 
 def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role: str = "") -> Value:
-    """A parameter for which nobody gave an argument, and which the program uses as `role` says."""
+    """A parameter for which nobody gave an argument, and which the program uses as `role` says.
+
+    Whoever calls a function again hands in the same model and the same optimizer.
+    """
     data = not role and plain_data.is_parameter(argument, default)
-    made = machine.unknown_from(Parameter(argument.arg), data=data)
+    lasts = (role or role_of_name(argument.arg)) in ("model", "optimizer")
+    made = machine.unknown_from(Parameter(argument.arg), ("parameter", argument) if lasts else None, data=data)
     if isinstance(made, Unknown):
         made.role = role
         made.hint = default

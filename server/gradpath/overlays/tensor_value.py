@@ -97,10 +97,11 @@ class TensorValue(Object):
         self.attributes.pop(name, None)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
-        return _mixed(machine, operator, other, self.protocol.binary(machine, self, operator, other, reflected))
+        number = _counted(other)
+        return _mixed(machine, operator, other, self.protocol.binary(machine, self, operator, number, reflected))
 
     def inplace(self, machine: Machine, operator: str, other: Value) -> Value:
-        return _mixed(machine, operator, other, self.protocol.inplace(machine, self, operator, other))
+        return _mixed(machine, operator, other, self.protocol.inplace(machine, self, operator, _counted(other)))
 
     def unary(self, machine: Machine, operator: str) -> Value:
         return self.protocol.unary(machine, self, operator)
@@ -246,6 +247,11 @@ class TensorNumber(Object):
     def to_number(self, machine: Machine, name: str) -> Value:
         kind = "int" if name in ("int", "bool") else self.kind if name in ("abs", "round") else "float"
         return TensorNumber(self.read, kind)
+
+
+def _counted(value: Value) -> Value:
+    """A counter of which only a lower bound is known as one of the numbers that it may be."""
+    return value.minimum + 2 if isinstance(value, AtLeast) else value
 
 
 def is_array(value: Unknown) -> bool:

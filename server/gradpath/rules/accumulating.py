@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
+from typing import TypeGuard
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
@@ -14,6 +15,8 @@ from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
+_BLENDS = frozenset({"torch.lerp", "torch.Tensor.lerp_", "torch.maximum", "torch.minimum"})
+"""The operations of a running mean and of the best so far: `best = torch.minimum(best, loss)`."""
 _JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})
 """The operations of `history = torch.cat([history, loss])`."""
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.Tensor.mul_", "torch.Tensor.div_"})
@@ -51,7 +54,7 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss`, `history = torch.cat([history, loss])`: what hangs on the same line of an iteration before."""
     sums: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
-        if event.node.name in _SUMS | _JOINS or event.node.name == _WRITE:
+        if event.node.name in _SUMS | _BLENDS | _JOINS or event.node.name == _WRITE:
             sums.setdefault(event.site.node, []).append(event)
     for node, events in sums.items():
         if len(events) < 2 or any(event.node in executed for event in events):
@@ -66,7 +69,7 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         for event in events:
             added = _added(event)
-            if added is None or (not executed and _is_computed_from(added, event)):
+            if added is None or (_is_returned(trace, node, executed) and _is_computed_from(added, event)):
                 continue
             if not event.node.is_open and _is_live(trace, added, executed):
                 yield Growing(event.site, added)
@@ -177,25 +180,39 @@ def _is_total(node: ast.AST) -> bool:
 def _is_addition(trace: Trace, node: ast.AST) -> bool:
     """Whether a node adds to a variable what it holds, as `total += x` and `total = total + x` do.
 
-    In a function the variable may have another name: `new_mean = mean + x`, where the caller hands in the old result.
+    In a function the variable may have another name, or none: `new_mean = mean + x` or `return mean + x`, where the
+    caller hands in the old result.
     """
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, ast.Add)
     if not isinstance(node, ast.Call) and not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
         return False
-    statement = statement_of(trace, node)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    target = _target_of(statement.targets[0], statement.value, node)
-    if target is None:
-        return False
-    if reads_total(node, target, statement.value):
-        return True
-    if isinstance(node, ast.Call) or statement.value is not node:
-        return False
+    match statement_of(trace, node):
+        case ast.Assign(targets=[target], value=value):
+            variable = _target_of(target, value, node)
+            return variable is not None and (
+                reads_total(node, variable, value) or (value is node and _takes_parameter(trace, node))
+            )
+        case ast.Return(value=value):
+            return value is node and _takes_parameter(trace, node)
+        case _:
+            return False
+
+
+def _takes_parameter(trace: Trace, node: ast.Call | ast.BinOp) -> bool:
+    """Whether an operand of a sum, or a multiple of it that is one, was handed to the function that the sum is in."""
     function = function_of(trace, node)
     passed = {each.arg for each in function.args.args} if function is not None else set()
-    return any(isinstance(each, ast.Name) and each.id in passed for each in (node.left, node.right))
+    operands = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    return any(
+        isinstance(each, ast.Name) and each.id in passed
+        for operand in operands
+        for each in ((operand.left, operand.right) if _is_multiple(operand) else (operand,))
+    )
+
+
+def _is_multiple(node: ast.expr) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def _target_of(target: ast.expr, value: ast.expr, node: ast.AST) -> ast.expr | None:
@@ -262,6 +279,11 @@ def _added(event: Built) -> Tensor | None:
         return None
     inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
     return next((tensor for tensor in inputs if tensor.node in rest), None)
+
+
+def _is_returned(trace: Trace, node: ast.AST, executed: set[Node]) -> bool:
+    """Whether a sum may be the next state of something rather than a total: a function gives it, or nobody trains."""
+    return not executed or isinstance(statement_of(trace, node), ast.Return)
 
 
 def _is_computed_from(added: Tensor, event: Built) -> bool:
@@ -342,7 +364,7 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
-        for place, each in _one_by_one(trace, event):
+        for place, each in _one_by_one(event):
             stored.setdefault((event.site.node, place), []).append(each)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
@@ -358,13 +380,18 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             yield Growing(kept[0].site, first)
 
 
-def _one_by_one(trace: Trace, event: Stored) -> Iterator[tuple[int, Stored]]:
-    """What was stored, or each part of a record that is written there: `log.append({"loss": loss, "n": n})`."""
-    match event.site.node, statement_of(trace, event.site.node):
-        case (ast.Call(args=[*_, ast.Dict() | ast.Tuple()]), _) | (_, ast.Assign(value=ast.Dict() | ast.Tuple())):
-            yield from enumerate(replace(event, value=each) for each in _parts_of(event.value))
-        case _:
-            yield 0, event
+def _one_by_one(event: Stored) -> Iterator[tuple[int, Stored]]:
+    """What was stored, or each part of a record: `log.append({"loss": loss, "n": n})`."""
+    yield from enumerate(replace(event, value=each) for each in _in_record(event.value))
+
+
+def _in_record(value: object, depth: int = 2) -> Iterator[object]:
+    """The parts of a tuple or a dict, and of those in it; any other value alone."""
+    parts = _parts_of(value) if depth and (isinstance(value, tuple) or hasattr(value, "entries")) else ()
+    for part in parts:
+        yield from _in_record(part, depth - 1)
+    if not parts:
+        yield value
 
 
 def _parts_of(value: object) -> Sequence[object]:
@@ -404,7 +431,7 @@ def _is_kept(event: Stored) -> bool:
     tensor = event.tensor
     if tensor is None or tensor.node is None:
         return False
-    return any(each is event.value for part in _parts_of(event.container) for each in (part, *_parts_of(part)))
+    return any(each is event.value for part in _parts_of(event.container) for each in (part, *_in_record(part)))
 
 
 def _grows(events: list[Stored]) -> bool:

@@ -445,16 +445,15 @@ class Autograd:
         if isinstance(tensor.provenance, Presumption) and tensor.node is None and refuses:
             tensor.provenance = OBSERVED
         if tensor.is_open:  # A presumed graph gives way to what the program says: it makes a leaf of it.
-            tensor.node, tensor.flag, tensor.provenance = None, value, OBSERVED if refuses else leaf
-            return
-        if tensor.node is not None and refuses:
+            tensor.node, tensor.provenance = None, OBSERVED if refuses else leaf
+        elif tensor.node is not None and refuses:
             error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
             if not of_error(error, self.ran):
                 raise error
             tensor.node = None
-        if value and tensor.inference and not self.inference:
+        elif value and tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=tensor)
-        if value and shapes.is_differentiable(tensor.dtype) is False:
+        elif value and shapes.is_differentiable(tensor.dtype) is False:
             raise AutogradError(FaultKind.DTYPE_FLAG, tensor=tensor)
         if tensor.node is None:
             tensor.flag = value

@@ -14,6 +14,7 @@ from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List, is_slender, sequence
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays.conversions import converted
@@ -331,6 +332,8 @@ def _device(machine: Machine, arguments: Arguments) -> Value:
 def _variable(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "data", None)
     flag = arguments.get(1, "requires_grad", False)
+    if isinstance(data, Unknown) and data.kind is Kind.PLAIN and flag is True:
+        data = presume_tensor(machine, data)
     if not isinstance(data, TensorValue):
         return machine.unknown("Variable of unknown", None, (data,))
     made = machine.autograd.alias(data.tensor, "Variable", shares_version=True)

@@ -34,25 +34,22 @@ def _rewrappings(trace: Trace) -> list[Rewrapping]:
 
 
 def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
-    trains = any(event.parameters for event in trace.of(Stepped))
+    trains = bool(trace.of(Stepped))
     for event in trace.of(BackwardRan):
         if len(event.call.roots) != 1 or not event.call.accumulates:
             continue  # `autograd.grad` says itself what it wants the gradient of.
-        root = _made_loss(event)
-        if root is None:
+        losses = _made_losses(event)
+        if not all(_is_made(loss) and (_had_graph(loss) or (loss.maker and trains)) for loss in losses):
             continue
-        if (
-            not root.flag
-            or root.node is not None
-            or root.is_parameter
-            or root.is_open
-            or (root.provenance is not OBSERVED and not _is_cut(root))  # It may have a graph: then nothing changes.
-            or not (_had_graph(root) or (root.maker and trains))
-        ):
-            continue
-        site = _wrapped_at(trace, root)
+        site = _wrapped_at(trace, losses[0]) if losses else None
         if site is not None:
-            yield Rewrapping(event, root, site)
+            yield Rewrapping(event, losses[0], site)
+
+
+def _is_made(loss: Tensor) -> bool:
+    """Whether a tensor is a leaf that the program has made of something, without a graph that it would keep."""
+    surely = loss.provenance is OBSERVED or _is_cut(loss)  # Else it may have a graph: then the flag changes nothing.
+    return surely and loss.flag and loss.node is None and not loss.is_parameter and not loss.is_open
 
 
 _LINEAR = frozenset(
@@ -60,20 +57,25 @@ _LINEAR = frozenset(
     for name in (
         *("sum", "mean", "neg", "add", "sub", "mul", "div", "rsub"),
         *("squeeze", "unsqueeze", "view", "reshape", "flatten", "to", "float", "double", "cuda", "clone", "select"),
+        *("cat", "stack"),
     )
 )
 """What a loss goes through on its way from its parts to the backward."""
 
 
-def _made_loss(event: BackwardRan) -> Tensor | None:
-    """The loss, or the tensor of its parts: the only leaf behind a root that merely adds them up."""
+def _made_losses(event: BackwardRan) -> list[Tensor]:
+    """The loss, or the tensors of its parts, made at one place: the only leaves behind a root that merely adds them."""
     if not event.executed:
-        return event.call.roots[0]
+        return [event.call.roots[0]]
     below = reach(nodes_of(event.call.roots))
     leaves = [node.accumulates for node in below if node.accumulates is not None]
     linear = all(node.name.replace("torch.Tensor.", "torch.") in _LINEAR for node in below if node.accumulates is None)
-    rebuilt = len(leaves) == 1 and leaves[0].operation == "torch.tensor"
-    return leaves[0] if linear and rebuilt else None
+    places = {leaf.origin.node for leaf in leaves if isinstance(leaf.origin, Site) and leaf.operation in _REBUILT}
+    return leaves if linear and len(places) == 1 and all(leaf.operation in _REBUILT for leaf in leaves) else []
+
+
+_REBUILT = ("torch.tensor", "Variable")
+"""What makes a new leaf of a value."""
 
 
 def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List, sample, sequence
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Copy
@@ -69,7 +70,9 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     made = machine.unknown_from(Copy(value.name, value.origin.words))
     if isinstance(made, Unknown):
         made.root, made.hint, made.label = value.root, value.hint, value.label
-        made.kind, made.provenance = value.kind, value.provenance
+        # What has a graph cannot be copied: it was something else.
+        made.kind = Kind.ANYTHING if value.kind in (Kind.LIVE, Kind.PART) else value.kind
+        made.provenance = value.provenance
     return made
 
 

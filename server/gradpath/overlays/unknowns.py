@@ -231,6 +231,9 @@ def _holders(part: Unknown) -> Iterator[Unknown]:
 
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
+    if is_made_leaf(unknown):
+        place = machine.unknown("index", made=Made.NUMBER) if index is None else index
+        return presume_tensor(machine, unknown).item(machine, place)
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
@@ -258,7 +261,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         if result is not NotImplemented:
             return result
         writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
-        if writes or (owner.kind in OF_TENSORS and is_method_of_tensors(unknown.name)):
+        if writes or ((owner.kind in OF_TENSORS or is_made_leaf(owner)) and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
         if unknown.name.endswith("_"):
             pieces.write(

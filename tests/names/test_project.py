@@ -59,6 +59,18 @@ def test_the_repository_is_the_root_even_where_a_part_has_its_own_project_file(t
     assert located(tmp_path, "shared.losses", "apps/one/train.py") == "shared/losses.py"
 
 
+@pytest.mark.parametrize("note", ["README.md", "LICENSE", ".gitignore", "environment.yml"])
+def test_a_folder_that_was_unpacked_is_known_by_what_lies_in_it(tmp_path: Path, note: str) -> None:
+    touch(tmp_path, f"unpacked/{note}", "unpacked/src/nets.py", "unpacked/training/run/train.py")
+    assert located(tmp_path / "unpacked", "src.nets", "training/run/train.py") == "src/nets.py"
+    assert located(tmp_path / "unpacked", "nets", "training/run/train.py") == "src/nets.py"
+
+
+def test_a_note_in_a_part_of_a_project_makes_no_root_of_it(tmp_path: Path) -> None:
+    touch(tmp_path, "setup.py", "shared/losses.py", "chapters/one/README.md", "chapters/one/train.py")
+    assert located(tmp_path, "shared.losses", "chapters/one/train.py") == "shared/losses.py"
+
+
 def test_nothing_is_looked_for_above_the_root(tmp_path: Path) -> None:
     touch(tmp_path, "outside.py", "repo/pyproject.toml", "repo/train.py")
     assert project_of(tmp_path / "repo/train.py").locate("outside", tmp_path / "repo/train.py") is None

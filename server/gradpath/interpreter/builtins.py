@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import builtins
-import itertools
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
-from gradpath.interpreter.containers import BARREN, Iteration, List, gone_through, iterate, metered, ordered, sample
+from gradpath.interpreter.containers import BARREN, Iteration, List, gone_through, iterate, ordered, sample
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice
@@ -19,6 +18,7 @@ from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.operators import add, bounded, negation, text_of
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.ranges import backwards, make_range, unknown_numbers
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -68,37 +68,12 @@ def _len(machine: Machine, arguments: Arguments) -> Value:
     return machine.unknown("length", ("len", identity(value)), (value,), made=Made.NUMBER)
 
 
-def _range(machine: Machine, arguments: Arguments) -> Value:
-    bounds = arguments.positional
-    if not arguments.open and not 1 <= len(bounds) <= 3:
-        raise machine.error("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}", None)
-    numbers = [bound for bound in bounds if isinstance(bound, int)]
-    if not arguments.open and len(numbers) == len(bounds):
-        try:
-            return range(*numbers)
-        except ValueError as error:
-            raise machine.error("ValueError", str(error), bounds) from None
-    start: Value = bounds[0] if len(bounds) > 1 else 0
-    step: Value = bounds[2] if len(bounds) > 2 else 1
-    if not arguments.open and isinstance(start, int) and isinstance(step, int) and step:
-        made = Iteration(metered(machine, itertools.count(start, step)), endless=True)
-        made.lengths = ((bounds[:2][-1], start),) if step == 1 else ()
-        return made
-    return Iteration(_numbers(machine), endless=True)
-
-
-def _numbers(machine: Machine) -> Iterator[Value]:
-    while True:
-        machine.budget.spend()
-        yield machine.unknown("number of a range", made=Made.NUMBER)
-
-
 def _enumerate(machine: Machine, arguments: Arguments) -> Value:
     source = gone_through(arguments.get(0, "iterable", ()))
     host, endless = iterate(machine, source)
     start = arguments.get(1, "start", 0)
     if not isinstance(start, int):
-        return Iteration(zip(_numbers(machine), host, strict=False), endless=endless, over=[source])
+        return Iteration(zip(unknown_numbers(machine), host, strict=False), endless=endless, over=[source])
     pairs = ((index, item) for index, item in enumerate(host, start))
     made = Iteration(pairs, endless=endless, counted=_counted(source), over=[source])
     made.frame = source.frame if isinstance(source, Iteration) else None
@@ -151,6 +126,9 @@ def _reversed(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(source, range):
         items, open = sample(machine, source[::-1])
         return List(items, open=open)
+    downwards = backwards(machine, source)
+    if downwards is not None:
+        return downwards
     items, open = sample(machine, source)
     return List(items[::-1], open=open)
 
@@ -449,7 +427,7 @@ _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value],
     "set": (_set, lambda value: isinstance(value, Set)),
     "frozenset": (_set, lambda value: isinstance(value, Set)),
     "dict": (_dict, lambda value: isinstance(value, Dict)),
-    "range": (_range, lambda value: isinstance(value, range)),
+    "range": (make_range, lambda value: isinstance(value, range)),
     "type": (_type, lambda value: isinstance(value, Class)),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gradpath.interpreter.bounds import ITEMS, TOO_MUCH, Overworked, is_light, length_of
 from gradpath.interpreter.kinds import Kind
@@ -22,6 +22,7 @@ from gradpath.interpreter.values import (
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
+    from gradpath.interpreter.ranges import Numbers
     from gradpath.interpreter.scope import Frame
 
 
@@ -252,13 +253,12 @@ _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
 class Iteration(Object):
     """An iterator in progress.
 
-    `endless` says that the number of its items is not known, or not bounded; `counted` is the length of the `range`
-    behind it, `lengths` what is known of how many there are; `returned` gets what the body of a generator returns,
-    and `frame` is the one that it runs in. The host must not refer to this object: a generator that nobody holds ends
-    at once. `over` are the values that it draws its items from: of iterators over iterators only so many are followed.
+    `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` behind it),
+    `lengths` and `numbers` tell more of it. `returned` gets what the body of a generator returns; `frame` is its own.
+    The host must not refer to this object: a generator that nobody holds ends at once. `over` is what it draws from.
     """
 
-    __slots__ = ("counted", "depth", "endless", "frame", "host", "lengths", "returned")
+    __slots__ = ("counted", "depth", "endless", "frame", "host", "lengths", "numbers", "returned")
 
     def __init__(
         self,
@@ -272,6 +272,7 @@ class Iteration(Object):
         self.endless = endless
         self.counted = counted
         self.lengths: Sequence[tuple[Value, int]] = ()
+        self.numbers: Numbers | None = None  # The range that it is.
         self.returned: list[Value] = []
         self.frame: Frame | None = None
         self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
@@ -309,8 +310,7 @@ class Iteration(Object):
         before = budget.begin()
         try:
             if isinstance(self.host, Generator) and sent is not None:
-                item: Value = self.host.send(sent)
-                return item
+                return cast(Value, self.host.send(sent))
             return next(self.host)
         except StopIteration:
             if default is not UNDEFINED:

@@ -6,11 +6,13 @@ false, nothing follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator as operators
+from collections.abc import Callable, Iterator, Sequence
 
 from gradpath.interpreter.containers import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.ranges import Numbers
 from gradpath.interpreter.values import Unknown, Value, identity
 
 Length = tuple[Value, int]
@@ -31,15 +33,85 @@ _IN_THE_LAST = {"eq": True, "gt": False, "le": True}
 """How comparisons of what is so only at the end with what is so now turn out in the last iteration."""
 
 
-def is_last(machine: Machine, lengths: Sequence[Length], done: int) -> bool:
-    """Whether the path has decided that there are no more iterations than so many."""
-    for value, number in _ends(machine, lengths, done):
+def is_last(machine: Machine, iterated: Value, item: Value, done: int) -> bool:
+    """Whether the path has decided that there are no more iterations than so many, of which `item` is the last."""
+    if isinstance(iterated, Unknown):
+        return _is_end(machine, iterated, item)
+    if not isinstance(iterated, Iteration):
+        return False
+    for value, number in _ends(machine, iterated.lengths, done):
         for operator, outcome in _IN_THE_LAST.items():
-            for reflected in (True, False):
-                asked = machine.unknowns.get(("compare", operator, reflected, value.number, identity(number)))
-                if asked is not None and machine.decided(asked) is outcome:
-                    return True
+            if outcome in _answers(machine, operator, value, number):
+                return True
+    return iterated.numbers is not None and _is_last_number(machine, iterated.numbers, item)
+
+
+def _answers(machine: Machine, operator: str, left: Unknown, right: Value) -> Iterator[bool]:
+    """What the path has decided of a comparison."""
+    for reflected in (True, False):
+        asked = machine.unknowns.get(("compare", operator, reflected, left.number, identity(right)))
+        answer = None if asked is None else machine.decided(asked)
+        if answer is not None:
+            yield answer
+
+
+def _is_end(machine: Machine, iterated: Unknown, item: Value) -> bool:
+    """Whether the path has decided that an item is the last one: `x != items[-1]` was false."""
+    end = machine.unknowns.get(("item", iterated.number, identity(-1)))
+    if not isinstance(item, Unknown) or not isinstance(end, Unknown):
+        return False
+    pairs: Sequence[tuple[Unknown, Unknown]] = ((item, end), (end, item))
+    if any(outcome for one, other in pairs for outcome in _answers(machine, "eq", one, other)):
+        return True
+    if any(not outcome for one, other in pairs for outcome in _answers(machine, "ne", one, other)):
+        return True
+    same = (machine.unknowns.get(("is", one.number, identity(other))) for one, other in pairs)
+    return any(each is not None and machine.decided(each) is True for each in same)
+
+
+def _is_last_number(machine: Machine, numbers: Numbers, item: Value) -> bool:
+    """Whether the path has decided that a range comes to its end: by a comparison of its number with its end."""
+    sign, step = (1, numbers.step) if numbers.step > 0 else (-1, -numbers.step)
+    for number, more in _near(machine, item, step):
+        for end, beyond in _near(machine, numbers.stop, step):
+            for left, right, towards in ((number, end, -sign), (end, number, sign)):
+                shift = more - beyond if left is number else beyond - more
+                if not isinstance(left, Unknown):
+                    continue
+                for operator in _COMPARED:
+                    for outcome in _answers(machine, operator, left, right):
+                        if _tells(_COMPARED[operator], shift, towards, step, outcome):
+                            return True
     return False
+
+
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    name: getattr(operators, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+
+
+def _tells(compare: Callable[[int, int], bool], shift: int, towards: int, step: int, outcome: bool) -> bool:
+    """Whether a comparison turns out so in the last iteration alone.
+
+    The last number is at most a step from the end. `shift` is by how much the left side is more where both are equal.
+    """
+    last = [compare(shift + towards * left, 0) for left in range(1, step + 1)]
+    before = [compare(shift + towards * left, 0) for left in range(step + 1, 4 * step + 3)]
+    return all(each is outcome for each in last) and not any(each is outcome for each in before)
+
+
+def _near(machine: Machine, value: Value, step: int) -> Iterator[tuple[Value, int]]:
+    """A number and what the program has added to it, each with by how much it is more."""
+    distances = sorted({sign * each for each in (0, 1, 2, step) for sign in (1, -1)})
+    if isinstance(value, int):
+        yield from ((value + each, each) for each in distances)
+    elif isinstance(value, Unknown):
+        yield value, 0
+        for each in distances:
+            for operator, sign in (("add", 1), ("sub", -1)):
+                found = _sum(machine, operator, value, sign * each)
+                if found is not None:
+                    yield found, each
 
 
 def _ends(machine: Machine, lengths: Sequence[Length], done: int) -> Iterator[tuple[Unknown, int]]:

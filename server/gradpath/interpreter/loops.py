@@ -49,7 +49,6 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     last = machine.rounds.get(place)
     limit = _limit(iterable, endless, FEW if last is None else STEADY)
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
-    lengths = iterable.lengths if isinstance(iterable, Iteration) else ()
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
     seen = len(iterable.parts()) if isinstance(iterable, Container) else 0  # Each is an item of its own.
@@ -59,6 +58,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     loop = machine.enter_loop(node)
     depth = len(machine.frame.loops)
     done = 0
+    item: Value = None
     signal: Signal = None
     watch = _Watch(machine, last)
     try:
@@ -67,7 +67,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
                 limit = max(watch.limit(done), seen)
             if done == limit and late.asks_for_more():
                 limit += 1
-            over = done == limit or late.is_over() or (lengths and is_last(machine, lengths, done))
+            over = done == limit or late.is_over() or (done > 0 and endless and is_last(machine, iterable, item, done))
             item = _END if over else next(host, _END)
             if item is _END:
                 break

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from gradpath.names.folders import has
-from gradpath.names.layout import MARKERS, REPOSITORY
+from gradpath.names.layout import MARKERS, NOTES, REPOSITORY
 from gradpath.names.project import Project
 from gradpath.patterns import regex
 from gradpath.reading import read_text
@@ -69,7 +69,7 @@ def _distance(one: Path, other: Path) -> int:
 
 def _python_files(root: Path) -> Iterator[Path]:
     """The project's files, the shallow ones first, up to a limit; those of one folder where nothing marks a project."""
-    deep = any(has(root, mark) for mark in (*REPOSITORY, *MARKERS))
+    deep = any(has(root, mark) for mark in (*REPOSITORY, *MARKERS, *NOTES))
     folders = [str(root)]
     count = 0
     for folder in folders:

@@ -23,6 +23,9 @@ REPOSITORY = (".git", ".hg", ".svn")
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "gradpath.toml", "requirements.txt")
 """What marks the root of a project where there is no repository."""
 
+NOTES = (".gitignore", "LICENSE", "LICENSE.txt", "Pipfile", "README", "README.md", "README.rst", "environment.yml")
+"""What lies in the root of a project as a rule, and now and then below it: it counts where nothing else marks one."""
+
 LEVELS = 12
 """How many folders upwards a root is looked for."""
 
@@ -44,18 +47,22 @@ def find_root(folder: Path) -> Path:
 
     A folder that is a package is not a root of its own: then it is the folder that holds the outermost package.
     """
-    nearest: Path | None = None
+    marked: Path | None = None
+    noted: Path | None = None
     for each in (folder, *islice(folder.parents, LEVELS - 1)):
         found = held(each, _MARKS)
         if not _REPOSITORY.isdisjoint(found):
             return each
-        if found and nearest is None:
-            nearest = each
-    return outside_packages(folder) if nearest is None else nearest
+        if marked is None and not _MARKERS.isdisjoint(found):
+            marked = each
+        if noted is None and found:
+            noted = each
+    return marked or noted or outside_packages(folder)
 
 
 _REPOSITORY = frozenset(REPOSITORY)
-_MARKS = (*REPOSITORY, *MARKERS)
+_MARKERS = frozenset(MARKERS)
+_MARKS = (*REPOSITORY, *MARKERS, *NOTES)
 
 
 def outside_packages(folder: Path) -> Path:

@@ -125,7 +125,8 @@ def _type(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 
 def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    return value if value.tensor.device == "cpu" else converted(machine, value, "cpu", None, True)
+    """Itself where nothing says that it is elsewhere: its graph is the same in either case."""
+    return value if value.tensor.device in (None, "cpu") else converted(machine, value, "cpu", None, True)
 
 
 def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:

@@ -475,16 +475,14 @@ def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
 
 def _is_in_forward(trace: Trace, site: Site) -> bool:
     """Whether a place is in a `forward`, or in what that calls."""
-    functions = (function_of(trace, each.node) for each in site.frames())
-    return any(each is not None and each.name == "forward" for each in functions)
+    return any(getattr(function_of(trace, each.node), "name", "") == "forward" for each in site.frames())
 
 
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """Whether something is computed from the tensor after it was stored, and takes part in a backward.
 
-    Where nothing is, a function may still put its own terms together: they are gone with what it returns. So are those
-    of a `forward`, whatever else is trained. What a layer keeps of its work, such as attention maps, takes part in the
-    backward of its own iteration.
+    Where nothing is, a function may still put its own terms together, as a `forward` does whatever else is trained: they
+    are gone with what it returns. What a layer keeps of its work takes part in the backward of its own iteration.
     """
     inside = False
     terms = not executed or _is_in_forward(trace, stored.site)

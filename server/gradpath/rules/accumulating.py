@@ -481,7 +481,7 @@ def _is_in_forward(trace: Trace, site: Site) -> bool:
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """Whether something is computed from the tensor after it was stored, and takes part in a backward.
 
-    Where nothing is, a function may still put its own terms together, as a `forward` does whatever else is trained: they
+    Where nothing is, a function may put its own terms together, as a `forward` does whatever else is trained: they
     are gone with what it returns. What a layer keeps of its work takes part in the backward of its own iteration.
     """
     inside = False

@@ -109,6 +109,9 @@ PRESUMED = "call"
 """The name of a node that stands for a call of which nothing was seen."""
 
 
+REPARAMETRIZED = "torch.distributions.sample"
+"""The detail of the cut of a sample that could have been drawn with a gradient: the class has `rsample`."""
+
 UNSEEN = "parameters"
 """The operation of a tensor that stands for all parameters of a model of which nothing was seen."""
 

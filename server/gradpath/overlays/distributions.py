@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradpath.autograd.provenance import of_any
-from gradpath.autograd.tensor import Cut, Node, Tensor
+from gradpath.autograd.tensor import REPARAMETRIZED, Cut, Node, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
@@ -57,16 +57,36 @@ CLASSES = (
 LOCATED = frozenset({"Normal", "Laplace", "MultivariateNormal"})
 """Classes whose location is only added: `rsample` keeps nothing for it, and `entropy` does not depend on it."""
 
+WITHOUT_GRADIENT = frozenset(
+    {
+        *("Bernoulli", "Binomial", "Categorical", "Geometric", "LKJCholesky", "Multinomial", "NegativeBinomial"),
+        *("OneHotCategorical", "Poisson", "VonMises", "MixtureSameFamily"),
+    }
+)
+"""Classes that have no `rsample`."""
+
 
 class DistributionInstance(Instance):
-    """A distribution with the tensors that it was made of: all of them, and those besides the location."""
+    """A distribution with the tensors that it was made of: all of them, and those besides the location.
 
-    __slots__ = ("rest", "sources")
+    `base` is the distribution that another one is built on.
+    """
+
+    __slots__ = ("base", "rest", "sources")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.sources: tuple[Tensor, ...] = ()
         self.rest: tuple[Tensor, ...] = ()
+        self.base: DistributionInstance | None = None
+
+    @property
+    def has_rsample(self) -> bool:
+        """Whether it can draw so that gradients run on; as far as is known, for a class of the program."""
+        if self.base is not None:
+            return self.base.has_rsample
+        names = {each.name for each in self.cls.mro}
+        return names.isdisjoint(WITHOUT_GRADIENT) and not names.isdisjoint(CLASSES)
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         method = _METHODS.get(name)
@@ -105,6 +125,7 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         made.rest = tuple(tensor for value in others for tensor in _tensors(machine, value))
     for name, value in named.items():
         made.attributes[name] = value
+    made.base = next((each for each in everything if isinstance(each, DistributionInstance)), None)
     return None
 
 
@@ -147,7 +168,8 @@ def _sample(machine: Machine, made: DistributionInstance, arguments: Arguments) 
     result.operation = "sample"
     source = next((tensor for tensor in made.sources if tensor.requires_grad and not tensor.is_open), None)
     if source is not None:
-        machine.autograd.cut(result, Cut("not differentiable", machine.site(), source, "sample"))
+        drawn = REPARAMETRIZED if made.has_rsample else "sample"
+        machine.autograd.cut(result, Cut("not differentiable", machine.site(), source, drawn))
     return wrap(result)
 
 

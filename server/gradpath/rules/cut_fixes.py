@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.rules import edits
@@ -59,6 +60,13 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
                 kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
                 title = _dropping(source, site, node, f".{name}()")
                 yield Fix(title, kept, (edit,), preferred=True, if_certain=elsewhere)
+        case "not differentiable", ast.Call(func=ast.Attribute(attr="sample") as name) if (
+            cause.detail == REPARAMETRIZED
+        ):
+            end = document.range_of(name).end
+            start = Position(end.line, end.column - len(name.attr))
+            edit = Edit(document.path, Range(start, end), "rsample")
+            yield Fix(f"Draw with `rsample()` on line {site.line}", Safety.UNSAFE, (edit,))
         case "not differentiable", _:
             yield from _smooth(trace, source, cause)
         case "data", ast.Attribute(attr="data"):

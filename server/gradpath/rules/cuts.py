@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Cut, Tensor
+from gradpath.autograd.tensor import REPARAMETRIZED, Cut, Tensor
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Source, Step
@@ -244,7 +244,7 @@ def way_out(cause: Cause) -> str:
                 return "use_reentrant=False builds the graph whatever the inputs are"
             return "compute what is to be trained outside: `no_grad` is for evaluation and targets"
         case "not differentiable":
-            return _counterpart(short_operation(cause.detail))
+            return _counterpart(cause.detail)
         case "torch.tensor" | "item" | "float" | "int" | "tolist" | "bool":
             return "work with the tensors themselves: combine them with `+`, `torch.stack` or `torch.cat`"
         case "numpy":
@@ -265,7 +265,12 @@ def way_out(cause: Cause) -> str:
             return "keep the graph: drop the cut, or back-propagate what was there before it"
 
 
-def _counterpart(name: str) -> str:
+def _counterpart(detail: str) -> str:
+    if detail == REPARAMETRIZED:
+        return "draw with `rsample()`: the numbers are the same, and the gradient runs on to the distribution"
+    name = short_operation(detail)
+    if name == "sample":
+        return "choices have no gradient: draw a relaxed sample (F.gumbel_softmax), or weigh `log_prob` by the return"
     if name in _INDICES:
         return "compute the loss from the scores themselves (F.cross_entropy takes them); keep indices for metrics"
     if name in COMPARISONS:

@@ -12,10 +12,11 @@ from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, reached_leaves, terms_of
+from gradpath.rules.learning import ways_to
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
-from gradpath.rules.unreached import unreached
+from gradpath.rules.unreached import is_of_another_time, is_on_purpose, unreached
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
@@ -58,30 +59,35 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for event in trace.of(BackwardRan):
         if not event.call.accumulates:
             continue
-        for term in _terms(event, built, mixed, asked):
+        for term in _terms(trace, source, event, built, mixed, asked):
             site = term.cause.site
             if site is not None and site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
 
 
-def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked: list[BackwardCall]) -> Iterator[Term]:
+def _terms(
+    trace: Trace,
+    source: Source,
+    ran: BackwardRan,
+    built: dict[int, Built],
+    mixed: list[Mixed],
+    asked: list[BackwardCall],
+) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
     for node in zone:
         event = built.get(id(node))
         if event is None or not is_sum(node):
             continue
+        subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
         for tensor in (each for tensors in event.inputs.values() for each in tensors):
             if tensor.requires_grad:
                 continue
-            blind = _predicted_blindly(tensor)
-            if blind is not None and blind.cut is not None and blind.cut.source is not None:
-                yield Term(cuts.cause_of_tensor(blind), blind.cut.source, event.site, ran)
-                continue
-            detached = _measured_detached(tensor)
-            if detached is not None and detached.cut is not None and detached.cut.source is not None:
-                yield Term(cuts.cause_of_tensor(detached), detached.cut.source, event.site, ran, measured=True)
+            baseline = any(tensor is each for each in subtracted)
+            unlearned = _unlearned(trace, source, ran, tensor, event.site)
+            if unlearned is not None and not (baseline and unlearned.cause.how in _SWITCHED_OFF):
+                yield unlearned
                 continue
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
@@ -102,43 +108,38 @@ def _terms(ran: BackwardRan, built: dict[int, Built], mixed: list[Mixed], asked:
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
 
 
-def _predicted_blindly(term: Tensor) -> Tensor | None:
-    """The prediction behind a term that is a loss, where a network made it while gradients were off.
+def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:
+    """A term that depends on what the same backward trains, by its values alone.
 
-    The loss itself was computed with gradients on: who only wants to show it computes it in the same block.
+    It is a loss of nothing but what was cut off, or one number that was computed while gradients were off.
     """
-    for loss in (term, *term.ancestors()):
-        if loss.operation.endswith(_LOSSES):
-            made = loss.maker[:1] if loss.cut is None else ()
-            predictions = (each for first in made for each in (first, *first.ancestors()) if each.cut is not None)
-            found = next(predictions, None)
-            return found if found is not None and found.cut is not None and found.cut.how in _SWITCHED_OFF else None
+    if value.one_element is False:
+        return None
+    for parameter, ways in ways_to(trace, value, ran):
+        if not ways.sure or not ways.cuts:
+            continue
+        if any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts):
+            return None
+        cause = ways.cuts[0].cause
+        off = cause.how in _SWITCHED_OFF and _unscaled(value).one_element is True
+        if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
+            cut = cause.tensor.cut
+            kept = parameter if cut is None or cut.source is None else cut.source
+            return Term(cause, kept, added, ran, measured=True)
     return None
 
 
-def _measured_detached(term: Tensor) -> Tensor | None:
-    """What a term measures, where it is a loss of nothing but tensors that were detached before.
-
-    A loss that is detached itself may be there to be shown, and one of a tensor without a history is none of a cut.
-    """
-    if term.one_element is False:
-        return None
-    found: Tensor | None = None
-    measured = False
-    todo, seen = [term], set[int]()
+def _is_measured(value: Tensor) -> bool:
+    """Whether a loss, or a distance, was computed on the way to a value since it was cut off."""
+    todo, seen = [value], set[int]()
     while todo:
-        each = todo.pop(0)
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        if each.cut is not None:
-            if short_operation(each.cut.how) not in ("detach", "data"):
-                return None
-            found = found or (each if measured else None)
-            continue
-        measured = measured or each.operation.endswith(_LOSSES) or short_operation(each.operation) in _DISTANCES
-        todo.extend(each.maker)
-    return found
+        each = todo.pop()
+        if id(each) not in seen and each.cut is None:
+            seen.add(id(each))
+            if each.operation.endswith(_LOSSES) or short_operation(each.operation) in _DISTANCES:
+                return True
+            todo.extend(each.maker)
+    return False
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
@@ -193,11 +194,8 @@ def _before_detach(tensor: Tensor) -> Tensor:
 
 def _is_lost(trace: Trace, term: Term) -> bool:
     """Whether the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
-    if term.cause.how in _COPIES:
+    if term.cause.how in _COPIES or term.measured:
         return True
-    if term.cause.how in _SWITCHED_OFF:
-        stepped_at_all = any(term.source is tensor for event in trace.of(Stepped) for tensor in event.parameters)
-        return stepped_at_all and not _learns_elsewhere(trace, term)
     if term.cause.how == "gradient":
         stepped = {id(tensor.storage) for event in trace.of(Stepped) for tensor in event.parameters}
         saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
@@ -208,20 +206,10 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     node = term.source.node
     if node is None:
         return id(term.source) in trained and not _is_anchor(term)
-    if term.measured:
-        return not term.source.is_open and any(id(leaf) in trained for leaf in leaves([node]))
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     behind = {id(leaf) for leaf in leaves([node])}
     return bool((behind & trained) - reached)
-
-
-def _learns_elsewhere(trace: Trace, term: Term) -> bool:
-    """Whether a network learns from other losses alone: this one takes its word, as a teacher's or a critic's."""
-    if any(term.source is leaf for leaf in reached_leaves(term.ran)):
-        return False
-    others = (run for run in trace.of(BackwardRan) if run.site.node is not term.ran.site.node)
-    return any(term.source is leaf for run in others for leaf in reached_leaves(run))
 
 
 def _is_anchor(term: Term) -> bool:

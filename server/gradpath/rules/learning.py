@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Mixed, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, CutOff, Mixed, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass, field
 from gradpath.rules.cuts import Cause, cause_of_tensor
 from gradpath.rules.graphs import reached_leaves
@@ -46,7 +47,7 @@ class Severed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ways:
-    """All ways from the value of a parameter to the losses: the cuts on them, and whether they are `sure`.
+    """All ways from the value of a parameter to the losses: the cuts on them in order, and whether they are `sure`.
 
     They are not where something on them may have a graph and may have none, or where there is more than was looked at.
     """
@@ -93,7 +94,21 @@ def has_strangers(trace: Trace) -> bool:
 
 def ways_of(trace: Trace, tensor: Tensor) -> Ways:
     """The ways from the value of a parameter to all losses that are back-propagated."""
-    return _Walk(trace.once(_dependents)).from_parameter(tensor)
+    return _ways(trace, trace.once(_dependents), tensor)
+
+
+def ways_to(trace: Trace, value: Tensor, run: BackwardRan) -> Iterator[tuple[Tensor, Ways]]:
+    """The parameters to which a backward gave a gradient and on which a value depends, and the ways to that value.
+
+    What goes on as an index or as a label alone is no way: nothing could lead a gradient back through it.
+    """
+    dependents = _Dependents()
+    dependents.follow([value], run, trace.once(_besides))
+    for leaf in reached_leaves(run):
+        if id(leaf) in dependents.of:
+            ways = _ways(trace, dependents, leaf)
+            smooth = tuple(each for each in ways.cuts if dependents.is_smooth(each.cause.tensor, value))
+            yield leaf, Ways(smooth, ways.sure)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,34 +120,48 @@ class _Dependent:
     ran: BackwardRan
 
 
-@dataclass(slots=True, eq=False)
 class _Dependents:
-    """For each tensor that a loss depends on what was computed from it on the way there."""
+    """For each tensor that some values depend on what was computed from it on the way to them."""
 
-    of: dict[int, list[_Dependent]] = field(default_factory=dict)
-    roots: set[int] = field(default_factory=set)
-    complete: bool = True
+    def __init__(self) -> None:
+        self.of: dict[int, list[_Dependent]] = {}
+        self.complete = True
+        self._seen: set[int] = set()
+
+    def follow(self, values: Iterable[Tensor], run: BackwardRan, more: _Sources) -> None:
+        """Walk from values to all that they were computed from; `more` is what tensors got besides what made them."""
+        todo = list(values)
+        while todo and self.complete:
+            tensor = todo.pop()
+            if id(tensor) in self._seen:
+                continue
+            self._seen.add(id(tensor))
+            self.complete = len(self._seen) <= MOST_TENSORS
+            for source, taken in _sources(tensor, more):
+                self.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
+                todo.append(source)
+
+    def is_smooth(self, start: Tensor, end: Tensor) -> bool:
+        """Whether a value goes on to another one through nothing but floating point."""
+        todo, seen = [start], {id(start)}
+        while todo:
+            tensor = todo.pop()
+            if is_differentiable(tensor.dtype) is False:
+                continue
+            if tensor is end:
+                return True
+            for each in self.of.get(id(tensor), ()):
+                if id(each.tensor) not in seen:
+                    seen.add(id(each.tensor))
+                    todo.append(each.tensor)
+        return False
 
 
 def _dependents(trace: Trace) -> _Dependents:
     """Walk from the losses to all that their values were computed from, with a graph or without."""
-    more = _besides(trace)
     found = _Dependents()
-    seen: set[int] = set()
     for run in trace.of(BackwardRan):
-        todo = list(run.call.roots)
-        found.roots.update(map(id, todo))
-        while todo:
-            tensor = todo.pop()
-            if id(tensor) in seen:
-                continue
-            seen.add(id(tensor))
-            if len(seen) > MOST_TENSORS:
-                found.complete = False
-                return found
-            for source, taken in _sources(tensor, more):
-                found.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
-                todo.append(source)
+        found.follow(run.call.roots, run, trace.once(_besides))
     return found
 
 
@@ -171,33 +200,35 @@ def _sources(tensor: Tensor, more: _Sources) -> Iterator[tuple[Tensor, Cause | N
         yield cut.source, None
 
 
-class _Walk:
-    """A walk from a parameter along what has a graph, up to where the graph ends."""
-
-    def __init__(self, dependents: _Dependents) -> None:
-        self._dependents = dependents
-
-    def from_parameter(self, parameter: Tensor) -> Ways:
-        cuts: dict[int, Severed] = {}
-        sure = self._dependents.complete
-        todo, seen = [parameter], {id(parameter)}
-        while todo and len(cuts) < MOST_CUTS:
-            source = todo.pop()
-            for each in self._dependents.of.get(id(source), ()):
-                tensor = each.tensor
-                cause = each.taken or _cut_at(source, tensor)
-                if cause is not None and cause.site is not None:
-                    cuts.setdefault(id(cause.site), Severed(cause, cause.site, each.ran))
-                elif tensor.is_open or cause is not None:
-                    sure = False
-                elif tensor.requires_grad and id(tensor) not in seen:
-                    seen.add(id(tensor))
-                    todo.append(tensor)
-        return Ways(tuple(cuts.values()), sure and len(cuts) < MOST_CUTS)
+def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
+    """Walk from a parameter along what has a graph, up to where the graph ends."""
+    cuts: dict[int, Severed] = {}
+    sure = dependents.complete
+    todo, seen = [parameter], {id(parameter)}
+    while todo and len(cuts) < MOST_CUTS:
+        source = todo.pop()
+        for each in dependents.of.get(id(source), ()):
+            tensor = each.tensor
+            cause = each.taken or _cut_at(tensor)
+            if cause is not None and cause.site is not None:
+                cuts.setdefault(id(cause.site), Severed(cause, cause.site, each.ran))
+            elif (tensor.is_open and not tensor.aliasing_unsure) or cause is not None:
+                sure = False  # Of a tensor that was moved it is open only whether it is a copy.
+            elif tensor.requires_grad and id(tensor) not in seen:
+                seen.add(id(tensor))
+                todo.append(tensor)
+    times = trace.once(_times)
+    ordered = sorted(cuts.values(), key=lambda each: times.get(id(each.cause.tensor), len(times)))
+    return Ways(tuple(ordered), sure and len(cuts) < MOST_CUTS)
 
 
-def _cut_at(source: Tensor, tensor: Tensor) -> Cause | None:
-    """Why no gradient runs from a tensor to one that it was computed from, where that is so; the place may be None."""
+def _times(trace: Trace) -> dict[int, int]:
+    """When tensors were cut off, by their identity."""
+    return {id(event.tensor): number for number, event in enumerate(trace.of(CutOff))}
+
+
+def _cut_at(tensor: Tensor) -> Cause | None:
+    """Why no gradient runs through a tensor to what it was computed from, where that is so; the place may be None."""
     if tensor.cut is not None and not (tensor.node is not None and tensor.node.edges):
         return cause_of_tensor(tensor)
     if tensor.creation in (Creation.NO_GRAD, Creation.INFERENCE) and isinstance(tensor.origin, Site):

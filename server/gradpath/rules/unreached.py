@@ -86,8 +86,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if tensor.operation != UNSEEN and id(tensor) not in kept:
             continue  # The program has put another one in its place.
         ways = ways_of(trace, tensor)
-        severed = [each for each in ways.cuts if not _is_of_another_time(each)]
-        if not ways.sure or not severed or any(_is_on_purpose(trace, source, each) for each in severed):
+        severed = [each for each in ways.cuts if not is_of_another_time(each)]
+        if not ways.sure or not severed or any(is_on_purpose(trace, source, each) for each in severed):
             continue
         places = _places(trace, source, severed)
         same = tuple(sorted(places))
@@ -125,13 +125,13 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     return found
 
 
-def _is_of_another_time(severed: Severed) -> bool:
+def is_of_another_time(severed: Severed) -> bool:
     """Whether the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
     cut, ran = severed.site.loops, severed.ran.site.loops
     return iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran)
 
 
-def _is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
+def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
     """Whether a cut is a straight-through estimate, or one that the program makes by a setting."""
     if _is_straight_through(severed.cause.tensor, severed.ran):
         return True

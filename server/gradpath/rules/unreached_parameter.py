@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Fix, Level
-from gradpath.interpreter.trace import BackwardRan, CutOff, Trace
+from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.rules import cuts
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.parameters import Group, groups_of
@@ -30,7 +30,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     groups = groups_of(trace, source, found.parameters)
     what, gets = _named(groups)
-    places = _in_order(trace, found.places)
+    places = found.places
     first = places[0].severed
     at = places[0].site if len(places) == 1 else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
@@ -74,12 +74,6 @@ def _presumed(groups: Sequence[Group]) -> str:
     """What has to hold of a model that is not seen."""
     name = next((group.name for group in groups if any(each.operation == UNSEEN for each in group.tensors)), "")
     return f", if `{name}` is not frozen" if name else ""
-
-
-def _in_order(trace: Trace, places: Sequence[Place]) -> list[Place]:
-    """The cuts in the order in which they happened."""
-    times = {id(event.tensor): number for number, event in enumerate(trace.of(CutOff))}
-    return sorted(places, key=lambda each: times.get(id(each.severed.cause.tensor), len(times)))
 
 
 def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:

@@ -9,12 +9,13 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.records import replace
 from gradpath.rules import edits
-from gradpath.rules.accumulating import Growing, growing, is_join, is_number, reads_total
+from gradpath.rules.accumulating import Growing, growing, is_number
 from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, turn_of
 from gradpath.rules.syntax import function_of, names_in, statement_of
+from gradpath.rules.totals import is_join, reads_total
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

@@ -176,6 +176,13 @@ class Discarded(_WithTensor):
         origin = getattr(self.value, "origin", None)
         return origin.name if isinstance(origin, Call) else ""
 
+    @property
+    def is_of_tensor(self) -> bool:
+        """Whether the program uses as a tensor, here or elsewhere, what an unseen method was called on."""
+        origin = getattr(self.value, "origin", None)
+        of = origin.of if isinstance(origin, Call) else None
+        return any(getattr(each, "tensor", None) is not None for each in (of, getattr(of, "owner", None)))
+
 
 @dataclass(frozen=True, slots=True)
 class OptionSet(_WithTensor):

@@ -19,6 +19,7 @@ METHODS = frozenset(
         "clamp_max",
         "clamp_min",
         "clip",
+        "clone",
         "contiguous",
         "cpu",
         "cuda",
@@ -61,9 +62,26 @@ METHODS = frozenset(
 """Methods whose names read as if they changed their tensor, and which leave it as it is."""
 
 _NOT_IN_PLACE = frozenset(
-    {"contiguous", "cpu", "cuda", "flatten", "flip", "float", "half", "long", "permute", "reshape", "to", "view"}
+    {
+        "clone",
+        "contiguous",
+        "cpu",
+        "cuda",
+        "flatten",
+        "flip",
+        "float",
+        "half",
+        "long",
+        "permute",
+        "reshape",
+        "to",
+        "view",
+    }
 )
 """Those of them that PyTorch does not have with an underscore."""
+
+_MOVES = frozenset({"cpu", "cuda", "to"})
+"""Those of them that may give the tensor itself, where it is there already."""
 
 _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill", "unsqueeze"})
 """Those of them that nothing else has, so that what they are called on is a tensor."""
@@ -86,20 +104,29 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False  # The result is written where `out` says.
-    if not isinstance(call.func.value, (ast.Name, ast.Attribute, ast.Subscript)):
+    receiver = _start(call.func)
+    if not isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)) or _is_expected(trace, call):
         return False
     result = event.tensor
     if result is None:
-        alone = _is_of_tensors(call, call.func.attr) or _is_gradient(call.func.value)
-        return event.unseen == call.func.attr and alone and not _is_expected(trace, call)
+        alone = _is_of_tensors(call, call.func.attr) or _is_gradient(receiver) or event.is_of_tensor
+        return (event.unseen == call.func.attr and alone) or receiver is not call.func.value
     if result.aliasing_unsure:
         return False
-    if result.operation.rpartition(".")[2] != call.func.attr or not result.maker:
-        return False
-    if _is_expected(trace, call):
+    own = result.operation.rpartition(".")[2] == call.func.attr and result.maker
+    if not own and call.func.attr not in _MOVES:
         return False
     repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
     return any(isinstance(each, repeated) for each in ancestry(trace, call))
+
+
+def _start(method: ast.Attribute) -> ast.expr:
+    """What a call is made on, and a `detach()` before it: `loss` in `loss.detach().cpu()`, which only tensors have."""
+    match method.value:
+        case ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[]):
+            return value
+        case other:
+            return other
 
 
 def _is_gradient(receiver: ast.expr) -> bool:
@@ -130,7 +157,7 @@ def _expects(block: ast.AST) -> bool:
 
 def _subject(call: ast.Call, method: ast.Attribute) -> ast.expr:
     """The tensor that seems to be changed: before the dot, or the first argument of `torch.clamp(x, 0)`."""
-    receiver = method.value
+    receiver = _start(method)
     name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
     is_function = name in ("torch", "F", "functional") and call.args and not isinstance(call.args[0], ast.Starred)
     return call.args[0] if is_function else receiver
@@ -159,8 +186,12 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
     if event.tensor is not None and any(each.is_parameter for each in event.tensor.maker):
         return  # A module takes no tensor in the place of a parameter.
     document = source.document(event.site)
-    if subject is method.value and _is_of_loop(trace, subject):
-        if method.attr in _NOT_IN_PLACE or (method.attr == "detach" and _may_be_view(event)):
+    if subject is _start(method) and _is_of_loop(trace, subject):
+        if (
+            subject is not method.value
+            or method.attr in _NOT_IN_PLACE
+            or (method.attr == "detach" and _may_be_view(event))
+        ):
             return
         end = document.range_of(method).end
         title = f"Do it in place: `{edits.flat(document, method)}_`"

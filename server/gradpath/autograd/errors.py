@@ -44,6 +44,7 @@ class FaultKind(str, Enum):
     ONCE_DIFFERENTIABLE = "ONCE_DIFF"
     OUT_ARGUMENT = "OUT_RG"
     PARAMETER_ASSIGNMENT = "SET_NONE_ASSIGN"
+    REDUCTION = "DDP_REDUCTION"
 
 
 MESSAGES: dict[FaultKind, str] = {
@@ -66,6 +67,8 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
     FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "
     "allowed.",
+    FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "
+    "error indicates that your module has parameters that were not used in producing loss.",
 }
 """PyTorch's words for the kinds that a rule quotes."""
 
@@ -76,7 +79,8 @@ class AutogradError(Exception):
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
     (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0), `inputs` (what a refused
-    operation was given). `presumed` is what it stands on, where all is not observed or proved.
+    operation was given, or the parameters that got no gradient). `presumed` is what it stands on, where all is not
+    observed or proved.
     """
 
     def __init__(

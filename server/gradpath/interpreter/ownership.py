@@ -52,3 +52,12 @@ class Overlooked:
     tensors: tuple[Tensor, ...]
     found: tuple[Tensor, ...]
     site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A module was wrapped in one that waits for gradients of all its parameters; `names` are what it calls them."""
+
+    tensors: tuple[Tensor, ...]
+    names: tuple[str, ...]
+    site: Site

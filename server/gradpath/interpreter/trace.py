@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.idle import is_about_gradients
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
-from gradpath.interpreter.ownership import Attached, Given, Overlooked
+from gradpath.interpreter.ownership import Attached, Given, Overlooked, Wrapped
 from gradpath.records import dataclass, field
 from gradpath.source.nodes import BLOCKS, nodes
 
@@ -388,6 +388,7 @@ Event = (
     | Given
     | Attached
     | Overlooked
+    | Wrapped
     | Bound
     | Named
     | Stepped

@@ -1,4 +1,4 @@
-"""`DataParallel`, `DistributedDataParallel`, FSDP: modules around a module, which is their `module`."""
+"""`DataParallel`, FSDP and the like: modules around a module, which is their `module`."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ NAMES: Names = {
     for name in (
         "torch.nn.DataParallel",
         "torch.nn.parallel.DataParallel",
-        "torch.nn.parallel.DistributedDataParallel",
-        "torch.nn.parallel.distributed.DistributedDataParallel",
         "torch.distributed.fsdp.FullyShardedDataParallel",
         "apex.parallel.DistributedDataParallel",
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Given:
     """An optimizer was given parameters, by now all of `parameters`, and those of the unseen `models`.
 
-    `known` is false where it may have others.
+    These are `copied` where the program made each of them from another. `known` is false where it may have others.
     """
 
     optimizer: object
@@ -23,6 +23,7 @@ class Given:
     models: tuple[object, ...]
     known: bool
     site: Site
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Computed
+from gradpath.interpreter.origins import Computed, Copy
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
@@ -152,7 +152,8 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
     known = all(models) and (not optimizer.open or bool(optimizer.sources))
-    machine.emit(Given(optimizer, parameters, of_models, known, machine.site()))
+    copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
+    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied))
 
 
 def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:

@@ -70,14 +70,15 @@ def _is_below(way: str, prefix: str) -> bool:
 
 def _holders(trace: Trace, source: Source) -> list[_Holder]:
     """The modules that variables hold, those with the most parameters first, of the same one the last variable."""
-    found = {id(event.module): _Holder(target_of(source, event), _ways(event)) for event in trace.of(Named)}
+    found = {id(event.module): _Holder(target_of(source, event), ways_of(event)) for event in trace.of(Named)}
     return sorted(found.values(), key=lambda each: len(each.ways))[::-1]
 
 
 def held(trace: Trace) -> set[int]:
     """The parameters, by identity, that modules in variables have when the path ends."""
-    return {key for event in {id(event.module): event for event in trace.of(Named)}.values() for key in _ways(event)}
+    return {key for event in {id(event.module): event for event in trace.of(Named)}.values() for key in ways_of(event)}
 
 
-def _ways(event: Named) -> dict[int, str]:
+def ways_of(event: Named) -> dict[int, str]:
+    """The parameters, by identity, of a module that a variable holds, and the way to each from there."""
     return {id(value.tensor): name for name, value in cast("_Module", event.module).parameters()}

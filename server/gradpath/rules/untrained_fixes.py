@@ -13,7 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import function_of, statement_of
+from gradpath.rules.syntax import call_of, function_of, statement_of
 from gradpath.source.document import Document
 
 
@@ -41,6 +41,48 @@ def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> I
 
 def _makes_parameter(call: ast.Call) -> bool:
     return isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parameter")
+
+
+def given_too(trace: Trace, source: Source, given: Given, named: Site, name: str) -> Iterator[Fix]:
+    """`[*encoder.parameters(), *decoder.parameters()]` for the optimizer, where `named` bound the decoder before it."""
+    making, binding = statement_of(trace, given.site.node), statement_of(trace, named.node)
+    call = call_of(trace, given.site.node)
+    if making is None or binding is None or call is None or not call.args or given.site.caller is not named.caller:
+        return
+    if binding.lineno > making.lineno:
+        return
+    document = source.document(given.site)
+    text = edits.flat(document, call.args[0])
+    match call.args[0]:
+        case ast.Call(func=ast.Attribute(attr="parameters")):
+            new = f"[*{text}, *{name}.parameters()]"
+        case ast.BinOp() | ast.List() | ast.Call(func=ast.Name(id="list")):
+            new = f"{text} + list({name}.parameters())"
+        case _:
+            return
+    change = edits.replace(document, call.args[0], new)
+    yield Fix(f"Give the optimizer the parameters of `{name}` as well", Safety.UNSAFE, (change,), preferred=True)
+
+
+def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
+    """`Adam(student.parameters())` for `Adam(teacher.parameters())`, where the teacher is a copy of the student."""
+    call = call_of(trace, given.site.node)
+    match call:
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module)), *_]):
+            copied = ast.unparse(module)
+        case _:
+            return
+    for each in trace.visits:
+        match each:
+            case ast.Assign(targets=[target], value=ast.Call(args=[original])) if ast.unparse(target) == copied:
+                near = each.lineno < call.lineno and function_of(trace, each) is function_of(trace, call)
+                if near and isinstance(original, ast.Name | ast.Attribute):
+                    document = source.document(given.site)
+                    name = edits.flat(document, original)
+                    change = edits.replace(document, module, name)
+                    title = f"Give the optimizer the parameters of `{name}`"
+                    yield Fix(title, Safety.UNSAFE, (change,), preferred=True)
+                    return
 
 
 def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator[Fix]:

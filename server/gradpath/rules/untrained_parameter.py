@@ -8,21 +8,26 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.left_out import LeftOut, Remade, left_out, remade
+from gradpath.rules.parameters import ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lowered
+from gradpath.rules.stories import lowered, target_of
 from gradpath.rules.syntax import statement_of
-from gradpath.rules.untrained_fixes import built_later, registered
+from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
+
+Cause = Attached | Overlooked | Remade | LeftOut | Given
+"""Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untrained:
     """Parameters that an optimizer does not hold: how they came to be, who should hold them, and who uses them."""
 
-    cause: Attached | Overlooked
+    cause: Cause
     given: Given
     arrives: BackwardRan
     step: Stepped
@@ -30,7 +35,7 @@ class Untrained:
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """What became a part of a model after its optimizer was made, and what stands in a plain container of it."""
-    if not has_run_loops(trace) or not _causes(trace):
+    if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     reported: set[ast.AST] = set()
     for each in _untrained(trace):
@@ -44,28 +49,42 @@ def _untrained(trace: Trace) -> Iterator[Untrained]:
     if _holds_any(trace):
         return
     held = _held(trace)
+    owned: list[tuple[Attached | Overlooked, list[Given]]] = [*_replaced(trace), *_in_plain_containers(trace)]
+    for cause, givens in owned:
+        missing = [tensor for tensor in cause.tensors if id(tensor) not in held]
+        yield from _used_with(trace, cause, missing, givens[:1])
+    told = held | {id(tensor) for cause in _causes(trace) for tensor in cause.tensors}
+    for layer in remade(trace, told):
+        told |= set(map(id, layer.tensors))
+        yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
+    for module in left_out(trace, told):
+        found = _used_with(trace, module, module.tensors, trace.of(Given))
+        yield from (each for each in found if each.step.site.loops)  # Once may be to show something.
+    for given in trace.of(Given):
+        if given.copied and not any(step.updated for step in trace.of(Stepped) if step.optimizer is given.optimizer):
+            leaves = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run)]
+            others = [leaf for leaf in leaves if leaf.is_parameter and id(leaf) not in held]
+            yield from _used_with(trace, given, others, [given])
+
+
+def _replaced(trace: Trace) -> Iterator[tuple[Attached, list[Given]]]:
+    """What became a part of a model, with the optimizers that had been made for the model before."""
     made: list[Given] = []
-    for event in trace.among(Given, Attached, Overlooked):
-        match event:
-            case Given():
-                made.append(event)
-                continue
-            case Attached():
-                before = [given for given in made if _is_for(given, event)]
-            case Overlooked():
-                if _is_hidden(trace, event):
-                    continue
-                own = set(map(id, event.found))
-                everywhere = trace.of(Given)
-                before = [given for given in everywhere if not own or own & set(map(id, given.parameters))]
-                before = before or [given for given in everywhere if not given.parameters]
-            case _:
-                continue
-        rest = [tensor for tensor in event.tensors if id(tensor) not in held]
-        for given in before[:1]:
-            used = _used(trace, given, rest)
-            if used is not None:
-                yield Untrained(event, given, *used)
+    for event in trace.among(Given, Attached):
+        if isinstance(event, Given):
+            made.append(event)
+        elif isinstance(event, Attached):
+            yield event, [given for given in made if _is_for(given, event)]
+
+
+def _in_plain_containers(trace: Trace) -> Iterator[tuple[Overlooked, list[Given]]]:
+    """What `parameters()` left out, with the optimizers that have what it gave, or nothing that is seen."""
+    for event in trace.of(Overlooked):
+        if not _is_hidden(trace, event):
+            own = set(map(id, event.found))
+            makers = trace.of(Given)
+            owners = [given for given in makers if not own or own & set(map(id, given.parameters))]
+            yield event, owners or [given for given in makers if not given.parameters]
 
 
 def _denied(trace: Trace, report: Report) -> bool:
@@ -74,7 +93,18 @@ def _denied(trace: Trace, report: Report) -> bool:
         return True
     held = _held(trace)
     here = (each for each in _causes(trace) if _place(trace, each).node is report.at.node)
-    return any(id(tensor) in held for each in here for tensor in each.tensors)
+    if any(id(tensor) in held for each in here for tensor in each.tensors):
+        return True
+    for event in trace.of(Named):
+        if event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
+            return True
+    return any(
+        step.updated
+        for given in trace.of(Given)
+        if given.site.node is report.at.node
+        for step in trace.of(Stepped)
+        if step.optimizer is given.optimizer
+    )
 
 
 def _causes(trace: Trace) -> list[Attached | Overlooked]:
@@ -89,8 +119,10 @@ def _holds_any(trace: Trace) -> bool:
     return not all(known.values()) or any(not known.get(id(step.optimizer), step.known) for step in trace.of(Stepped))
 
 
-def _place(trace: Trace, cause: Attached | Overlooked) -> Site:
-    """The statement that put something into a module."""
+def _place(trace: Trace, cause: Cause) -> Site:
+    """Where something came to be: the statement that put something into a module."""
+    if isinstance(cause, Remade | Given | LeftOut):
+        return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
     return replace(cause.site, node=statement) if simple and statement is not None else cause.site
@@ -126,17 +158,20 @@ def _is_hidden(trace: Trace, event: Overlooked) -> bool:
             return False
 
 
-def _used(trace: Trace, given: Given, tensors: Sequence[Tensor]) -> tuple[BackwardRan, Stepped] | None:
-    """The backward that gives a gradient to one of these, and the step after it, which does not use that."""
+def _used_with(trace: Trace, cause: Cause, tensors: Sequence[Tensor], givens: Sequence[Given]) -> Iterator[Untrained]:
+    """The first of some optimizers that steps after a backward which gives one of these a gradient."""
     wanted = set(map(id, tensors))
+    optimizers = {id(given.optimizer): given for given in reversed(givens)}
     arrives: BackwardRan | None = None
     for event in trace.among(BackwardRan, Stepped):
         match event:
             case BackwardRan() if event.call.accumulates and any(id(leaf) in wanted for leaf in reached_leaves(event)):
                 arrives = event
-            case Stepped() if arrives is not None and event.optimizer is given.optimizer and _moves(event):
-                return arrives, event
-    return None
+            case Stepped() if arrives is not None and id(event.optimizer) in optimizers and _moves(event):
+                yield Untrained(cause, optimizers[id(event.optimizer)], arrives, event)
+                return
+            case _:
+                pass
 
 
 def _moves(step: Stepped) -> bool:
@@ -147,32 +182,47 @@ def _moves(step: Stepped) -> bool:
 def _report(trace: Trace, source: Source, found: Untrained) -> Report:
     cause, given = found.cause, found.given
     place = _place(trace, cause)
+    what, arrives = f"`{source.short(cause.site, limit=40)}` is never trained", "gives them gradients"
     match cause:
         case Attached():
             why = "its optimizer was made before it"
-            steps = (
+            steps = [
                 Step(given.site, "takes the parameters that the model has now"),
                 Step(place, "new parameters, which the optimizer does not know"),
-            )
+            ]
             way = "make the optimizer when the model is complete"
             fixes = tuple(built_later(trace, source, given, place))
         case Overlooked(kind=kind):
             why = f"`parameters()` does not look into a plain {kind}"
-            steps = (
+            steps = [
                 Step(place, f"a plain {kind}: `parameters()` finds nothing in it"),
                 Step(given.site, "takes what `parameters()` gives"),
-            )
+            ]
             way = "hold them in an `nn.ModuleList` or its kin"
             fixes = tuple(registered(trace, source, cause))
+        case Remade():
+            why = "each forward makes another one"
+            steps = [Step(given.site, "takes the parameters that the model has now"), Step(place, "new parameters")]
+            way = "make it once, in `__init__`, as an attribute of the module"
+            fixes = ()
+        case LeftOut(bound=bound):
+            name = target_of(source, bound)
+            what, why = f"`{name}` is never trained", "no optimizer holds its parameters"
+            steps = [Step(place, "parameters that no optimizer is given"), Step(given.site, "takes others")]
+            way = f"give the optimizer the parameters of `{name}` as well"
+            fixes = tuple(given_too(trace, source, given, place, name))
+        case Given():
+            what, why = f"`{source.short(cause.site, limit=40)}` trains nothing", "it has the parameters of a copy"
+            steps = [Step(place, "takes the parameters of a copy")]
+            way, arrives = "give the optimizer the parameters of the model that is trained", "gives others gradients"
+            fixes = tuple(of_original(trace, source, given))
+    last = "finds no gradient" if isinstance(cause, Given) else _left_alone(found.step)
+    steps += [Step(found.arrives.site, arrives), Step(found.step.site, last)]
     return Report(
         RULE.id,
         place,
-        f"`{source.short(cause.site, limit=40)}` is never trained: {why}",
-        (
-            *steps,
-            Step(found.arrives.site, "gives them gradients"),
-            Step(found.step.site, _left_alone(found.step)),
-        ),
+        f"{what}: {why}",
+        tuple(steps),
         help=lowered(fixes[0].title) if fixes else way,
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,

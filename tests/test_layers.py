@@ -20,7 +20,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
-    {"interpreter", "writes"},
+    {"interpreter", "plain_containers", "writes"},
     {"saved_writes"},
     {"rules", "overlays"},
     {"entries", "marks", "quiet"},

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gradpath.overlays.registry import called_methods
 from gradpath.patterns import regex
+from gradpath.plain_containers import keeps_modules
 from gradpath.records import dataclass
 from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
@@ -72,11 +73,14 @@ def functions(
     asks = "parameters()" in document.text
     defined = _defined(parsed.tree) if asks or "def forward(" in document.text else {}
 
-    def is_worth_it(function: Definition, owner: str | None) -> bool:
+    def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
+        owner = None if cls is None else cls.name
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
         forward = owner is not None and function.name == "forward"
+        if forward and cls is not None and keeps_modules(cls):
+            return True
         if not (forward or (asks and asks_for_parameters(function))) or not _may_write(function, document):
             return False
         return (forward and may_be_saved(function)) or may_be_refused(function, defined)
@@ -85,11 +89,11 @@ def functions(
         yield from _leaders(parsed.tree)
     for statement in _open(parsed.tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if is_worth_it(statement, None):
+            if is_worth_it(statement):
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
-                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_worth_it(each, statement.name):
+                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_worth_it(each, statement):
                     yield Entry(each, statement.name)
 
 

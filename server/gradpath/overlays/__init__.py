@@ -32,7 +32,7 @@ from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
 from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
-from gradpath.overlays.nn import ModuleInstance
+from gradpath.overlays.nn import ModuleInstance, note_overlooked
 from gradpath.overlays.operations import call_operation, operation, tensors_in
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
@@ -194,7 +194,10 @@ class Overlays:
         for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
             if isinstance(base, registry.Caller) and function.name in base.calls:
                 return base.enter(machine, function, decorated, receiver, arguments)
-        return machine.call(decorated, arguments)
+        result = machine.call(decorated, arguments)
+        if isinstance(receiver, ModuleInstance) and function.name == "forward":
+            note_overlooked(machine, receiver)
+        return result
 
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
         return machine.unknown("recursion", None, tuple(arguments.all()), made=Made.RECURSION)

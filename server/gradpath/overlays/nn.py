@@ -259,7 +259,7 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
             machine.emit(Attached(tuple(tensors), tensors_of(module.parameters()), (), machine.site()))
 
 
-def _note_overlooked(machine: Machine, module: ModuleInstance) -> None:
+def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
     """Tell the trace, once, of parameters that are asked for and not found."""
     if any(each.cls.open for _, each in module.modules()):
         return
@@ -285,12 +285,12 @@ Method = Callable[[Machine, ModuleInstance, Arguments], Value]
 
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    _note_overlooked(machine, module)
+    note_overlooked(machine, module)
     return List([value for _, value in module.parameters()], open=module.has_unknown_parts)
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    _note_overlooked(machine, module)
+    note_overlooked(machine, module)
     return List([(name, value) for name, value in module.parameters()], open=module.has_unknown_parts)
 
 

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.trace import BackwardRan, Flagged, Lent, Mutated, Named, Replaced, Site, Trace
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Trace
 from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import flow_of
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import ways_of
 from gradpath.rules.syntax import ancestry, statement_of
 
@@ -61,7 +62,8 @@ def _is_in_forward(trace: Trace, site: Site) -> bool:
 def left_out(trace: Trace, held: Set[int]) -> Iterator[LeftOut]:
     """The modules of which no parameter is held, though all of them get gradients: made here, and never loaded.
 
-    A module that is a part of one that is trained in part is none: somebody has chosen what to train.
+    A module that is a part of one that is trained in part is none: somebody has chosen what to train. Neither is one
+    that only goes before a trained one, or beside it: it may be there to give features.
     """
     if any(isinstance(entry.event, Lent) for entry in flow_of(trace)):
         return  # Whoever it was handed to may have loaded it, or may train it.
@@ -73,16 +75,42 @@ def left_out(trace: Trace, held: Set[int]) -> Iterator[LeftOut]:
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
         if ways and assigned and ways.keys() <= strange.keys():
-            yield LeftOut(tuple(strange[each] for each in ways), event)
+            found = LeftOut(tuple(strange[each] for each in ways), event)
+            if _takes_part(trace, found, held) or _is_one_of_several(trace):
+                yield found
         for each in ways:  # What is a part of a larger module is that one's affair.
             strange.pop(each, None)
+
+
+def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
+    """Whether a module works on what a trained one has computed."""
+    own = set(map(id, module.tensors))
+    return any(
+        any(id(tensor) in own for tensors in event.inputs.values() for tensor in tensors)
+        and not held.isdisjoint(map(id, leaves([event.node])))
+        for event in trace.of(Built)
+    )
+
+
+def _is_one_of_several(trace: Trace) -> bool:
+    """Whether an optimizer was given the parameters of several modules one by one: the next may be forgotten."""
+    named = sorted((ways_of(event) for event in trace.of(Named)), key=len, reverse=True)
+    for given in trace.of(Given):
+        rest = set(map(id, given.parameters))
+        count = 0
+        for ways in named:
+            count += not rest.isdisjoint(ways)
+            rest -= ways.keys()
+        if count > 1:
+            return True
+    return False
 
 
 def _strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, that no optimizer holds, and that nobody but an initialiser has written."""
     kept = held | trace.once(_touched)
-    leaves = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
-    return [leaf for number, leaf in leaves.items() if leaf.is_parameter and number not in kept]
+    found = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
+    return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
 
 
 def _touched(trace: Trace) -> frozenset[int]:

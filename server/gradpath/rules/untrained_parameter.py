@@ -12,6 +12,7 @@ from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Si
 from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.hidden_modules import hidden
 from gradpath.rules.left_out import LeftOut, Remade, left_out, remade
 from gradpath.rules.parameters import ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -35,6 +36,8 @@ class Untrained:
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """What became a part of a model after its optimizer was made, and what stands in a plain container of it."""
+    for event in hidden(trace, source):
+        yield _hidden(trace, source, event)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     reported: set[ast.AST] = set()
@@ -225,6 +228,20 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
         tuple(steps),
         help=lowered(fixes[0].title) if fixes else way,
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        fixes=fixes,
+    )
+
+
+def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
+    """The same of a class that nobody is seen to train: what is presumed is said."""
+    place, name = _place(trace, event), source.short(event.site, limit=30)
+    fixes = tuple(registered(trace, source, event))
+    return Report(
+        RULE.id,
+        place,
+        f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
+        (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
+        help=lowered(fixes[0].title) if fixes else "hold them in an `nn.ModuleList` or its kin",
         fixes=fixes,
     )
 

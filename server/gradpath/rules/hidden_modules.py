@@ -1,0 +1,55 @@
+"""Modules in plain containers of a class that nobody is seen to train."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.ownership import Given, Overlooked
+from gradpath.interpreter.trace import Built, Stepped, Trace
+from gradpath.patterns import regex
+from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.report import Source
+from gradpath.rules.syntax import ancestry
+from gradpath.source.parse import parse
+
+_COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
+"""What a class does that registers its modules by itself, or tells of them."""
+
+
+def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
+    """What a `forward` that is entered alone computes with, and `parameters()` does not give.
+
+    Nothing in the file may make an object of the class, unless as a part of another, or speak of the attribute from
+    outside, and the class may not look after its modules itself.
+    """
+    alone = isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward"
+    if not alone or not is_whole(trace) or trace.among(Given, Stepped):
+        return
+    used = {id(tensor) for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors}
+    for event in trace.of(Overlooked):
+        owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+        place = event.site.node
+        if owner is None or not isinstance(place, ast.Attribute) or used.isdisjoint(map(id, event.tensors)):
+            continue
+        document = source.document(event.site)
+        own = document.slice(document.range_of(owner))
+        if not _COLLECTING.search(own) and not _is_used_outside(parse(document).tree, owner, place.attr):
+            yield event
+
+
+def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str) -> bool:
+    """Whether something beside a class makes an object of it outside of classes, or reads the attribute anywhere."""
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
+            continue
+        for node in ast.walk(statement):
+            match node:
+                case ast.Attribute(attr=name) if name == attribute:
+                    return True
+                case ast.Call(func=ast.Name(id=name)) if name == owner.name:
+                    if not isinstance(statement, ast.ClassDef):
+                        return True
+                case _:
+                    pass
+    return False

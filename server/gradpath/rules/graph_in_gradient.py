@@ -88,9 +88,21 @@ def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
 
 
 def _is_left_behind(trace: Trace, run: BackwardRan) -> bool:
-    """Whether a function ends with such gradients, and is no training step, after which the next one clears them."""
-    inside = run.site.caller is not None or not isinstance(trace.entry, ast.Module)
-    return inside and not trace.of(Stepped)
+    """Whether a function ends with such gradients, and is no training step, after which the next one clears them.
+
+    One that nobody is seen to call, and that reads no gradient, leaves them to somebody who does.
+    """
+    if trace.of(Stepped):
+        return False
+    function = function_of(trace, run.site.node)
+    if function is None or run.site.caller is None:
+        return not isinstance(trace.entry, ast.Module)
+    return function is not trace.entry or _reads_gradients(function)
+
+
+def _reads_gradients(function: ast.AST | None) -> bool:
+    inside = ast.walk(function) if function is not None else ()
+    return any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in inside)
 
 
 def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report:
@@ -162,9 +174,7 @@ def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
     runs = trace.of(BackwardRan)
     if trace.of(Lent) or any(each.site.node is not run.site.node for each in runs):
         return True
-    function = function_of(trace, call)
-    inside = ast.walk(function) if function is not None else ()
-    return any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in inside)
+    return _reads_gradients(function_of(trace, call))
 
 
 def _cleared_by(function: ast.AST | None) -> str | None:

@@ -70,7 +70,7 @@ def functions(
     """
     document = parsed.document
     told = _lines_that_tell(document)
-    asks = "parameters()" in document.text
+    asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
     defined = _defined(parsed.tree) if asks or "def forward(" in document.text else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import Paths, turned
-from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.source.nodes import nodes
@@ -194,7 +194,14 @@ def _presumed(found: Found) -> Iterable[Presumption]:
     if found.level is not Level.ERROR or at is None:
         return ()
     failures = (failure for failure in found.trace.failures() if failure.site.node is at.node)
-    return (each for failure in failures if failure.error is not None for each in failure.error.presumed)
+    return (each for failure in failures for each in _grounds(failure))
+
+
+def _grounds(failure: Failed) -> tuple[Presumption, ...]:
+    if failure.error is not None:
+        return failure.error.presumed
+    read = getattr(failure.subject, "read", None)  # A number that was read out of a tensor.
+    return read.presumed if isinstance(read, ReadOut) else ()
 
 
 def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:

@@ -118,10 +118,10 @@ _asking: Noted[bool] = Noted("_writes_asking")
 
 
 def asks_for_parameters(function: Function) -> bool:
-    """Whether a function goes through the parameters of something."""
+    """Whether a function goes through the parameters of something, or names one."""
     asks = _asking.get(function)
     if asks is None:
-        asks = _asking[function] = mentions(nodes(function), _ASKING)
+        asks = _asking[function] = mentions(nodes(function), _ASKING | _PARAMETERS)
     return asks
 
 

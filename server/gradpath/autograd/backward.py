@@ -66,6 +66,8 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
+        elif _is_later(target, call):
+            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
         elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
@@ -99,6 +101,20 @@ def _begin(
         if (not root.requires_grad and not _may_have_graph(root)) or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
     return call
+
+
+def _is_later(target: Node, call: BackwardCall) -> bool:
+    """Whether an operation was run after all that lead to the roots, so that none of them can have used its result."""
+    operated = target.behaviour is not None and target.accumulates is None
+    return operated and all(start.behaviour is not None and start.number < target.number for start in call.starts)
+
+
+def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Those of `tensors` that the graphs of `outputs` lead to."""
+    starts = [edge for edge in map(autograd.edge, outputs) if edge is not None]
+    edges = {tensor: edge for tensor in tensors if (edge := autograd.edge(tensor)) is not None}
+    leading = _leading_to(starts, list(edges.values()))
+    return [tensor for tensor, edge in edges.items() if edge in leading]
 
 
 def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
@@ -153,7 +169,7 @@ def _run(
     ready = [_ticket(node) for node in dict.fromkeys(starts) if waiting.get(node, 0) == 0]
     heapq.heapify(ready)
     executed: list[Node] = []
-    proven = {node for start in starts for node in _proven(start)}
+    certain = {node for start in starts for node in proven(start)}
     sure = set(starts)
     while ready:
         node = heapq.heappop(ready)[2]
@@ -166,7 +182,7 @@ def _run(
         if needed is not None and not wanted and not _below(node, needed):
             continue
         _run_hooks(node, call)
-        there = node in sure and (not node.is_open or node in proven)
+        there = node in sure and (not node.is_open or node in certain)
         graphs = _execute(autograd, node, call, flows.get(node, ()), there=there)
         executed.append(node)
         if there:
@@ -201,14 +217,14 @@ def _run_hooks(node: Node, call: BackwardCall) -> None:
 def confirm(node: Node) -> None:
     """A backward that went through proves the graph of its root, and of what alone can have given it one."""
     provenance: Provenance = PROVED
-    for each in _proven(node):
+    for each in proven(node):
         each.provenance = provenance
         for output in each.outputs:
             output.provenance = provenance
         provenance = each.onward or provenance
 
 
-def _proven(node: Node) -> list[Node]:
+def proven(node: Node) -> list[Node]:
     """The root of a backward, and what alone can have given it a graph, where nothing else is known to have."""
     found = [node]
     while node.is_open and len(node.edges) == 1:

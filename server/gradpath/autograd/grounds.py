@@ -79,6 +79,8 @@ def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
                 return ()
             ground = each.onward if each.provenance is OPEN else each.provenance
             nearest = nearest or (() if not isinstance(ground, Presumption) else (ground,))
+        elif each.accumulates is not None and isinstance(each.accumulates.provenance, Presumption):
+            nearest = nearest or (each.accumulates.provenance,)
         elif not each.edges:
             return ()
         else:

@@ -184,7 +184,7 @@ class Tensor:
     `shape` and `dtype` are None where they are not known. `provenance` says how surely it is known
     whether it requires grad. `layout` is how it lies in memory. `aliasing_unsure` marks a tensor of which the source
     does not settle whose storage it has. `versioned` says of an inference tensor that it may be written outside of the
-    mode: an alias that was made there.
+    mode: an alias that was made there. `several` says of a shape that is not known that it has more than one element.
     `origin` is where it was made, `label` the name that the user gave it last.
     """
 
@@ -210,6 +210,7 @@ class Tensor:
         "provenance",
         "retains_grad",
         "seen_version",
+        "several",
         "shape",
         "storage",
         "versioned",
@@ -239,6 +240,7 @@ class Tensor:
         self.is_parameter = False
         self.retains_grad = False
         self.shape = shape
+        self.several = False
         self.dtype = dtype
         self.device: str | None = None
         self.origin = origin
@@ -310,7 +312,7 @@ class Tensor:
     def one_element(self) -> bool | None:
         """Whether it has exactly one element; None where the shape does not tell."""
         if self.shape is None:
-            return None
+            return False if self.several else None
         if any(size not in (1, None) for size in self.shape):
             return False
         return None if None in self.shape else True

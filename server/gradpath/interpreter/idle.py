@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gradpath.patterns import regex
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import BLOCKS, Noted, nodes
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -81,6 +81,16 @@ def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
         arms = (each for statement in (*node.body, *node.orelse) for each in nodes(statement))
         known = _speaking[node] = any(is_about_gradients(each, making=making) for each in arms)
     return known
+
+
+def leaves_gradients_out(bodies: Collection[ast.AST], visited: Collection[ast.AST]) -> bool:
+    """Whether simple statements of some bodies that were not visited speak of what happens to gradients."""
+    for body in bodies:
+        inner = [body, *(each for each in nodes(body) if isinstance(each, ast.stmt) and each not in visited)]
+        simple = (each for each in inner if not any(isinstance(getattr(each, block, None), list) for block in BLOCKS))
+        if any(is_about_gradients(node, making=True) for each in simple for node in nodes(each)):
+            return True
+    return False
 
 
 def is_about_gradients(node: ast.AST, *, making: bool) -> bool:

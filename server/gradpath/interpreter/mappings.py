@@ -11,7 +11,8 @@ from collections.abc import Set as Collected
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.bounds import shown
-from gradpath.interpreter.containers import Container, List, contains, sequence
+from gradpath.interpreter.containers import SOME, Container, List, contains, sample, sequence
+from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import (
     CONSTANTS,
     KINDS,
@@ -202,6 +203,7 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
         if pairs is None:
             _blur(machine, target)
             target.open = True
+            pairs = _sampled(machine, value)
         for pair in pairs or ():
             if isinstance(pair, tuple) and len(pair) == 2:
                 target.store(pair[0], pair[1])
@@ -210,6 +212,19 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     for name, value in arguments.keywords.items():
         target.store(name, value)
     return None
+
+
+def _sampled(machine: Machine, value: Value) -> list[Value]:
+    """Some of the pairs of an iterable, or of what a method of something unknown gives: `items()` and its like."""
+    if not isinstance(value, Unknown):
+        return sample(machine, value)[0]
+    if not isinstance(value.origin, Call):
+        return []
+    if value.origin.name != "items" and not value.origin.name.startswith("named_"):
+        return []
+    item = machine.library.unknown_item
+    pairs = [item(machine, value, None) for _ in range(SOME)]
+    return [(item(machine, pair, 0), item(machine, pair, 1)) for pair in pairs if isinstance(pair, Unknown)]
 
 
 def _blur(machine: Machine, target: Dict) -> None:

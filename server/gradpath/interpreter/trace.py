@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
-from gradpath.interpreter.idle import is_about_gradients
+from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Attached, Given, Overlooked, Wrapped
 from gradpath.records import dataclass, field
-from gradpath.source.nodes import BLOCKS, nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +100,15 @@ class BackwardRan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadOut:
-    """A number that was read out of a tensor, with how (`item`, `float`, ...) and where."""
+    """A number that was read out of a tensor, with how (`item`, `float`, ...) and where.
+
+    `presumed` says what has to hold for what was computed with it to be a number still.
+    """
 
     tensor: Tensor
     how: str
     site: Site
+    presumed: tuple[Presumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -481,12 +485,7 @@ class Trace:
 
 def _leaves_out(trace: Trace) -> bool:
     """Whether there is more about gradients in what was given up, or in what it may have called, than was come to."""
-    for part in {*trace.given_up, *trace.interrupted}:
-        inner = [part, *(each for each in nodes(part) if isinstance(each, ast.stmt) and each not in trace.visits)]
-        simple = (each for each in inner if not any(isinstance(getattr(each, block, None), list) for block in BLOCKS))
-        if any(is_about_gradients(node, making=True) for each in simple for node in nodes(each)):
-            return True
-    return False
+    return leaves_gradients_out({*trace.given_up, *trace.interrupted}, trace.visits)
 
 
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
@@ -22,6 +24,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+from gradpath.overlays import weights
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
 from gradpath.overlays.tensor_methods import keeps
@@ -32,8 +35,9 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     """`torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused)`."""
     outputs = tensors_in(machine, arguments.get(0, "outputs", ()), presume=True)
     wanted = arguments.get(1, "inputs", ())
-    inputs = tensors_in(machine, wanted, presume=True)
-    sampled = isinstance(wanted, List) and wanted.open
+    unseen = _unseen_weights(machine, outputs, wanted)
+    inputs = unseen or tensors_in(machine, wanted, presume=True)
+    sampled = bool(unseen) or (isinstance(wanted, List) and wanted.open)
     seeds = arguments.get(2, "grad_outputs", None)
     retain = keeps(machine, arguments.get(3, "retain_graph", None))
     create = keeps(machine, arguments.get(4, "create_graph", False)) is True
@@ -53,6 +57,14 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     )
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)
+
+
+def _unseen_weights(machine: Machine, outputs: Sequence[Tensor], wanted: Value) -> list[Tensor]:
+    """The weights that stand for parameters of unseen models, of those that the graphs of `outputs` lead to."""
+    items = wanted.items if isinstance(wanted, List) else wanted if isinstance(wanted, tuple) else (wanted,)
+    models = [model for each in items for model in weights.models_of_parameter(each)]
+    found = [tensor for model in models for tensor in weights.of(machine, model)]
+    return engine.reached(machine.autograd, outputs, list(dict.fromkeys(found)))
 
 
 def backward(machine: Machine, arguments: Arguments) -> Value:

@@ -1,22 +1,32 @@
 """What a function calls on the way to a backward: whatever gives a loss its graph is a module or a loss.
 
-Read off the syntax alone, without regard to the order of statements.
+Read off the syntax alone, without regard to the order of statements. Functions of the program are followed: what is
+called in one of them is what the call handed to it. What a `forward` returns is on the way to some backward, too.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from gradpath.overlays.places import place_of
-from gradpath.records import dataclass
-from gradpath.source.nodes import parts
+from gradpath.records import dataclass, field
+from gradpath.source.nodes import Noted, nodes, parts
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
 _GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
 _STORING = frozenset({"add", "append", "extend", "insert"})
 
+Definition = ast.FunctionDef
+Find = Callable[[str], "Definition | None"]
+"""Gives the definition that the place of a callee names, `f` or `self.f`."""
+
 _Names = Mapping[str, Sequence[ast.expr]]
+_Scoped = tuple[ast.AST, "Definition | None"]
+"""A part of a program, with the function of the program that it stands in, None for the body that is asked about."""
+
+_MOST = 20
+"""Functions that are followed from one body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,43 +42,51 @@ class Call:
 class Chain:
     """All calls on the way to a backward, by the places of their callees.
 
-    Batches are `iterated` over; `fixed` are the parameters that stand for the same thing all the time.
+    Batches are `iterated` over; `fixed` are the parameters that stand for the same thing all the time. `followed` are
+    the definitions of the program that were looked for, with what was found.
     """
 
     calls: Mapping[str, Sequence[Call]]
     iterated: Set[str]
     fixed: Set[str]
+    followed: Mapping[str, Definition | None] = field(default_factory=dict)
 
 
 _NOTHING = Chain({}, frozenset(), frozenset())
 
 
-def back_propagated(body: ast.AST, every: Sequence[ast.AST]) -> Chain:
+def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chain:
     """The calls on the way to the backwards among the nodes of a body."""
-    roots = list(_roots(every))
+    roots: list[_Scoped] = [(root, None) for root in _roots(body, every)]
     if not roots:
         return _NOTHING
-    values, items = _assigned(every)
-    changing = values.keys() | items.keys()
-    own = _parameters(every) | changing
-    slices = _Slices(values, own)
+    own = _read_body(every)
+    slices = _Slices(own, find)
     calls: dict[str, list[Call]] = {}
-    for callee, nodes_ in slices.calls(roots).items():
-        for node in nodes_:
-            given = [*node.args, *(each.value for each in node.keywords)]
+    for callee, found in slices.calls(roots).items():
+        for node, scope in found:
+            given = _given(node)
             if given:
-                places = {place_of(each) for each in given} - {""}
-                calls.setdefault(callee, []).append(Call(places, slices.calls(given).keys(), len(given)))
-    fed = {place for each in calls.values() for call in each for place in call.arguments}
-    batches = {place for name, sources in items.items() if name in fed and name not in calls for place in sources}
-    return Chain(calls, batches - calls.keys(), own - changing)
+                places = {place for each in given for place in slices.outside(place_of(each), scope)}
+                results = slices.calls([(each, scope) for each in given]).keys()
+                calls.setdefault(callee, []).append(Call(places - {""}, results, len(given)))
+    fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
+    batches = {place for name, sources in own.items.items() if name in fed and name not in calls for place in sources}
+    changing = own.values.keys() | own.items.keys()
+    return Chain(calls, batches - calls.keys(), own.names - changing, slices.followed)
 
 
-def _roots(every: Sequence[ast.AST]) -> Iterator[ast.expr]:
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
     """What backwards begin at: the receiver of `loss.backward()`, or what `engine.backward(loss)` is handed.
 
     `x = layer.backward(x)` is none: neither a tensor's nor an engine's has a result that is used.
     """
+    if isinstance(body, ast.FunctionDef) and body.name == "forward":
+        yield from _read_definition(body).returns
     unused = {node.value for node in every if isinstance(node, ast.Expr)}
     for node in every:
         match node:
@@ -81,8 +99,38 @@ def _roots(every: Sequence[ast.AST]) -> Iterator[ast.expr]:
                 yield first
 
 
-def _parameters(every: Sequence[ast.AST]) -> set[str]:
-    return {node.arg for node in every if isinstance(node, ast.arg)}
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What a body binds: the expressions that fill each place, the places whose items variables of loops stand for.
+
+    `names` are the parameters and all that is bound, `returns` the expressions that it gives back.
+    """
+
+    values: _Names
+    items: Mapping[str, Sequence[str]]
+    names: Set[str]
+    returns: Sequence[ast.expr]
+
+
+_known_bodies: Noted[_Body] = Noted("_back_propagated_body")
+
+
+def _read_definition(definition: Definition) -> _Body:
+    known = _known_bodies.get(definition)
+    if known is None:
+        known = _known_bodies[definition] = _read_body(nodes(definition))
+    return known
+
+
+def _read_body(every: Sequence[ast.AST]) -> _Body:
+    values, items = _assigned(every)
+    names = {node.arg for node in every if isinstance(node, ast.arg)} | values.keys() | items.keys()
+    returns = [
+        node.value
+        for node in every
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None
+    ]
+    return _Body(values, items, names, returns)
 
 
 def _assigned(every: Sequence[ast.AST]) -> tuple[dict[str, list[ast.expr]], dict[str, list[str]]]:
@@ -135,61 +183,141 @@ def _gone_through(over: ast.expr) -> list[str]:
 
 
 class _Slices:
-    """What leads into expressions: the calls of things that the function was given or holds."""
+    """What leads into expressions: the calls of things that the body was given or holds."""
 
-    def __init__(self, values: _Names, own: Set[str]) -> None:
-        self._values, self._own = values, own
-        self._known: dict[ast.AST, tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]] = {}
+    def __init__(self, own: _Body, find: Find) -> None:
+        self.followed: dict[str, Definition | None] = {}
+        self.handed: set[str] = set()
+        self._own, self._find = own, find
+        self._bound: dict[tuple[Definition, str], list[_Scoped]] = {}
+        self._known: dict[ast.AST, _Read] = {}
 
-    def calls(self, roots: Sequence[ast.AST]) -> Mapping[str, Sequence[ast.Call]]:
-        """All calls on the ways into some expressions, by the places of their callees."""
-        found: dict[str, list[ast.Call]] = {}
-        seen: set[str] = set()
+    def calls(self, roots: Sequence[_Scoped]) -> Mapping[str, Sequence[tuple[ast.Call, Definition | None]]]:
+        """All calls on the ways into some expressions, by the places of their callees in the body itself."""
+        found: list[tuple[str, ast.Call, Definition | None]] = []
+        seen: set[tuple[str, Definition | None]] = set()
+        read: set[ast.AST] = set()
         rest = list(roots)
         while rest:
-            calls, places = self._read(rest.pop())
-            for callee, node in calls:
-                found.setdefault(callee, []).append(node)
-            for place in places:
-                if place not in seen:
-                    seen.add(place)
-                    rest += self._values.get(place, ())
-        return found
+            expression, scope = rest.pop()
+            if expression in read:
+                continue
+            read.add(expression)
+            here = self._read(expression, scope)
+            found += ((callee, node, scope) for callee, node in here.calls)
+            for definition, call in here.followed:
+                rest += ((each, definition) for each in _read_definition(definition).returns)
+                rest += ((value, scope) for name, value in _arguments(definition, call) if (name, definition) in seen)
+            for place in here.places:
+                within = None if place.startswith("self.") else scope
+                if (place, within) not in seen:
+                    seen.add((place, within))
+                    rest += self._sources(place, scope)
+        calls: dict[str, list[tuple[ast.Call, Definition | None]]] = {}
+        for callee, node, scope in found:
+            for place in self.outside(callee, scope):
+                calls.setdefault(place, []).append((node, scope))
+        return calls
 
-    def _read(self, expression: ast.AST) -> tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]:
+    def outside(self, place: str, scope: Definition | None, depth: int = 5) -> Iterator[str]:
+        """What the body itself calls a place in a function that was followed."""
+        name = _first_name(place)
+        if scope is None or name == "self" or not place:
+            yield place
+        elif depth:
+            for value, around in self._bound.get((scope, name), ()):
+                handed = place_of(value) if isinstance(value, ast.expr) else ""
+                if handed:
+                    yield from self.outside(handed + place[len(name) :], around, depth - 1)
+
+    def _sources(self, place: str, scope: Definition | None) -> Iterator[_Scoped]:
+        """The expressions that fill a place."""
+        body = self._own if scope is None else _read_definition(scope)
+        yield from ((each, scope) for each in body.values.get(place, ()))
+        if scope is not None:
+            yield from self._bound.get((scope, place), ())
+
+    def _read(self, expression: ast.AST, scope: Definition | None) -> _Read:
         """The calls that stand in an expression itself, and the places that it reads."""
         known = self._known.get(expression)
         if known is None:
-            known = self._known[expression] = self._look(expression)
+            known = self._known[expression] = self._look(expression, scope)
         return known
 
-    def _look(self, expression: ast.AST) -> tuple[Sequence[tuple[str, ast.Call]], Sequence[str]]:
-        calls: list[tuple[str, ast.Call]] = []
-        places: list[str] = []
+    def _look(self, expression: ast.AST, scope: Definition | None) -> _Read:
+        found = _Read([], [], [])
         rest = [expression]
         while rest:
             node = rest.pop()
             match node:
                 case ast.Call(func=ast.Attribute(attr=method)) if method in _CUTTING:
                     continue
-                case ast.Call(func=func) if self._is_own(callee := place_of(func)):
-                    calls.append((callee, node))
+                case ast.Call(func=func) if (definition := self._definition(place_of(func), scope)) is not None:
+                    self._bind(definition, node, scope)
+                    found.followed.append((definition, node))
+                case ast.Call(func=func) if self._is_own(callee := place_of(func), scope):
+                    found.calls.append((callee, node))
                     rest += [*node.args, *node.keywords]
                 case ast.Call(func=ast.Attribute(value=receiver)):
                     rest += [receiver, *node.args, *node.keywords]
                 case ast.Call():
                     rest += [*node.args, *node.keywords]
                 case ast.Name() | ast.Attribute():
-                    places += [place] if (place := place_of(node)) else []
+                    found.places.extend([place] if (place := place_of(node)) else [])
                     if isinstance(node, ast.Attribute):
                         rest.append(node.value)
                 case ast.Lambda() | ast.IfExp():
                     rest += parts(node, ("test", "args"))
                 case _:
                     rest += parts(node)
-        return calls, places
+        return found
 
-    def _is_own(self, callee: str) -> bool:
+    def _definition(self, callee: str, scope: Definition | None) -> Definition | None:
+        """The function of the program that a callee names, unless it is wrapped: a decorator may cut the graph."""
+        is_method = callee.startswith("self.")
+        if not callee or callee.endswith("[]") or (not is_method and self._is_own(callee, scope)):
+            return None
+        if callee not in self.followed:
+            if len(self.followed) >= _MOST:
+                return None
+            found = self._find(callee)
+            self.followed[callee] = None if found is None or found.decorator_list else found
+        return self.followed[callee]
+
+    def _bind(self, definition: Definition, call: ast.Call, scope: Definition | None) -> None:
+        for name, value in _arguments(definition, call):
+            bound = self._bound.setdefault((definition, name), [])
+            if all(each is not value for each, _ in bound):
+                bound.append((value, scope))
+        if scope is None:
+            self.handed.update(filter(None, map(place_of, _given(call))))
+
+    def _is_own(self, callee: str, scope: Definition | None) -> bool:
         """Whether a callee is held by the function or its object, not a function of the file or of a library."""
         name, _, attribute = callee.removesuffix("[]").partition(".")
-        return name == "self" if attribute else name in self._own
+        return name == "self" if attribute else name in (self._own if scope is None else _read_definition(scope)).names
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What stands in an expression: calls of what is not seen, calls of functions of the program, and places."""
+
+    calls: list[tuple[str, ast.Call]]
+    followed: list[tuple[Definition, ast.Call]]
+    places: list[str]
+
+
+def _first_name(place: str) -> str:
+    return place.removesuffix("[]").partition(".")[0]
+
+
+def _arguments(definition: Definition, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function with what a call hands to them; what is starred may go to any that is left."""
+    names = [each.arg for each in (*definition.args.posonlyargs, *definition.args.args)]
+    rest = iter(names[1:] if names[:1] == ["self"] else names)
+    for value in call.args:
+        if isinstance(value, ast.Starred):
+            yield from ((name, value.value) for name in rest)
+        elif (name := next(rest, None)) is not None:
+            yield name, value
+    yield from ((each.arg, each.value) for each in call.keywords if each.arg is not None)

@@ -34,21 +34,25 @@ _DETACHED = regex(r"mems$|memor(y|ies)$|past|cache|^kv", re.I)
 """Names of states that models hand out detached, as Transformer-XL does."""
 
 
-def lively(values: Sequence[Value]) -> tuple[Value, ...]:
+def lively(values: Sequence[Value], model: Value) -> tuple[Value, ...]:
     """The arguments of a model through which a graph surely runs on into its result."""
-    kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value))]
-    return tuple(lively(value) if isinstance(value, tuple) else value for value in kept)
+    kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value, model))]
+    return tuple(lively(value, model) if isinstance(value, tuple) else value for value in kept)
 
 
-def _may_be_detached(value: Unknown, depth: int = 5) -> bool:
-    """Whether a value, or one that it is a part of, is called like such a state or is a slice of a result."""
+def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
+    """Whether a value, or one that it is a part of, is called like such a state or is a slice of the model's result.
+
+    What one model gives and another takes is no state: `head(features[:n])`.
+    """
     if isinstance(value.origin, Item) and isinstance(value.origin.key, slice):
-        return True
+        whole = whole_of(value)
+        return whole is None or not isinstance(whole.origin, Call) or whole.origin.of is model
     if _DETACHED.search(value.label or value.name):
         return True
     if depth == 0 or isinstance(value.origin, Call):
         return False
-    return any(isinstance(source, Unknown) and _may_be_detached(source, depth - 1) for source in value.sources)
+    return any(isinstance(source, Unknown) and _may_be_detached(source, model, depth - 1) for source in value.sources)
 
 
 def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: Presumption) -> Tensor:

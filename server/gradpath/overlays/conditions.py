@@ -41,6 +41,7 @@ def _said(condition: Condition, name: str) -> Presumption:
 
 
 TENSOR = Condition("tensor", "{name} is a tensor", "{name} is a tensor", 0)
+NUMBER = Condition("number", "{name} is a number", "{name} is a number", 0)
 RESULT = Condition("result", "{name} returns a tensor that has a graph", "{name} returns a graph", 1)
 SAVES = Condition("saves", "the graph of {name} saves tensors", "{name} saves tensors", 1)
 GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)

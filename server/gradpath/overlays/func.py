@@ -6,7 +6,7 @@ from gradpath.autograd import backward as engine
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Value
+from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import tensors_in
@@ -20,6 +20,9 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     values = arguments.get(2, "args", ())
     keywords = arguments.get(3, "kwargs", None)
     tables = [*replacements] if isinstance(replacements, tuple) else [replacements]
+    if isinstance(module, Unknown):
+        positional = values if isinstance(values, tuple) else (values,)
+        return machine.call(module, Arguments([*positional, *tables], open=True))
     if not isinstance(module, Instance) or not all(isinstance(each, Dict) for each in tables):
         return machine.unknown("functional_call", None, tuple(arguments.all()))
     before: list[tuple[Instance, str, Value]] = []

@@ -47,10 +47,14 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
 
 
 def _has_result(machine: Machine) -> bool:
-    """Whether what the call gives is assigned, as by `gradients = layer.backward(gradients)`: a loss gives nothing."""
-    function = machine.frame.function
-    body = machine.trace.entry if function is None else function.node
-    return any(isinstance(each, ast.Assign) and each.value is machine.node for each in nodes(body))
+    """Whether what the call gives is used, as by `gradients = layer.backward(gradients)`: a loss gives nothing."""
+    match machine.node:
+        case ast.Call(func=ast.Attribute(attr="backward")):
+            function = machine.frame.function
+            body = nodes(machine.trace.entry if function is None else function.node)
+            return any(isinstance(each, (ast.Assign, ast.Return)) and each.value is machine.node for each in body)
+        case _:
+            return False  # A framework that calls it on what the program returns.
 
 
 def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:

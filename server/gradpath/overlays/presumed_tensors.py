@@ -92,7 +92,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     """The tensor of a model's or a loss's result, or of a part of it."""
     whole = branches.whole_of(unknown)
     result = unknown if whole is None else whole
-    sources = graph_sources(machine, branches.lively(result.sources))
+    sources = graph_sources(machine, branches.lively(result.sources, result.sources[0] if result.sources else None))
     model = role_of(result.sources[0]) == "model"
     name = conditions.callee(result)
     onward = (conditions.INPUT if model else conditions.LOSS).of(name)

@@ -38,6 +38,7 @@ from typing import TypeVar
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call
@@ -125,8 +126,9 @@ def _is_loss_of_data(asked: Asked) -> bool:
 
 
 def _is_tensor_index(asked: Asked) -> bool:
-    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`."""
-    return asked.unknown.kind is Kind.LIVE and (isinstance(asked.key, (tuple, TensorValue)) or asked.key is ...)
+    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[:n]`."""
+    computed = isinstance(asked.key, (tuple, TensorValue, Slice))
+    return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
 
 
 def _is_entry_of_data(asked: Asked) -> bool:
@@ -140,6 +142,12 @@ def _is_entry_of_data(asked: Asked) -> bool:
 def _is_parameter(asked: Asked) -> bool:
     model = weights.model_of_item(asked.unknown, asked.key)
     return model is not None and asked.machine is not None and not frozen.is_frozen(asked.machine, model)
+
+
+def _is_weight(asked: Asked) -> bool:
+    if asked.key not in ("weight", "bias") or asked.unknown.is_data or asked.machine is None:
+        return False
+    return weights.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
 
 
 _TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
@@ -258,6 +266,14 @@ ATTRIBUTES: tuple[Row, ...] = (
         "they are data, but for those of packed sequences",
         "presumptions/kinds.md#what-tells-of-a-tensor",
     ),
+    Row(
+        "weight of a module",
+        _is_weight,
+        Kind.PARAMETER,
+        conditions.PARAMETER,
+        "that is what modules call their parameters",
+        "presumptions/kinds.md#a-weight-of-a-module",
+    ),
 )
 """What an attribute is."""
 
@@ -375,9 +391,9 @@ def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
     return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
 
 
-def of_attribute(unknown: Unknown, name: str) -> Row | None:
+def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:
     """The row for an attribute."""
-    return _first(ATTRIBUTES, Asked(None, unknown, Arguments(), name))
+    return _first(ATTRIBUTES, Asked(machine, unknown, Arguments(), name))
 
 
 def has_graph(machine: Machine, values: Iterable[Value]) -> bool:

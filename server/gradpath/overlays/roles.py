@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from gradpath.interpreter.kinds import Kind
-from gradpath.interpreter.origins import Attribute, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.patterns import regex
 from gradpath.records import dataclass
@@ -82,7 +82,22 @@ def is_setting(value: Value) -> bool:
     if isinstance(value.origin, Parameter):
         return not role_of(value)
     owner = value.origin.of if isinstance(value.origin, (Attribute, Item)) else None
-    return isinstance(owner, Unknown) and bool(_SETTINGS.match(owner.name or owner.label) or is_setting(owner))
+    return isinstance(owner, Unknown) and (_holds_settings(owner) or is_setting(owner))
+
+
+def is_of_settings(value: Unknown) -> bool:
+    """Whether an unknown value is read out of settings: `args.beta`, `cfg["beta"]`, `conf.get("beta", 1)`."""
+    match value.origin:
+        case Attribute(of=Unknown() as owner) | Item(of=Unknown() as owner):
+            return _holds_settings(owner) or is_of_settings(owner)
+        case Call(of=Unknown(name="get", owner=Unknown() as owner)):
+            return _holds_settings(owner) or is_of_settings(owner)
+        case _:
+            return False
+
+
+def _holds_settings(owner: Unknown) -> bool:
+    return _SETTINGS.match(owner.name or owner.label) is not None
 
 
 @cache

@@ -114,6 +114,7 @@ def settle(
             result.shape = shapes[index]
         elif word is not None:
             result.shape = size(word, call)
+            result.several = word in _WIDENING and any(each.one_element is False for each in everything)
         kind, _, parameter = output.alias[0].partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if source is None or (source.storage is not result.storage and kind != "storage"):
@@ -122,6 +123,10 @@ def settle(
             result.layout = layout_of_part(spec.sizes, call, source, result.shape)
         else:
             result.layout = layout_of_view(word, RULES.get(word or ""), call, source, result.shape)
+
+
+_WIDENING = frozenset({"broadcast", "same"})
+"""Words for results that have at least as many elements as each operand."""
 
 
 def forget_count(

@@ -8,13 +8,16 @@ from typing import Any, ClassVar, Protocol
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.operators import get_item
 from gradpath.interpreter.origins import Call, Computed, Library, Made
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value, identity
-from gradpath.overlays.roles import is_setting
+from gradpath.overlays import conditions
+from gradpath.overlays.roles import is_of_settings, is_setting
+from gradpath.records import replace
 
 
 class TensorProtocol(Protocol):
@@ -211,6 +214,8 @@ class TensorNumber(Object):
         return ("number", id(self.tensor), self.tensor.storage.version)
 
     def attribute(self, machine: Machine, name: str) -> Value:
+        if self.read.presumed and name != "backward":
+            return machine.unknown("attribute of a number", None, (self,))  # Who asks for it knows that it is none.
         probe: object = 1.0 if self.kind == "float" else 1
         if not hasattr(probe, name):
             raise machine.error("AttributeError", f"'{self.kind}' object has no attribute '{name}'", self)
@@ -225,6 +230,9 @@ class TensorNumber(Object):
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if is_number(other):
             return TensorNumber(self.read, "float")
+        if isinstance(other, Unknown) and _is_presumed_number(other, operator, reflected):
+            presumed = (*self.read.presumed, conditions.NUMBER.of(conditions.name_of(other)))
+            return TensorNumber(replace(self.read, presumed=presumed), "float")
         if isinstance(other, (int, float, TensorNumber)):
             whole = self.kind == "int" and not isinstance(other, float) and operator != "truediv"
             if isinstance(other, TensorNumber) and other.kind == "float":
@@ -271,6 +279,16 @@ def is_number(value: Value) -> bool:
             isinstance(each, (int, float)) or is_number(each) for each in value.sources
         )
     return isinstance(value, (AtLeast, LateNumber))
+
+
+_DIVISIONS = ("truediv", "floordiv", "mod")
+
+
+def _is_presumed_number(other: Unknown, operator: str, reflected: bool) -> bool:
+    """Whether what meets a number in arithmetic is taken for one: options are, and what a number is divided by."""
+    if is_array(other) or other.kind not in (Kind.ANYTHING, Kind.PLAIN):
+        return False
+    return (operator in _DIVISIONS and not reflected) or is_of_settings(other)
 
 
 def _key(value: Value) -> tuple[object, ...]:

@@ -66,6 +66,10 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
 
 def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:
     """`unknown += other`: what is a parameter, a leaf or the result of a model is written in place."""
+    match unknown.origin:
+        case Item(of=Unknown(kind=Kind.PARAMETER) as parameter, key=key) if key is not None:
+            item = presume_tensor(machine, parameter).item(machine, key)
+            return item.inplace(machine, operator, other) if isinstance(item, TensorValue) else item
     if unknown.kind is Kind.PARAMETER or is_made_leaf(unknown) or _meets_as_tensor(unknown, operator, other):
         return presume_tensor(machine, unknown).inplace(machine, operator, other)
     return pieces.write(machine, unknown, (other,), lambda piece: piece.inplace(machine, operator, other))
@@ -130,13 +134,14 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):
         _inherit(made, unknown)
-        row = presumptions.of_attribute(unknown, name)
+        row = presumptions.of_attribute(machine, unknown, name)
         if data and name not in plain_data.TELLING:
             made.kind, made.provenance = Kind.PLAIN, conditions.DATA.of(name)
         elif made.is_data:
             made.kind = Kind.PLAIN
         elif row is not None:
-            made.kind, made.provenance = row.kind, row.provenance(name, unknown)
+            said = conditions.name_of(unknown) if row.kind is Kind.PARAMETER else name
+            made.kind, made.provenance = row.kind, row.provenance(said, unknown)
         weights.note_part(machine, unknown, made, name)
     return made
 
@@ -195,7 +200,10 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 
 def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
-    """`unknown[key] = value`: what is set is remembered."""
+    """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
+    if unknown.kind is Kind.PARAMETER:
+        presume_tensor(machine, unknown).set_item(machine, key, value)
+        return
     weights.note_put_in(machine, unknown, value)
     _fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import Class, Function, Unknown
-from gradpath.overlays.back_propagated import Call, Chain, back_propagated
+from gradpath.overlays.back_propagated import Call, Chain, Definition, Find, back_propagated
 from gradpath.overlays.clearing import trains
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of_name
@@ -37,15 +38,18 @@ _NO_OPTIMIZER = frozenset({"backward", "parameters", "prepare"})
 Roles = Mapping[str, str]
 """What the places of a function are, by their texts: "model", "loss", "optimizer", or "loader"."""
 
-_known: Noted[Roles] = Noted("_uses_known")
-_known_classes: Noted[Roles] = Noted("_uses_known_classes")
+_Followed = Mapping[str, "Definition | None"]
+"""The functions of the program that were looked for, by their places, on which roles depend besides the body."""
+
+_known: Noted[tuple[Roles, _Followed]] = Noted("_uses_known")
+_known_classes: Noted[tuple[Roles, _Followed]] = Noted("_uses_known_classes")
 _known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
 _known_steppers: Noted[frozenset[str]] = Noted("_uses_known_steppers")
 
 
 def role_of_parameter(function: Function, name: str) -> str:
     """What a function, or the class that it is a method of, uses a parameter as; "" where nothing tells."""
-    return _role(function.node, function.owner, name)
+    return _role(function.node, function.owner, name, function.scope)
 
 
 def note_binding(machine: Machine, value: Unknown, name: str) -> None:
@@ -73,18 +77,34 @@ def note_call(machine: Machine, callee: Unknown) -> None:
 def _role_here(machine: Machine, place: str) -> str:
     function = machine.frame.function
     if function is not None:
-        return _role(function.node, function.owner or machine.frame.owner, place)
+        return _role(function.node, function.owner or machine.frame.owner, place, function.scope)
     entry = machine.trace.entry
-    return _role(entry, None, place) if isinstance(entry, ast.Module) else ""
+    return _role(entry, None, place, machine.globals) if isinstance(entry, ast.Module) else ""
 
 
-def _role(body: ast.AST, owner: Class | None, place: str) -> str:
-    role = _roles(body).get(place, "") if place else ""
+def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope) -> str:
+    find = _finder(owner, scope)
+    role = _known_of(body, find)[0].get(place, "") if place else ""
     classes = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)] if owner is not None else []
     if role or not classes:
         return role
     attributes = [place] if place.startswith("self.") else _kept_as(body, place)
-    return next((found for each in classes for name in attributes if (found := _of_class(each).get(name))), "")
+    found = (_of_class(each, find).get(name) for each in classes for name in attributes)
+    return next(filter(None, found), "")
+
+
+def _finder(owner: Class | None, scope: Scope) -> Find:
+    """What the functions and the methods of the program are called in a body."""
+
+    def find(place: str) -> Definition | None:
+        holder, _, method = place.rpartition(".")
+        if holder:
+            value = owner.find(method) if owner is not None and holder == "self" else None
+        else:
+            value = scope.get(place)
+        return value.node if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) else None
+
+    return find
 
 
 def _kept_as(method: ast.AST, variable: str) -> Sequence[str]:
@@ -103,31 +123,42 @@ def _is_own(place: str) -> bool:
     return place.startswith("self.")
 
 
-def _of_class(node: ast.ClassDef) -> Roles:
+def _known_of(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
+    known = _known.get(body)
+    if known is None or not _holds(known[1], find):
+        known = _known[body] = _worked_out(body, find)
+    return known
+
+
+def _holds(followed: _Followed, find: Find) -> bool:
+    return all(find(place) is definition for place, definition in followed.items())
+
+
+def _of_class(node: ast.ClassDef, find: Find) -> Roles:
     """What the methods of a class use its attributes as, also by way of variables that are kept in them."""
-    found = _known_classes.get(node)
-    if found is None:
-        roles: dict[str, str] = {}
-        for method in node.body:
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                for place, role in _roles(method).items():
-                    for name in [place] if place.startswith("self.") else _kept_as(method, place):
-                        roles.setdefault(name, role)
-        found = _known_classes[node] = roles
-    return found
+    known = _known_classes.get(node)
+    if known is None or not _holds(known[1], find):
+        known = _known_classes[node] = _worked_out_class(node, find)
+    return known[0]
 
 
-def _roles(body: ast.AST) -> Roles:
-    found = _known.get(body)
-    if found is None:
-        found = _known[body] = _worked_out(body)
-    return found
+def _worked_out_class(node: ast.ClassDef, find: Find) -> tuple[Roles, _Followed]:
+    roles: dict[str, str] = {}
+    followed: dict[str, Definition | None] = {}
+    for method in node.body:
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            known = _known_of(method, find)
+            followed.update(known[1])
+            for place, role in known[0].items():
+                for name in [place] if place.startswith("self.") else _kept_as(method, place):
+                    roles.setdefault(name, role)
+    return roles, followed
 
 
-def _worked_out(body: ast.AST) -> Roles:
+def _worked_out(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
     outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
     every = nodes(body, outside=outside)
-    chain = back_propagated(body, every)
+    chain = back_propagated(body, every, find)
     methods: dict[str, set[str]] = {}
     called: set[str] = set()
     roles: dict[str, str] = {}
@@ -151,7 +182,7 @@ def _worked_out(body: ast.AST) -> Roles:
     steppers = {place for node in calls if (place := _stepper(node))} - roles.keys()
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
-    return roles
+    return roles, chain.followed
 
 
 def is_only_optimizer(machine: Machine) -> bool:
@@ -189,6 +220,9 @@ def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
     match node:
         case ast.arg(arg=name, annotation=ast.Name(id=kind) | ast.Attribute(attr=kind)) if kind in _TYPES:
             yield name, _TYPES[kind]
+        case ast.arg(arg=name, annotation=ast.Attribute(value=ast.Name(id="nn") | ast.Attribute(attr="nn"), attr=kind)):
+            if kind != "Parameter":
+                yield name, "model"
         case ast.Call(func=ast.Name(id="isinstance"), args=[thing, ast.Attribute(attr=kind)]) if kind in _TYPES:
             yield place_of(thing), _TYPES[kind]
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Call, Item
+from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, owners, uses
@@ -233,6 +233,15 @@ def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[T
     known = _known(machine)
     held = [*known.all(), *_one_by_one(known.put_in[:before])]
     return [tensor for model, tensor in held if not owners.isdisjoint(line(model))]
+
+
+def is_of_model(thing: Unknown) -> bool:
+    """Whether something is a model, or a part of one by attributes and indices: `model.blocks[0].fc`."""
+    while role_of(thing) != "model":
+        if not isinstance(thing.origin, (Attribute, Item)) or not isinstance(thing.origin.of, Unknown):
+            return False
+        thing = thing.origin.of
+    return True
 
 
 def models_of_parameter(parameter: Value) -> list[Unknown]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gradpath.autograd.backward import proven
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Site
 
@@ -45,10 +46,11 @@ def leads_to(start: Node, target: Node) -> bool:
 def surely_leads(starts: Iterable[Node], target: Node) -> bool:
     """Whether `target` is reached through nodes that no mere presumption put there, or is itself a start.
 
-    A presumed start counts where it hangs on one node alone: that a backward is called on it proves that it has a
-    graph, which can only be that one.
+    A presumed start counts where one node alone can have given it a graph, and so on down from there: that a backward
+    is called on it proves that it has one.
     """
-    todo = [start for start in starts if not start.is_open or start is target or len(start.edges) == 1]
+    begun = [node for start in starts for node in proven(start)]
+    todo = [node for node in begun if not node.is_open or node is target or len(node.edges) == 1]
     seen: set[Node] = set()
     while todo:
         node = todo.pop()

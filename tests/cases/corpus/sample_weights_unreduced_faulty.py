@@ -26,7 +26,7 @@ def train(model, dataset, epochs=2):
         for x, y, w in loader:
             optimizer.zero_grad()
             loss = w * criterion(model(x), y)
-            loss.backward()  # raises: RuntimeError "only for scalar outputs"
+            loss.backward()  # error: [nonscalar-backward]  # raises: RuntimeError "only for scalar outputs"
             optimizer.step()
             total += loss.mean().item()
         print(f"epoch {epoch}: {total / len(loader):.4f}")

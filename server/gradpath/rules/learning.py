@@ -50,6 +50,7 @@ class Ways:
     """All ways from the value of a parameter to the losses: the cuts on them in order, and whether they are `sure`.
 
     They are not where something on them may have a graph and may have none, or where there is more than was looked at.
+    A cut after which the way is cut again, as that of a target, is left out if there are others.
     """
 
     cuts: tuple[Severed, ...]
@@ -126,11 +127,13 @@ class _Dependents:
     def __init__(self) -> None:
         self.of: dict[int, list[_Dependent]] = {}
         self.complete = True
+        self._ends: set[int] = set()
         self._seen: set[int] = set()
 
     def follow(self, values: Iterable[Tensor], run: BackwardRan, more: _Sources) -> None:
         """Walk from values to all that they were computed from; `more` is what tensors got besides what made them."""
         todo = list(values)
+        self._ends.update(map(id, todo))
         while todo and self.complete:
             tensor = todo.pop()
             if id(tensor) in self._seen:
@@ -140,6 +143,19 @@ class _Dependents:
             for source, taken in _sources(tensor, more):
                 self.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
                 todo.append(source)
+
+    def runs_on(self, start: Tensor) -> bool:
+        """Whether nothing cuts the way on from a tensor to what was asked for."""
+        todo, seen = [start], {id(start)}
+        while todo:
+            tensor = todo.pop()
+            if id(tensor) in self._ends:
+                return True
+            for each in self.of.get(id(tensor), ()):
+                if id(each.tensor) not in seen and each.taken is None and _cut_at(each.tensor) is None:
+                    seen.add(id(each.tensor))
+                    todo.append(each.tensor)
+        return False
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
         """Whether a value goes on to another one through nothing but floating point."""
@@ -203,6 +219,7 @@ def _sources(tensor: Tensor, more: _Sources) -> Iterator[tuple[Tensor, Cause | N
 def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
     """Walk from a parameter along what has a graph, up to where the graph ends."""
     cuts: dict[int, Severed] = {}
+    alone: set[int] = set()
     sure = dependents.complete
     todo, seen = [parameter], {id(parameter)}
     while todo and len(cuts) < MOST_CUTS:
@@ -212,13 +229,16 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
             cause = each.taken or _cut_at(tensor)
             if cause is not None and cause.site is not None:
                 cuts.setdefault(id(cause.site), Severed(cause, cause.site, each.ran))
+                if dependents.runs_on(tensor):
+                    alone.add(id(cause.site))
             elif (tensor.is_open and not tensor.aliasing_unsure) or cause is not None:
                 sure = False  # Of a tensor that was moved it is open only whether it is a copy.
             elif tensor.requires_grad and id(tensor) not in seen:
                 seen.add(id(tensor))
                 todo.append(tensor)
     times = trace.once(_times)
-    ordered = sorted(cuts.values(), key=lambda each: times.get(id(each.cause.tensor), len(times)))
+    told = [each for key, each in cuts.items() if key in alone or not alone]
+    ordered = sorted(told, key=lambda each: times.get(id(each.cause.tensor), len(times)))
     return Ways(tuple(ordered), sure and len(cuts) < MOST_CUTS)
 
 

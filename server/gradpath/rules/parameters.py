@@ -19,6 +19,9 @@ class _Value(Protocol):
 class _Module(Protocol):
     """A module of the program, as far as rules know modules."""
 
+    @property
+    def has_unknown_parts(self) -> bool: ...
+
     def parameters(self) -> list[tuple[str, _Value]]: ...
 
 
@@ -32,10 +35,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """A module that a variable holds, and its parameters by the way from there."""
+    """A module that a variable holds, and its parameters by the way from there; `whole` if these are all."""
 
     name: str
     ways: dict[int, str]
+    whole: bool
 
 
 def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[Group]:
@@ -47,7 +51,7 @@ def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[G
         if not inside:
             continue
         others = [way for key, way in holder.ways.items() if key not in left]
-        for prefix in dict.fromkeys(_widest(way, others) for way in inside):
+        for prefix in dict.fromkeys(_widest(way, others) if holder.whole else way for way in inside):
             own = tuple(tensor for way, tensor in inside.items() if _is_below(way, prefix))
             found.append(Group(f"{holder.name}.{prefix}" if prefix else holder.name, own))
         left = {key: tensor for key, tensor in left.items() if key not in holder.ways}
@@ -70,8 +74,13 @@ def _is_below(way: str, prefix: str) -> bool:
 
 def _holders(trace: Trace, source: Source) -> list[_Holder]:
     """The modules that variables hold, those with the most parameters first, of the same one the last variable."""
-    found = {id(event.module): _Holder(target_of(source, event), ways_of(event)) for event in trace.of(Named)}
+    found = {id(event.module): _holder(source, event) for event in trace.of(Named)}
     return sorted(found.values(), key=lambda each: len(each.ways))[::-1]
+
+
+def _holder(source: Source, event: Named) -> _Holder:
+    whole = not cast("_Module", event.module).has_unknown_parts
+    return _Holder(target_of(source, event), ways_of(event), whole)
 
 
 def held(trace: Trace) -> set[int]:

@@ -33,6 +33,9 @@ from gradpath.source.nodes import nodes
 
 _OFF = ("no_grad", "inference_mode")
 
+_KEEPING = frozenset({"step", "clamp_", "clamp_min_", "clamp_max_", "clip_", "renorm_"})
+"""Writes after which a parameter is what its gradients have made of it, within bounds."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
@@ -114,7 +117,7 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     for event in trace.among(Mutated, Replaced):
         if not isinstance(event, (Mutated, Replaced)):
             continue
-        if isinstance(event, Mutated) and event.write.operation == "step":
+        if isinstance(event, Mutated) and short_operation(event.write.operation) in _KEEPING:
             continue
         frames = event.site.frames()
         if any(loop in loops for loop, _ in event.site.loops) or any(id(each.caller) in calls for each in frames):

@@ -35,7 +35,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         for tensor in concerning if entry.tensors is None else entry.tensors & concerning.keys():
             concerning[tensor].append(index)
     for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
-        for first, again, second in _added([flow[index] for index in indices]):
+        for first, again, second in _added(trace, [flow[index] for index in indices]):
             if again.site.node not in reported and not _only_shows(trace, first, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
@@ -45,7 +45,7 @@ Update = Stepped | Mutated | Replaced
 """The step of an optimizer, or one by hand."""
 
 
-def _added(flow: Sequence[Entry]) -> Iterator[tuple[Update, BackwardRan, Update]]:
+def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, BackwardRan, Update]]:
     """A step, a backward in a later iteration, and the same step again, with no clearing between the steps."""
     used: Update | None = None
     added: BackwardRan | None = None
@@ -56,17 +56,23 @@ def _added(flow: Sequence[Entry]) -> Iterator[tuple[Update, BackwardRan, Update]
             case Effect.ARRIVES, BackwardRan() as event:
                 added = event if used is not None else None
             case Effect.USED, Stepped() | Mutated() | Replaced() as step:
-                if used is not None and added is not None and _is_again(used, step):
+                if used is not None and added is not None and _is_again(trace, used, step):
                     yield used, added, step
                 used, added = step, None
             case _:
                 pass
 
 
-def _is_again(first: Update, second: Update) -> bool:
-    """Whether it is one step of the program, in two iterations of a loop."""
-    same = first.site.node is second.site.node
-    return same and iterations_between(first.site.loops, second.site.loops) is not None
+def _is_again(trace: Trace, first: Update, second: Update) -> bool:
+    """Whether it is one step of the program, in two iterations of a loop.
+
+    A function that makes its own optimizer is called once for each: it takes two calls of one optimizer.
+    """
+    loop = iterations_between(first.site.loops, second.site.loops)
+    if loop is None or first.site.node is not second.site.node:
+        return False
+    calls = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)
+    return not calls or getattr(first, "optimizer", None) is getattr(second, "optimizer", None)
 
 
 def _only_shows(trace: Trace, first: Update, second: Update) -> bool:

@@ -30,8 +30,8 @@ class Given:
 class Attached:
     """What has parameters, `tensors`, became a part of a module when there was an optimizer already.
 
-    `beside` are the parameters that the module had before, those that went included; `holders` what is not seen of it
-    and of what it is a part of.
+    `beside` are the parameters that the module had before, those that went included; `holders` what is not seen of the
+    part that went, of the module, and of what that is a part of.
     """
 
     tensors: tuple[Tensor, ...]
@@ -62,3 +62,6 @@ class Wrapped:
     tensors: tuple[Tensor, ...]
     names: tuple[str, ...]
     site: Site
+
+
+OwnershipEvent = Given | Attached | Overlooked | Wrapped

@@ -12,7 +12,7 @@ from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
-from gradpath.interpreter.ownership import Attached, Given, Overlooked, Wrapped
+from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.records import dataclass, field
 
 
@@ -389,10 +389,7 @@ Event = (
     | GradientSet
     | Clipped
     | Lent
-    | Given
-    | Attached
-    | Overlooked
-    | Wrapped
+    | OwnershipEvent
     | Bound
     | Named
     | Stepped

@@ -174,7 +174,7 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
         weights.clear(machine)
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
-    weights.note_put_in(machine, unknown, value)
+    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("attr", unknown.number, name)))
     _fill(machine, unknown, value)
     if isinstance(value, TensorValue) and value.tensor.requires_grad:
         value = _handed_back(machine, unknown, name, value)
@@ -204,7 +204,7 @@ def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Valu
     if unknown.kind is Kind.PARAMETER:
         presume_tensor(machine, unknown).set_item(machine, key, value)
         return
-    weights.note_put_in(machine, unknown, value)
+    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     _fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)
 

@@ -187,8 +187,11 @@ def note_trained(machine: Machine, parameters: Value) -> None:
             _of(machine, model, ())
 
 
-def note_put_in(machine: Machine, holder: Unknown, value: Value) -> None:
-    """Something was made a part of something unknown; a module that is seen, or a parameter, has weights."""
+def note_put_in(machine: Machine, holder: Unknown, value: Value, before: Unknown | None) -> None:
+    """Something was made a part of something unknown, where `before` was until now.
+
+    A module that is seen, or a parameter, has weights.
+    """
     match value:
         case ModuleInstance():
             tensors = list(tensors_of(value.parameters()))
@@ -198,7 +201,7 @@ def note_put_in(machine: Machine, holder: Unknown, value: Value) -> None:
             return
     _known(machine).put_in.append((holder, tensors))
     if has_optimizer(machine) and tensors:
-        around: list[object] = [holder]
+        around: list[object] = [before, holder]
         while holder.owner is not None:
             holder = holder.owner
             around.append(holder)

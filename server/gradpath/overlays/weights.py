@@ -239,11 +239,15 @@ def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[T
 
 
 def is_of_model(thing: Unknown) -> bool:
-    """Whether something is a model, or a part of one by attributes and indices: `model.blocks[0].fc`."""
+    """Whether something is a model, or a part of one: `model.blocks[0].fc`, `model.get_input_embeddings()`."""
     while role_of(thing) != "model":
-        if not isinstance(thing.origin, (Attribute, Item)) or not isinstance(thing.origin.of, Unknown):
-            return False
-        thing = thing.origin.of
+        match thing.origin:
+            case Attribute(of=Unknown() as whole) | Item(of=Unknown() as whole):
+                thing = whole
+            case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name.startswith("get_"):
+                thing = whole
+            case _:
+                return False
     return True
 
 

@@ -15,7 +15,7 @@ from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused
+from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -81,7 +81,8 @@ def functions(
         forward = owner is not None and function.name == "forward"
         if forward and cls is not None and keeps_modules(cls):
             return True
-        if not (forward or (asks and asks_for_parameters(function))) or not _may_write(function, document):
+        may_be_leaf = asks and (asks_for_parameters(function) or _writes_weights_alone(function, document))
+        if not (forward or may_be_leaf) or not _may_write(function, document):
             return False
         return (forward and may_be_saved(function)) or may_be_refused(function, defined)
 
@@ -179,6 +180,11 @@ def _lines_that_tell(document: Document) -> list[int]:
     )
     starts = document.line_starts
     return sorted({bisect_right(starts, at) for at in (*words, *calls)})
+
+
+def _writes_weights_alone(function: Definition, document: Document) -> bool:
+    """Whether a function names the weight of a module, and nothing in the file calls it, under `no_grad` perhaps."""
+    return names_weights(function) and document.text.count(f"{function.name}(") == 1
 
 
 def _may_write(function: Definition, document: Document) -> bool:

@@ -118,11 +118,22 @@ _asking: Noted[bool] = Noted("_writes_asking")
 
 
 def asks_for_parameters(function: Function) -> bool:
-    """Whether a function goes through the parameters of something, or names one."""
+    """Whether a function goes through the parameters of something."""
     asks = _asking.get(function)
     if asks is None:
-        asks = _asking[function] = mentions(nodes(function), _ASKING | _PARAMETERS)
+        asks = _asking[function] = mentions(nodes(function), _ASKING)
     return asks
+
+
+_naming: Noted[bool] = Noted("_writes_naming")
+
+
+def names_weights(function: Function) -> bool:
+    """Whether a function names the weight or the bias of something."""
+    named = _naming.get(function)
+    if named is None:
+        named = _naming[function] = mentions(nodes(function), _PARAMETERS)
+    return named
 
 
 def mentions(body: Collection[ast.AST], names: Collection[str]) -> bool:

@@ -72,7 +72,7 @@ class PPO:
 
     def update(self, roll):
         obs, act, old = torch.stack(roll.obs), torch.stack(roll.act), torch.stack(roll.logp)
-        adv, ret = self.advantages(roll)
+        adv, ret = self.advantages(roll)  # hint: [undetached-target]
         for _ in range(self.cfg.epochs):
             logp = self.actor.dist(obs).log_prob(act).sum(-1)
             ratio = (logp - old).exp()

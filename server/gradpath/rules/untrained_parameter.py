@@ -14,13 +14,14 @@ from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden
 from gradpath.rules.left_out import LeftOut, Remade, left_out, remade
-from gradpath.rules.parameters import ways_of
+from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered, target_of
 from gradpath.rules.syntax import statement_of
+from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 
-Cause = Attached | Overlooked | Remade | LeftOut | Given
+Cause = Attached | Overlooked | Remade | LeftOut | Thawed | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -56,6 +57,9 @@ def _untrained(trace: Trace) -> Iterator[Untrained]:
     for cause, givens in owned:
         missing = [tensor for tensor in cause.tensors if id(tensor) not in held]
         yield from _used_with(trace, cause, missing, givens[:1])
+    for thaw in thawed(trace):
+        missing = [tensor for tensor in thaw.tensors if id(tensor) not in held]
+        yield from _used_with(trace, thaw, missing, [thaw.given])
     told = held | {id(tensor) for cause in _causes(trace) for tensor in cause.tensors}
     for layer in remade(trace, told):
         told |= set(map(id, layer.tensors))
@@ -95,7 +99,8 @@ def _denied(trace: Trace, report: Report) -> bool:
     if _holds_any(trace):
         return True
     held = _held(trace)
-    here = (each for each in _causes(trace) if _place(trace, each).node is report.at.node)
+    causes = (*_causes(trace), *thawed(trace))
+    here = (each for each in causes if _place(trace, each).node is report.at.node)
     if any(id(tensor) in held for each in here for tensor in each.tensors):
         return True
     for event in trace.of(Named):
@@ -124,7 +129,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut):
+    if isinstance(cause, Remade | Given | LeftOut | Thawed):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -214,6 +219,17 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
             steps = [Step(place, "parameters that no optimizer is given"), Step(given.site, "takes others")]
             way = f"give the optimizer the parameters of `{name}` as well"
             fixes = tuple(given_too(trace, source, given, place, name))
+        case Thawed(tensors=tensors, frozen=frozen):
+            groups = groups_of(trace, source, tensors)
+            name = groups[0].name
+            what, why = f"`{name}` is never trained", "its optimizer was made without it, while it was frozen"
+            steps = [
+                Step(frozen, "no longer requires gradients"),
+                Step(given.site, "takes other parameters"),
+                Step(place, "requires gradients again, and the optimizer does not know"),
+            ]
+            way = "give it to the optimizer with `add_param_group` here, or from the start"
+            fixes = ()
         case Given():
             what, why = f"`{source.short(cause.site, limit=40)}` trains nothing", "it has the parameters of a copy"
             steps = [Step(place, "takes the parameters of a copy")]

@@ -68,7 +68,9 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
             module.attributes[name] = None
             continue
         for each in _recurrent_names({**spec.defaults, **settings}) if name == "*" else (name,):
-            module.attributes[each] = wrap(_parameter(machine, _parameter_shape(spec, each, settings)))
+            made = _parameter(machine, _parameter_shape(spec, each, settings))
+            made.device = "cpu" if settings.get("device") is None and not arguments.open else None
+            module.attributes[each] = wrap(made)
     for name, certainty in spec.buffers(kinds).items():
         if certainty is not Certainty.NO:
             module.attributes[name] = wrap(machine.autograd.tensor(dtype=None))

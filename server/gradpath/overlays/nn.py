@@ -349,8 +349,20 @@ def clear_gradients(
     machine.emit(Cleared(parameters, machine.site(), owner, known))
 
 
-def _convert(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+def _itself(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     return module
+
+
+def _moved(device: str | None) -> Method:
+    """A method that moves all parameters and buffers, to a device that is None where it is not known."""
+
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        for _, value in [*module.parameters(), *module.named_buffers()]:
+            if isinstance(value, TensorValue):
+                value.tensor.device = device
+        return module
+
+    return method
 
 
 def _double(dtype: str) -> Method:
@@ -445,14 +457,14 @@ _METHODS: dict[str, Method] = {
     "eval": _set_training(False),
     "requires_grad_": _requires_grad,
     "zero_grad": _zero_grad,
-    "to": _convert,
-    "cuda": _convert,
-    "cpu": _convert,
+    "to": _moved(None),
+    "cuda": _moved(None),
+    "cpu": _moved("cpu"),
     "float": _double("float32"),
     "double": _double("float64"),
     "half": _double("float16"),
     "bfloat16": _double("bfloat16"),
-    "share_memory": _convert,
+    "share_memory": _itself,
     "state_dict": _state_dict,
     "load_state_dict": _load_state_dict,
     "apply": _apply,

@@ -20,6 +20,9 @@ CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"}
 _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "int", "tolist"})
 
 
+STEP = "step function"
+"""The cause of a gradient that is there, and zero everywhere."""
+
 MOST_CAUSES = 3
 """Causes besides the nearest one whose fixes are offered."""
 
@@ -107,6 +110,8 @@ def _of_cut(tensor: Tensor, cut: Cut) -> Cause:
     detail = cut.detail or cut.how
     if name in _BY_NAME or cut.how == "torch.tensor":
         return Cause(cut.how if cut.how == "torch.tensor" else name, cut.site, tensor, detail)
+    if cut.how == "torch.nn.Parameter":
+        return Cause("parameter", cut.site, tensor, detail)
     if cut.how == "not differentiable" and short_operation(detail) == "detach":
         return Cause("detach", cut.site, tensor, detail)
     return Cause("not differentiable" if cut.how.startswith("torch.") else cut.how, cut.site, tensor, detail)
@@ -138,6 +143,10 @@ def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
             return f"`{text}` {where} runs under `{source.short(switch.site, limit=30)}`"
         case "not differentiable":
             return f"{_operation(cause)} {where} has no gradient"
+        case "step function":
+            return f"the derivative of {_operation(cause)} {where} is zero"
+        case "parameter":
+            return f"`{text}` {where} is a new leaf"
         case "torch.tensor":
             return f"`{text}` {where} copies the value alone"
         case "numpy":
@@ -201,6 +210,10 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
             yield Step(cause.site, "computed without a graph")
         case "not differentiable":
             yield Step(cause.site, f"cuts the gradient: {_operation(cause)} has none")
+        case "step function":
+            yield Step(cause.site, f"hands on zeros: {_operation(cause)} is constant between its jumps")
+        case "parameter":
+            yield Step(cause.site, "a new leaf: no gradient goes on to what it was made from")
         case "torch.tensor":
             yield Step(cause.site, "a new tensor, without the graph")
         case "numpy":
@@ -245,6 +258,10 @@ def way_out(cause: Cause) -> str:
             return "compute what is to be trained outside: `no_grad` is for evaluation and targets"
         case "not differentiable":
             return _counterpart(cause.detail)
+        case "parameter":
+            return "use the value itself: what is computed in each forward is no parameter"
+        case "step function":
+            return "use a straight-through estimate: `x + (y - x).detach()` has the value of `y`, the gradient of `x`"
         case "torch.tensor" | "item" | "float" | "int" | "tolist" | "bool":
             return "work with the tensors themselves: combine them with `+`, `torch.stack` or `torch.cat`"
         case "numpy":

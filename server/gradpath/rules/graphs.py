@@ -101,6 +101,31 @@ def reached_leaves(ran: BackwardRan) -> list[Tensor]:
     return list(found.values())
 
 
+_STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"})
+
+
+def is_step_function(node: Node) -> bool:
+    """Whether the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
+    return _plain_name(node) in _STEPS
+
+
+def moved_leaves(ran: BackwardRan) -> list[Tensor]:
+    """Those of the reached leaves whose gradient is more than the zeros behind a step function."""
+    if not any(is_step_function(node) for node in ran.executed):
+        return reached_leaves(ran)
+    moving: set[Node] = set()
+    found: dict[int, Tensor] = {}
+    for node in ran.executed:
+        givers = ran.call.givers.get(node)
+        if is_step_function(node) or (givers and moving.isdisjoint(givers)):
+            continue
+        moving.add(node)
+        for edge in node.edges:
+            if edge.accumulates is not None:
+                found.setdefault(id(edge.accumulates), edge.accumulates)
+    return [leaf for leaf in reached_leaves(ran) if id(leaf) in found or any(leaf is root for root in ran.call.roots)]
+
+
 _CHANCE = ("dropout", "rand", "rrelu", "bernoulli", "gumbel")
 
 

@@ -11,8 +11,8 @@ from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, CutOff, Mixed, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass, field
-from gradpath.rules.cuts import Cause, cause_of_tensor
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.cuts import STEP, Cause, cause_of_tensor
+from gradpath.rules.graphs import is_step_function, moved_leaves, reached_leaves
 
 MOST_TENSORS = 4_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
@@ -25,8 +25,9 @@ MOST_CUTS = 40
 class Learner:
     """A parameter that is stepped or gets a gradient; it may stand for all parameters of a model that is not seen.
 
-    `given` are the backwards that gave it a gradient, `stepped` the steps of the optimizers that have it, `used` those
-    that found a gradient, `cleared` the calls that dropped one. All are in the order in which they happened.
+    `given` are the backwards that gave it a gradient that need not be zero, `stepped` the steps of the optimizers that
+    have it, `used` those that found a gradient, `cleared` the calls that dropped one. All are in the order in which
+    they happened.
     """
 
     tensor: Tensor
@@ -75,7 +76,7 @@ def _learners(trace: Trace) -> dict[int, Learner]:
     for event in trace.among(BackwardRan, Stepped, Cleared):
         match event:
             case BackwardRan():
-                for learner in of(reached_leaves(event)):
+                for learner in of(moved_leaves(event)):
                     learner.given.append(event)
             case Stepped():
                 for learner in of(dict.fromkeys((*event.parameters, *event.unseen, *event.updated))):
@@ -108,7 +109,8 @@ def ways_to(trace: Trace, value: Tensor, run: BackwardRan) -> Iterator[tuple[Ten
     for leaf in reached_leaves(run):
         if id(leaf) in dependents.of:
             ways = _ways(trace, dependents, leaf)
-            smooth = tuple(each for each in ways.cuts if dependents.is_smooth(each.cause.tensor, value))
+            cuts = (each for each in ways.cuts if each.cause.how != STEP)
+            smooth = tuple(each for each in cuts if dependents.is_smooth(each.cause.tensor, value))
             yield leaf, Ways(smooth, ways.sure)
 
 
@@ -152,7 +154,8 @@ class _Dependents:
             if id(tensor) in self._ends:
                 return True
             for each in self.of.get(id(tensor), ()):
-                if id(each.tensor) not in seen and each.taken is None and _cut_at(each.tensor) is None:
+                ends = each.taken or _cut_at(each.tensor) or _zeros_at(each.tensor)
+                if id(each.tensor) not in seen and ends is None:
                     seen.add(id(each.tensor))
                     todo.append(each.tensor)
         return False
@@ -205,15 +208,21 @@ def _besides(trace: Trace) -> _Sources:
 
 
 def _sources(tensor: Tensor, more: _Sources) -> Iterator[tuple[Tensor, Cause | None]]:
-    """What the value of a tensor was computed from; a parameter begins a way, whatever it was made from."""
+    """What the value of a tensor was computed from; a parameter begins a way, unless it was made from a live value."""
     yield from more.get(id(tensor), ())
-    if tensor.is_parameter or (tensor.cut is not None and tensor.cut.how == "like"):
+    if (tensor.is_parameter and not _is_rewrapped(tensor)) or (tensor.cut is not None and tensor.cut.how == "like"):
         return
     for source in tensor.maker:
         yield source, None
     cut = tensor.cut
     if cut is not None and cut.source is not None and all(each is not cut.source for each in tensor.maker):
         yield cut.source, None
+
+
+def _is_rewrapped(parameter: Tensor) -> bool:
+    """Whether a parameter was made from what others were computed to: `nn.Parameter(self.weight * self.mask)`."""
+    cut = parameter.cut
+    return cut is not None and cut.source is not None and cut.source.node is not None
 
 
 def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
@@ -234,6 +243,11 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
             elif (tensor.is_open and not tensor.aliasing_unsure) or cause is not None:
                 sure = False  # Of a tensor that was moved it is open only whether it is a copy.
             elif tensor.requires_grad and id(tensor) not in seen:
+                zeros = _zeros_at(tensor)
+                if zeros is not None and zeros.site is not None:
+                    cuts.setdefault(id(zeros.site), Severed(zeros, zeros.site, each.ran))
+                    if dependents.runs_on(tensor):
+                        alone.add(id(zeros.site))
                 seen.add(id(tensor))
                 todo.append(tensor)
     times = trace.once(_times)
@@ -245,6 +259,14 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
 def _times(trace: Trace) -> dict[int, int]:
     """When tensors were cut off, by their identity."""
     return {id(event.tensor): number for number, event in enumerate(trace.of(CutOff))}
+
+
+def _zeros_at(tensor: Tensor) -> Cause | None:
+    """Why all that runs through a tensor to what it was computed from is zeros, where that is so."""
+    node = tensor.node
+    if node is None or not is_step_function(node) or not isinstance(node.site, Site):
+        return None
+    return Cause(STEP, node.site, tensor, node.name)
 
 
 def _cut_at(tensor: Tensor) -> Cause | None:

@@ -22,7 +22,7 @@ from gradpath.interpreter.trace import (
 from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_harmless, is_whole, optimizer_name
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.learning import Severed, has_strangers, learners, ways_of
 from gradpath.rules.parameters import held
 from gradpath.rules.report import Source
@@ -68,9 +68,13 @@ def _known(trace: Trace) -> list[list[Unreached]]:
 
 
 def key_of(tensor: Tensor) -> object:
-    """What tells a parameter from others on all paths: where it came to be, and what it is called."""
+    """What tells a parameter from others on all paths: where it came to be, and what it is called.
+
+    The weight and the bias of a layer come to be in the same place: they have different numbers of dimensions.
+    """
     made = tensor.origin
-    return (tensor.label, made.node if isinstance(made, Site) and tensor.operation != UNSEEN else None)
+    dimensions = None if tensor.shape is None else len(tensor.shape)
+    return (tensor.label, made.node if isinstance(made, Site) and tensor.operation != UNSEEN else None, dimensions)
 
 
 def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
@@ -78,7 +82,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     left = [each for each in learners(trace).values() if each.stepped and not each.given]
     if not left or not is_whole(trace) or not _is_seen_through(trace, runs):
         return
-    reached = {id(leaf.storage) for run in runs for leaf in reached_leaves(run)}
+    reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
     kept = held(trace) | {id(event.tensor) for event in trace.of(Bound)}
     changed = _changed_by_hand(trace, runs)
     together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
@@ -92,7 +96,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(is_on_purpose(trace, source, each) for each in severed):
             continue
-        places = _places(trace, source, severed)
+        zeros = [each for each in severed if each.cause.how == cuts.STEP]
+        places = _places(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
         same = tuple(sorted(places))
         together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
     for tensors, found, step in together.values():

@@ -8,7 +8,7 @@ from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.rules import cuts
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.term_fixes import undone
@@ -34,16 +34,17 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     first = places[0].severed
     at = places[0].site if len(places) == 1 else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
-    steps.append(Step(first.ran.site, f"gives {what} no gradient"))
+    nothing = "no gradient but zeros" if first.cause.how == cuts.STEP else "no gradient"
+    steps.append(Step(first.ran.site, f"gives {what} {nothing}"))
     if found.step.site.node is not first.ran.site.node:
-        steps.append(Step(found.step.site, f"finds no gradient for {what}"))
+        steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
     presumed = _presumed(groups)
     if len(places) > 1:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
     else:
-        headline = f"{what} {gets} no gradient: {cuts.verdict(trace, source, first.cause, at)}"
+        headline = f"{what} {gets} {nothing}: {cuts.verdict(trace, source, first.cause, at)}"
         if len(headline) + len(presumed) > LONGEST:
-            headline = f"{what} {gets} no gradient: it is cut off on line {at.line}"
+            headline = f"{what} {gets} {nothing}: the cause is on line {at.line}"
     return Report(
         RULE.id,
         at,
@@ -98,7 +99,7 @@ def _denied(trace: Trace, report: Report) -> bool:
 
 
 def _reached(trace: Trace) -> list[Tensor]:
-    return [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run)]
+    return [leaf for run in trace.of(BackwardRan) for leaf in moved_leaves(run)]
 
 
 RULE = Rule(

@@ -26,3 +26,6 @@ class Kind(Enum):
 
 OF_TENSORS = frozenset({Kind.LIVE, Kind.PART, Kind.CUT})
 """What comes from a model or a loss, and is a tensor as soon as it is used like one."""
+
+COMPUTED_WITH = OF_TENSORS | {Kind.PARAMETER}
+"""What is a tensor in arithmetic and where a method of tensors is called on it."""

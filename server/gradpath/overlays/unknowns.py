@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OPEN
-from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
@@ -77,7 +77,7 @@ def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Va
 
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
     """`-unknown` and its like."""
-    if unknown.kind in OF_TENSORS:
+    if unknown.kind in COMPUTED_WITH:
         return presume_tensor(machine, unknown).unary(machine, operator)
     key = ("unary", operator, unknown.number)
     return machine.unknown("arithmetic", key, (unknown,), fresh=True, made=Made.ARITHMETIC)
@@ -95,7 +95,9 @@ def _compared(operator: str, hint: Value, other: Value) -> Value:
 
 def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     """A loss that is compared stays unknown: it decides branches, and asked twice it must be the same question."""
-    if unknown.kind not in OF_TENSORS or not isinstance(other, (bool, int, float, TensorValue, TensorNumber, Unknown)):
+    if unknown.kind not in COMPUTED_WITH or not isinstance(
+        other, (bool, int, float, TensorValue, TensorNumber, Unknown)
+    ):
         return False
     result = branches.whole_of(unknown) or unknown
     from_model = bool(result.sources) and role_of(result.sources[0]) == "model"
@@ -269,7 +271,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         if result is not NotImplemented:
             return result
         writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
-        if writes or ((owner.kind in OF_TENSORS or is_made_leaf(owner)) and is_method_of_tensors(unknown.name)):
+        if writes or ((owner.kind in COMPUTED_WITH or is_made_leaf(owner)) and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
         if unknown.name.endswith("_"):
             pieces.write(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from gradpath.overlays.roles import part_of_model, part_of_optimizer
+from gradpath.patterns import regex
 from gradpath.records import dataclass
 
 _Held = TypeVar("_Held")
@@ -40,12 +41,26 @@ OWNERS: tuple[Owner, ...] = (
         "presumptions/owners.md#called-for-short",
     ),
     Owner(
+        "name that ends alike",
+        lambda optimizer, model: optimizer == _last_word(model) != "",
+        "`opt_a` is for `peer_a`, and `optimizer2` for `student2`",
+        "presumptions/owners.md#called-by-its-last-word",
+    ),
+    Owner(
         "general name",
         lambda optimizer, model: not optimizer,
         "there is nothing else that it could own",
         "presumptions/owners.md#called-in-general",
     ),
 )
+
+
+_LAST_WORD = regex(r"([a-z]+|[0-9]+)$")
+
+
+def _last_word(name: str) -> str:
+    found = _LAST_WORD.search(name)
+    return found[0] if found else ""
 
 
 def owned(optimizer: str, models: Iterable[tuple[str, _Held]]) -> list[_Held]:

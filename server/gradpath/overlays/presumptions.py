@@ -18,6 +18,7 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | an item called `mems`, `memory`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
 | what `requires_grad_()` is called on | is a leaf from there on | a tensor with a graph needs no such call |
+| a parameter of a model that is not seen, in arithmetic | is a tensor that requires grad, unless the model is frozen | nobody adds up anything else |
 | a piece of `x.chunk(2)` or `x.unbind()` (`pieces.py`) | is a view of a tensor, once a graph is written into it | nothing else has them |
 | what any other unknown call makes of such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
@@ -37,15 +38,15 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call
+from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen, weights
 from gradpath.overlays.conditions import Condition
-from gradpath.overlays.presumed_tensors import graph_sources
+from gradpath.overlays.presumed_tensors import graph_sources, is_method_of_tensors
 from gradpath.overlays.roles import role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.records import dataclass
@@ -126,9 +127,24 @@ def _is_loss_of_data(asked: Asked) -> bool:
 
 
 def _is_tensor_index(asked: Asked) -> bool:
-    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[:n]`."""
-    computed = isinstance(asked.key, (tuple, TensorValue, Slice))
+    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[batch]`."""
+    computed = isinstance(asked.key, (tuple, TensorValue, Slice)) or _is_made_as_tensor(asked.key)
     return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
+
+
+def _is_made_as_tensor(key: Value) -> bool:
+    """Whether an index is what a loader gives, or what a method of tensors does: no name, and no number."""
+    while isinstance(key, Unknown):
+        if isinstance(key.provenance, Presumption) and key.provenance.row == conditions.LOADER.row:
+            return True
+        match key.origin:
+            case Item(of=of):
+                key = of
+            case Call(of=Unknown(), name=name):
+                return is_method_of_tensors(name)
+            case _:
+                return False
+    return False
 
 
 def _is_entry_of_data(asked: Asked) -> bool:

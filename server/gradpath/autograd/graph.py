@@ -191,11 +191,10 @@ class Autograd:
         site: object,
     ) -> Tensor:
         unsure = len(output.alias) > 1
-        if unsure and "fresh" in output.alias:  # Writes to the result are certain; whether they reach the input is not.
-            unsure, kind, parameter = False, "fresh", ""
-        else:
-            kind, _, parameter = output.alias[0].partition(":")
+        kind, _, parameter = max(output.alias, key=lambda each: ":" in each).partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
+        if unsure and "fresh" in output.alias:  # Writes to the result are certain; whether they reach the input is not.
+            unsure, kind = False, "fresh"
         if source is not None and not unsure and kind == "same":
             return source
         if source is not None and kind in ("view", "multiview"):
@@ -209,6 +208,8 @@ class Autograd:
             result.maker = tuple(everything)
             result.operation = name
             self._connect(name, output, inputs, everything, node, result, site)
+            if self.inference and source is not None:
+                result.provenance = source.provenance  # A view of an ordinary tensor would be an ordinary one.
         return result
 
     def _connect(

@@ -17,6 +17,8 @@ _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "si
 _GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
 _STORING = frozenset({"add", "append", "extend", "insert"})
 
+_GRAD_MODES = frozenset({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"})
+
 Definition = ast.FunctionDef
 Find = Callable[[str], "Definition | None"]
 """Gives the definition that the place of a callee names, `f` or `self.f`."""
@@ -273,7 +275,7 @@ class _Slices:
         return found
 
     def _definition(self, callee: str, scope: Definition | None) -> Definition | None:
-        """The function of the program that a callee names, unless it is wrapped: a decorator may cut the graph."""
+        """The function of the program that a callee names, unless a decorator wraps it that may do anything."""
         is_method = callee.startswith("self.")
         if not callee or callee.endswith("[]") or (not is_method and self._is_own(callee, scope)):
             return None
@@ -281,7 +283,8 @@ class _Slices:
             if len(self.followed) >= _MOST:
                 return None
             found = self._find(callee)
-            self.followed[callee] = None if found is None or found.decorator_list else found
+            wrapped = found is not None and not all(map(_is_grad_mode, found.decorator_list))
+            self.followed[callee] = None if wrapped else found
         return self.followed[callee]
 
     def _bind(self, definition: Definition, call: ast.Call, scope: Definition | None) -> None:
@@ -305,6 +308,12 @@ class _Read:
     calls: list[tuple[str, ast.Call]]
     followed: list[tuple[Definition, ast.Call]]
     places: list[str]
+
+
+def _is_grad_mode(decorator: ast.expr) -> bool:
+    """Whether a decorator switches gradients: what a function calls under it, it calls without it."""
+    callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return place_of(callee).rpartition(".")[2] in _GRAD_MODES
 
 
 def _first_name(place: str) -> str:

@@ -16,6 +16,7 @@ from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import Class, Function, Unknown
 from gradpath.overlays.back_propagated import Call, Chain, Definition, Find, back_propagated
 from gradpath.overlays.clearing import trains
+from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of_name
 from gradpath.patterns import regex
@@ -102,6 +103,8 @@ def _finder(owner: Class | None, scope: Scope) -> Find:
             value = owner.find(method) if owner is not None and holder == "self" else None
         else:
             value = scope.get(place)
+        if isinstance(value, Guarded):
+            value = value.function
         return value.node if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) else None
 
     return find

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Set
+from itertools import combinations
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import flow_of
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import ways_of
-from gradpath.rules.syntax import ancestry, statement_of
+from gradpath.rules.syntax import ancestry, call_of, statement_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,51 @@ class LeftOut:
     def site(self) -> Site:
         """Where the variable was bound."""
         return self.bound.site
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTwice:
+    """The parameters of one module went to two optimizers, first and then at `site`; nobody got `tensors`."""
+
+    tensors: tuple[Tensor, ...]
+    first: Given
+    second: Given
+
+    @property
+    def site(self) -> Site:
+        """Where the second optimizer was made."""
+        return self.second.site
+
+
+def given_twice(trace: Trace, held: Set[int]) -> Iterator[GivenTwice]:
+    """The optimizers that have all parameters of what another one trains, while others get gradients and have none."""
+    for first, second in doubled(trace):
+        strange = _strangers(trace, held)
+        if strange:
+            yield GivenTwice(tuple(strange), first, second)
+
+
+def doubled(trace: Trace) -> list[tuple[Given, Given]]:
+    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side."""
+    last = {id(given.optimizer): (given, _what_is_given(trace, given)) for given in trace.of(Given)}
+    pairs = combinations([(given, own) for given, own in last.values() if own], 2)
+    return [(one, two) for (one, own), (two, same) in pairs if own == same and _steps_after(trace, one, two)]
+
+
+def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
+    """What an optimizer has that is given `parameters()` of one module, and nothing else."""
+    match call_of(trace, given.site.node):
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]) if given.known:
+            return frozenset(map(id, given.models or given.parameters))
+        case _:
+            return frozenset()
+
+
+def _steps_after(trace: Trace, first: Given, second: Given) -> bool:
+    """Whether the first of two optimizers is still used when the second is there."""
+    events = trace.among(Given, Stepped)
+    made = next(place for place, event in enumerate(events) if event is second)
+    return any(isinstance(event, Stepped) and event.optimizer is first.optimizer for event in events[made:])
 
 
 def remade(trace: Trace, held: Set[int]) -> Iterator[Remade]:

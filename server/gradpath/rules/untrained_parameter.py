@@ -13,7 +13,7 @@ from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden
-from gradpath.rules.left_out import LeftOut, Remade, left_out, remade
+from gradpath.rules.left_out import GivenTwice, LeftOut, Remade, doubled, given_twice, left_out, remade
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered, target_of
@@ -21,7 +21,7 @@ from gradpath.rules.syntax import statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 
-Cause = Attached | Overlooked | Remade | LeftOut | Thawed | Given
+Cause = Attached | Overlooked | Remade | LeftOut | Thawed | GivenTwice | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -61,6 +61,9 @@ def _untrained(trace: Trace) -> Iterator[Untrained]:
         missing = [tensor for tensor in thaw.tensors if id(tensor) not in held]
         yield from _used_with(trace, thaw, missing, [thaw.given])
     told = held | {id(tensor) for cause in _causes(trace) for tensor in cause.tensors}
+    for twice in given_twice(trace, told):
+        yield from _used_with(trace, twice, twice.tensors, [twice.second])
+        told |= set(map(id, twice.tensors))
     for layer in remade(trace, told):
         told |= set(map(id, layer.tensors))
         yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
@@ -106,10 +109,11 @@ def _denied(trace: Trace, report: Report) -> bool:
     for event in trace.of(Named):
         if event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
             return True
+    twice = {id(second.optimizer) for _, second in doubled(trace)}
     return any(
         step.updated
         for given in trace.of(Given)
-        if given.site.node is report.at.node
+        if given.site.node is report.at.node and id(given.optimizer) not in twice
         for step in trace.of(Stepped)
         if step.optimizer is given.optimizer
     )
@@ -129,7 +133,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Thawed):
+    if isinstance(cause, Remade | Given | LeftOut | Thawed | GivenTwice):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -229,6 +233,12 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
                 Step(place, "requires gradients again, and the optimizer does not know"),
             ]
             way = "give it to the optimizer with `add_param_group` here, or from the start"
+            fixes = ()
+        case GivenTwice(tensors=tensors, first=first):
+            name = groups_of(trace, source, tensors)[0].name
+            what, why = f"`{name}` is never trained", "two optimizers have the same parameters"
+            steps = [Step(first.site, "takes the parameters"), Step(place, "takes the same parameters again")]
+            way = f"give the second one the parameters of `{name}`"
             fixes = ()
         case Given():
             what, why = f"`{source.short(cause.site, limit=40)}` trains nothing", "it has the parameters of a copy"

@@ -402,6 +402,8 @@ def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[
 
 def _another(machine: Machine, seen: Sequence[Value]) -> Value:
     """One more item of a list of which not all are seen: like the others, but with a graph of its own, if any."""
+    if seen and all(map(machine.library.lacks_graph, seen)):
+        return seen[-1]
     alike = all(isinstance(each, CONSTANTS) or getattr(each, "kind", None) is Kind.PLAIN for each in seen)
     return machine.unknown("item of an iterable", None, tuple(seen) if alike else ())
 
@@ -411,7 +413,6 @@ SOME = 2
 
 BARREN = 8
 """Items in a row of an endless iterable that a test may turn down before nothing more is taken to pass it."""
-
 
 COPIED = 16
 """Items that are copied, or looked at one after the other, in the time of one piece of work."""
@@ -444,8 +445,7 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
     if is_endless:
         limit = max(SOME, len(value.items) if isinstance(value, List) else 0)
     items: list[Value] = []
-    budget = machine.budget
-    before = budget.begin()
+    before = machine.budget.begin()
     try:
         items.extend(itertools.islice(host, limit))
         return items, len(items) < limit and not is_endless
@@ -454,8 +454,8 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
             value.give_up(machine)
         return items, False
     finally:
-        budget.end(before)
-        budget.spend(len(items) // COPIED)
+        machine.budget.end(before)
+        machine.budget.spend(len(items) // COPIED)
 
 
 def is_slender(value: Value, most: int = ITEMS) -> bool:

@@ -160,6 +160,10 @@ class Overlays:
         """Whether a value is a tensor that a gradient flows through."""
         return isinstance(value, TensorValue) and value.tensor.requires_grad
 
+    def lacks_graph(self, value: Value) -> bool:
+        """Whether a value is a tensor of which it is known that it has no graph."""
+        return isinstance(value, TensorValue) and not value.tensor.requires_grad and not value.tensor.is_open
+
     def holds_graph(self, value: Value) -> bool:
         """Whether a value is or holds a tensor that was computed on a graph, or is presumed to be one."""
         match value:

@@ -112,6 +112,18 @@ def _is_frozen(asked: Asked) -> bool:
     return not asked.has_graph
 
 
+def _is_computed_by_model(asked: Asked) -> bool:
+    """Whether a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
+    owner = asked.unknown.owner
+    if owner is None or asked.grad_enabled or role_of(owner) != "model" or asked.unknown.name.startswith("get_"):
+        return False
+    return any(_is_known_data(each) for each in asked.arguments.all())
+
+
+def _is_known_data(value: Value) -> bool:
+    return isinstance(value, TensorValue) or (isinstance(value, Unknown) and value.kind in (Kind.PLAIN, Kind.CUT))
+
+
 def _is_method_of_data(asked: Asked) -> bool:
     owner = asked.unknown.owner
     if owner is None or owner.kind is not Kind.PLAIN or not find_op(f"torch.Tensor.{asked.unknown.name}"):
@@ -209,6 +221,14 @@ CALLS: tuple[Row, ...] = (
         conditions.GRADIENTS_OFF,
         "few models switch gradients on themselves",
         "presumptions/kinds.md#a-model-while-gradients-are-off",
+    ),
+    Row(
+        "method of a model while gradients are off",
+        _is_computed_by_model,
+        Kind.CUT,
+        conditions.GRADIENTS_OFF,
+        "what a model is handed data for, it computes from them",
+        "presumptions/kinds.md#a-method-of-a-model-while-gradients-are-off",
     ),
     Row(
         "loss",

@@ -61,6 +61,8 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     made = machine.unknown("arithmetic", key, (unknown, other), fresh=True, made=Made.ARITHMETIC)
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
         made.kind = Kind.PLAIN
+    elif isinstance(made, Unknown) and unknown.kind is Kind.PLAIN and is_data(other):
+        made.kind, made.provenance = Kind.PLAIN, unknown.provenance
     return made
 
 
@@ -80,7 +82,10 @@ def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
     if unknown.kind in COMPUTED_WITH:
         return presume_tensor(machine, unknown).unary(machine, operator)
     key = ("unary", operator, unknown.number)
-    return machine.unknown("arithmetic", key, (unknown,), fresh=True, made=Made.ARITHMETIC)
+    made = machine.unknown("arithmetic", key, (unknown,), fresh=True, made=Made.ARITHMETIC)
+    if isinstance(made, Unknown) and unknown.kind is Kind.PLAIN:
+        made.kind, made.provenance = Kind.PLAIN, unknown.provenance
+    return made
 
 
 def _compared(operator: str, hint: Value, other: Value) -> Value:
@@ -241,7 +246,7 @@ def _holders(part: Unknown) -> Iterator[Unknown]:
 
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
-    if is_made_leaf(unknown):
+    if is_made_leaf(unknown) or (unknown.kind is Kind.PLAIN and _has_tensor(index)):
         place = machine.unknown("index", made=Made.NUMBER) if index is None else index
         return presume_tensor(machine, unknown).item(machine, place)
     key = None if index is None else ("item", unknown.number, identity(index))
@@ -255,6 +260,17 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
     return made
+
+
+def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:
+    """Whether data is used as a tensor is, and a set is not: `target.gather(1, order)`."""
+    if method.owner is None or method.owner.kind is not Kind.PLAIN or hasattr(set, method.name):
+        return False
+    return any(map(_has_tensor, arguments.all()))
+
+
+def _has_tensor(value: Value) -> bool:
+    return isinstance(value, TensorValue) or (isinstance(value, tuple) and any(map(_has_tensor, value)))
 
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
@@ -271,7 +287,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         if result is not NotImplemented:
             return result
         writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
-        if writes or ((owner.kind in COMPUTED_WITH or is_made_leaf(owner)) and is_method_of_tensors(unknown.name)):
+        of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or _meets_tensors(unknown, arguments)
+        if writes or (of_tensors and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
         if unknown.name.endswith("_"):
             pieces.write(

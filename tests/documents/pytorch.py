@@ -138,7 +138,7 @@ def _untouched_process(folder: str) -> Iterator[None]:
         sys.argv, sys.path[:] = argv, path
         sys.modules["__main__"] = main
         for name in set(sys.modules) - known:
-            if not isinstance(sys.modules[name], types.ModuleType) or _stands_in(folder, sys.modules[name]):
+            if _is_made_by_hand(name, sys.modules[name]) or _stands_in(folder, sys.modules[name]):
                 del sys.modules[name]
         importlib.invalidate_caches()
         for filename in [name for name in linecache.cache if name.startswith(folder + os.sep)]:
@@ -146,6 +146,13 @@ def _untouched_process(folder: str) -> Iterator[None]:
         random.setstate(random_state)
         os.environ.clear()
         os.environ.update(environment)
+
+
+def _is_made_by_hand(name: str, module: object) -> bool:
+    """Whether the program put something into `sys.modules` that was not imported; libraries do so within themselves."""
+    if not isinstance(module, types.ModuleType):
+        return True
+    return type(module) is types.ModuleType and module.__spec__ is None and "." not in name
 
 
 def _stands_in(folder: str, module: types.ModuleType) -> bool:

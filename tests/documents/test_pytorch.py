@@ -45,6 +45,12 @@ def test_what_a_program_puts_in_the_place_of_a_library_is_forgotten() -> None:
     assert "no_library" not in sys.modules
 
 
+def test_a_module_that_a_program_makes_by_hand_does_not_outlive_it() -> None:
+    source = _source("import sys\nimport types\nsys.modules['by_hand'] = types.ModuleType('by_hand')\n")
+    assert run([source], []) == Outcome(None, ())
+    assert "by_hand" not in sys.modules
+
+
 def test_leaving_by_sys_exit_is_an_end() -> None:
     assert run([_source("import sys\nsys.exit()\n")], []) == Outcome(None, ())
 

@@ -87,7 +87,7 @@ def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
     `x = layer.backward(x)` is none: neither a tensor's nor an engine's has a result that is used.
     """
-    if isinstance(body, ast.FunctionDef) and body.name == "forward":
+    if isinstance(body, ast.FunctionDef) and body.name == "forward" and not _is_static(body):
         yield from _read_definition(body).returns
     unused = {node.value for node in every if isinstance(node, ast.Expr)}
     for node in every:
@@ -99,6 +99,11 @@ def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
                 yield from given[:1]
             case ast.Call(func=ast.Name(id="grad") | ast.Attribute(attr="grad"), args=[first, *_]):
                 yield first
+
+
+def _is_static(function: ast.FunctionDef) -> bool:
+    """Whether a `forward` is that of an `autograd.Function`, which runs without gradients."""
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
 
 
 @dataclass(frozen=True, slots=True)

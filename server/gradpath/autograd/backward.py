@@ -33,6 +33,7 @@ def backward(
     """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone."""
     call = _begin(autograd, roots, retain, create_graph, seeded, accumulates=True)
     targets = None if inputs is None else [_target(autograd, each, call, FaultKind.RETAIN_NO_GRAD) for each in inputs]
+    call.targets = None if targets is None else frozenset(targets)
     flows = _run(autograd, call, targets, seeds)
     for tensor, target in zip(inputs or (), targets or (), strict=True):
         if target in flows and target.accumulates is None:

@@ -88,7 +88,8 @@ class BackwardCall:
 
     `presumed` says what has to hold for it to be one; `starts` are the nodes of the roots, as they were then.
     `givers` are the nodes that handed a gradient to each node; the gradient that `sum` hands on is an expanded tensor.
-    `afterwards` is done when the gradients are there.
+    `afterwards` is done when the gradients are there. `targets` are the leaves and other nodes that alone are given a
+    gradient, where the program names them.
     """
 
     number: int
@@ -101,6 +102,7 @@ class BackwardCall:
     starts: tuple[Node, ...] = ()
     givers: dict[Node, list[Node]] = field(default_factory=dict)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
+    targets: frozenset[Node] | None = None
 
 
 _numbers = itertools.count(1)

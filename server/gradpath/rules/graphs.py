@@ -90,13 +90,14 @@ def is_from_outside(node: Node, later: Site, loop: int) -> bool:
 
 def reached_leaves(ran: BackwardRan) -> list[Tensor]:
     """The leaves to which a backward that ran gave a gradient."""
+    targets = ran.call.targets
     found: dict[int, Tensor] = {}
     for node in ran.executed:
         for edge in node.edges:
-            if edge.accumulates is not None:
+            if edge.accumulates is not None and (targets is None or edge in targets):
                 found.setdefault(id(edge.accumulates), edge.accumulates)
     for root in ran.call.roots:
-        if root.node is None:
+        if root.node is None and (targets is None or root.accumulator in targets):
             found.setdefault(id(root), root)
     return list(found.values())
 

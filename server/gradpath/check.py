@@ -16,6 +16,7 @@ from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
 from gradpath.failures import Place, failed
 from gradpath.inspection import Runs, inspect
 from gradpath.interpreter.budget import Cancelled
+from gradpath.interpreter.paths import Paths, explore
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.launchers import launchers
@@ -71,14 +72,26 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True)
+class Walk:
+    """An entry point that was run, by its name, which is empty for the module body, and the traces of its paths.
+
+    The likeliest comes first; the others are there where they were asked for.
+    """
+
+    name: str
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Analysis:
     """All that a check of one document found; `diagnostics` are sorted and suppressions are applied.
 
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
-    check may not see. `traces` are the likeliest path of each entry point, for the tale of what a value went through;
-    those of reused entry points are left out (see `with_traces`). `marks` are what an editor may write beside the code
+    check may not see. `walks` are the entry points that were run, for the tale of what a value went through, without
+    those that were reused (see `with_traces`), and `documents` the texts, by path, that their traces speak of. `marks`
+    are what an editor may write beside the code
     of all of them, `endings` how the paths of each ended, by its name: the likeliest first, and no others unless the
     check was thorough. `incomplete` says which parts of the document were not fully checked; one that was never run, as
     it does not speak of PyTorch, has none. `memory` is what the next check may reuse.
@@ -91,16 +104,22 @@ class Analysis:
     stories: tuple[Story, ...] = ()
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
-    traces: tuple[Trace, ...] = ()
+    walks: tuple[Walk, ...] = ()
+    documents: Mapping[str, Document] = field(default_factory=dict)
     marks: tuple[Mark, ...] = ()
     endings: Mapping[str, tuple[Ending, ...]] = field(default_factory=dict)
     incomplete: tuple[Gap, ...] = ()
     memory: Memory | None = None
 
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """The likeliest path of each entry point that was run."""
+        return tuple(walk.traces[0] for walk in self.walks)
+
     def findings(self) -> Analysis:
         """What was found, without what only serves to find out more: it takes a hundred times the room."""
         parsed = replace(self.parsed, tree=ast.Module([], []), base=None)
-        return replace(self, parsed=parsed, traces=(), memory=None)
+        return replace(self, parsed=parsed, walks=(), documents={}, memory=None)
 
 
 Given = ParamSpec("Given")
@@ -167,6 +186,7 @@ def check(
     stack: Collection[int] = (),
     memory: Memory | None = None,
     traced: bool = True,
+    explored: bool = False,
     thorough: bool = False,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
@@ -175,8 +195,9 @@ def check(
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
     and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
     what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces go as soon as
-    they have been looked at: they are by far the largest part of it. A `thorough` check combines undecided branches as
-    far as the budget goes, and tells of each path how it ended.
+    they have been looked at: they are by far the largest part of it. Where it is to be `explored`, those of all paths
+    are kept, not of the likeliest ones alone. A `thorough` check combines undecided branches as far as the budget goes,
+    and tells of each path how it ended.
     """
     config = Config() if config is None else config
     relevant = speaks_of_tensors(document.text)
@@ -191,7 +212,7 @@ def check(
     unknowns: Counter[str] = Counter()
     found: list[Diagnostic] = []
     marks: list[Mark] = []
-    traces: list[Trace] | None = [] if traced else None
+    walks: list[Walk] | None = [] if traced else None
     endings: dict[str, tuple[Ending, ...]] = {}
     incomplete = list(gaps.unreadable(parsed))
     backwards = entries.runs_backward(document.text)
@@ -201,8 +222,8 @@ def check(
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None
     try:
-        runs = backwards, runs_module, thorough
-        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), traces, incomplete):
+        runs = backwards, runs_module, thorough, explored
+        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), walks, incomplete):
             found.extend(record.diagnostics)
             unknowns.update(record.unknowns)
             marks.extend(record.marks)
@@ -224,7 +245,8 @@ def check(
         dict(unknowns),
         dependencies=dependencies,
         used=used,
-        traces=tuple(traces or ()),
+        walks=tuple(walks or ()),
+        documents=files.documents if walks else {},
         marks=tuple(marks),
         endings=endings,
         incomplete=tuple(incomplete),
@@ -234,27 +256,34 @@ def check(
 
 def with_traces(
     analysis: Analysis,
-    line: int,
+    line: int | None,
     config: Config,
     *,
     cancelled: Callable[[], bool] = never,
     project: Project | None = None,
+    explored: bool = False,
 ) -> Analysis:
-    """The analysis with the traces of the entry points that run code on a line: their likeliest paths, run again."""
+    """The analysis with the traces of the entry points that run code on a line, or of all: they are run again.
+
+    Their likeliest paths alone, unless they are to be `explored`.
+    """
     document, memory = analysis.document, analysis.memory
     if memory is None:
-        again = check(document, config, cancelled=cancelled, project=project)
-        return replace(analysis, parsed=again.parsed, traces=again.traces)
+        again = check(document, config, cancelled=cancelled, project=project, explored=explored)
+        return replace(analysis, parsed=again.parsed, walks=again.walks, documents=again.documents)
     files = Files(analysis.parsed, project, config.python)
-    piece = memory.piece_at(line)
-    traces: list[Trace] = []
+    piece = None if line is None else memory.piece_at(line)
+    walks: list[Walk] = []
     try:
         for number, record in memory.records.items():
-            if piece in record.inside or (number == MODULE and not memory.pieces[piece].is_function):
-                traces.append(Runs(files, config, cancelled, memory.entry(number), STEPS).run(()))
+            is_around = piece is not None and number == MODULE and not memory.pieces[piece].is_function
+            if piece is None or piece in record.inside or is_around:
+                runs = Runs(files, config, cancelled, memory.entry(number), STEPS)
+                traces = tuple(explore(Paths(runs.run), PATHS if explored else 1, EFFORT))
+                walks.append(Walk(record.name, traces))
     except Cancelled:
         pass
-    return replace(analysis, traces=tuple(traces))
+    return replace(analysis, walks=tuple(walks), documents=files.documents)
 
 
 def _suppressed(
@@ -296,19 +325,19 @@ def _entries(
     config: Config,
     cancelled: Callable[[], bool],
     reuse: Reuse,
-    runs: tuple[bool, bool, bool],
+    runs: tuple[bool, bool, bool, bool],
     stack: frozenset[int],
-    traces: list[Trace] | None,
+    walks: list[Walk] | None,
     incomplete: list[Gap],
 ) -> Iterator[Record]:
     """Run the module body, then each function that no call reached, or tell what is known of them already.
 
     `runs` says whether the document runs a backward itself, whether its module body is worth a run, and whether to be
-    thorough. The likeliest path of what is run is added to `traces`, if anybody wants them, and what was not entered at
-    all to `incomplete`.
+    thorough and whether all paths are wanted. What is run is added to `walks`, if anybody wants them, and what was not
+    entered at all to `incomplete`.
     """
     document = files.checked.document
-    backwards, runs_module, thorough = runs
+    backwards, runs_module, thorough, explored = runs
     statements = _statements(files.checked.tree) if thorough else set()
     source = Source(files.documents)
     called: set[ast.AST] = set()
@@ -341,8 +370,8 @@ def _entries(
             tuple(ending_of(each, document.path, statements) for each in told),
             found.incomplete,
         )
-        if traces is not None:
-            traces.append(found.traces[0])
+        if walks is not None:
+            walks.append(Walk(record.name, tuple(found.traces) if explored else tuple(found.traces[:1])))
         if found.sound:
             reuse.records[number] = record
         return record

@@ -8,11 +8,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gradpath import toml
-from gradpath.cli import check
+from gradpath.cli import check, main
 from gradpath.config import config_from
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR
+from tests.features.test_flow import CUT
+
+Capture = pytest.CaptureFixture[str]
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -38,7 +43,7 @@ def shape(value: Any) -> Any:
         case dict():
             return {key: shape(item) for key, item in value.items()}
         case list():
-            return [shape(value[0])]
+            return [shape(value[0])] if value else []
         case _:
             return type(value).__name__
 
@@ -47,3 +52,16 @@ def test_the_configuration_of_the_readme_is_right() -> None:
     table = toml.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", README, re.DOTALL)[1])  # type: ignore[index]
     _, complaints = config_from(table["tool"]["gradpath"])
     assert complaints == ()
+
+
+def test_the_json_of_a_flow_in_the_readme_has_the_shape_of_the_output(write: Write, capsys: Capture) -> None:
+    write("train.py", CUT)
+    example = json.loads(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[1])
+    assert main(["flow", "train.py", "--output-format", "json"]) == 0
+    assert shape(example) == shape(json.loads(capsys.readouterr().out))
+
+
+def test_the_table_in_the_readme_is_what_the_program_writes(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    assert main(["flow", "samples/right/gan.py"]) == 0
+    assert capsys.readouterr().out in README

@@ -259,7 +259,7 @@ class Desk:
         config, project = self._surroundings(path)
         try:
             tried = mending.mended(analysis, config, cancelled=allowance, project=project)
-            return replace(tried, traces=())
+            return replace(tried, walks=(), documents={})
         except MemoryError:
             raise
         except Exception:

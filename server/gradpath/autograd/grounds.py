@@ -25,7 +25,7 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
         case FaultKind.TWICE | FaultKind.MODIFIED | FaultKind.SAVED_DETACHED | FaultKind.ONCE_DIFFERENTIABLE:
             if error.node is not None:
                 for call in calls:
-                    found += _of_way(call.starts, error.node)
+                    found += of_way(call.starts, error.node)
                 found += _of_node(error.node, [*ran, *calls])
                 found += _of_saving(error, error.node, [*ran, *calls])
             if error.kind is FaultKind.TWICE and error.node is not None and error.node.saves is not None:
@@ -47,7 +47,7 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
     return tuple(dict.fromkeys(found))
 
 
-def _of_way(starts: Iterable[Node], target: Node) -> Grounds:
+def of_way(starts: Iterable[Node], target: Node) -> Grounds:
     """What has to hold for gradients to run from `starts` to `target`, on the way with the fewest presumed links."""
     tickets = itertools.count()
     queue: list[tuple[int, int, Node, Grounds]] = [(0, next(tickets), start, ()) for start in starts]

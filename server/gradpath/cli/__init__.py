@@ -44,6 +44,8 @@ _COMMANDS = {
     "rule": _Entry("gradpath.cli.rule", "show the page of a rule, or the table of all rules"),
     "explain": _Entry("gradpath.cli.explain", "tell the story behind a traceback of an autograd error"),
     "graph": _Entry("gradpath.cli.graph", "draw the graph behind a loss"),
+    "flow": _Entry("gradpath.cli.flow", "show which parameters get gradients from which loss, and what updates them"),
+    "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or who trains it"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
 }
 

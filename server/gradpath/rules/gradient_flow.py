@@ -174,8 +174,15 @@ def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str 
         return None
     if closure and not same_activation(step, near):
         return source.text(step, call.func.value) if isinstance(call.func, ast.Attribute) else None
-    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)):
+    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)) and not _is_closure(trace, call.args[0]):
         return source.text(step, call.args[0])
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Name, ast.Attribute)):
         return source.text(step, call.func.value)
     return None
+
+
+def _is_closure(trace: Trace, argument: ast.expr) -> bool:
+    """Whether what `step` is given is a function of the program, as `optimizer.step(closure)` is, and no optimizer."""
+    return isinstance(argument, ast.Name) and any(
+        isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name == argument.id for each in trace.visits
+    )

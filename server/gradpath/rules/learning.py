@@ -5,7 +5,7 @@ It is computed once for a trace, and the ways from a parameter to a loss only wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
@@ -97,6 +97,20 @@ def has_strangers(trace: Trace) -> bool:
 def ways_of(trace: Trace, tensor: Tensor) -> Ways:
     """The ways from the value of a parameter to all losses that are back-propagated."""
     return _ways(trace, trace.once(_dependents), tensor)
+
+
+def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
+    """For parameters: the ways from their values to what one backward began at; None where that does not depend on it.
+
+    The walk from there is done once, when this is called.
+    """
+    dependents = _Dependents()
+    dependents.follow(run.call.roots, run, trace.once(_besides))
+
+    def ways(parameter: Tensor) -> Ways | None:
+        return _ways(trace, dependents, parameter) if id(parameter) in dependents.of else None
+
+    return ways
 
 
 def ways_to(trace: Trace, value: Tensor, run: BackwardRan) -> Iterator[tuple[Tensor, Ways]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Protocol, cast
 
@@ -10,6 +11,7 @@ from gradpath.interpreter.trace import Named, Trace
 from gradpath.records import dataclass
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of, target_of
+from gradpath.rules.syntax import statement_of
 
 
 class _Value(Protocol):
@@ -34,53 +36,89 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Holder:
-    """A module that a variable holds, and its parameters by the way from there; `whole` if these are all."""
+class Holder:
+    """A module that a variable holds, and its parameters by the way from there; `whole` if these are all.
+
+    It was first `bound` there. `names` are all that the program calls it, as it writes them; `name` is the last that is
+    not of a loop. It is `lasting` if there is such a name.
+    """
 
     name: str
     ways: dict[int, str]
     whole: bool
+    names: tuple[str, ...]
+    bound: Named
+    lasting: bool
+
+    @property
+    def tensors(self) -> list[tuple[str, Tensor]]:
+        """The parameters themselves, with the ways to them."""
+        return [(way, value.tensor) for way, value in cast("_Module", self.bound.module).parameters()]
 
 
 def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[Group]:
     """The parameters in groups: whole modules where all of their parameters are among `tensors`."""
     left = {id(tensor): tensor for tensor in tensors}
     found: list[Group] = []
-    for holder in _holders(trace, source):
+    for holder in holders(trace, source):
         inside = {way: left[key] for key, way in holder.ways.items() if key in left}
         if not inside:
             continue
         others = [way for key, way in holder.ways.items() if key not in left]
-        for prefix in dict.fromkeys(_widest(way, others) if holder.whole else way for way in inside):
-            own = tuple(tensor for way, tensor in inside.items() if _is_below(way, prefix))
+        for prefix in dict.fromkeys(widest(way, others) if holder.whole else way for way in inside):
+            own = tuple(tensor for way, tensor in inside.items() if is_below(way, prefix))
             found.append(Group(f"{holder.name}.{prefix}" if prefix else holder.name, own))
         left = {key: tensor for key, tensor in left.items() if key not in holder.ways}
     return found + [Group(name_of(trace, source, tensor), (tensor,)) for tensor in left.values()]
 
 
-def _widest(way: str, others: Sequence[str]) -> str:
+def widest(way: str, others: Sequence[str]) -> str:
     """The shortest beginning of a way below which none of the `others` is: "" for the module as a whole."""
     steps = way.split(".")
     for count in range(len(steps)):
         prefix = ".".join(steps[:count])
-        if not any(_is_below(other, prefix) for other in others):
+        if not any(is_below(other, prefix) for other in others):
             return prefix
     return way
 
 
-def _is_below(way: str, prefix: str) -> bool:
+def is_below(way: str, prefix: str) -> bool:
+    """Whether a way leads to a module, or to what is in it."""
     return not prefix or way == prefix or way.startswith(f"{prefix}.")
 
 
-def _holders(trace: Trace, source: Source) -> list[_Holder]:
+def holders(trace: Trace, source: Source) -> list[Holder]:
     """The modules that variables hold, those with the most parameters first, of the same one the last variable."""
-    found = {id(event.module): _holder(source, event) for event in trace.of(Named)}
-    return sorted(found.values(), key=lambda each: len(each.ways))[::-1]
+    known = trace.once(_known)
+    if not known:
+        named: dict[int, list[Named]] = {}
+        for event in trace.of(Named):
+            named.setdefault(id(event.module), []).append(event)
+        found = [_holder(trace, source, events) for events in named.values()]
+        known.append(sorted(found, key=lambda each: len(each.ways))[::-1])
+    return known[0]
 
 
-def _holder(source: Source, event: Named) -> _Holder:
-    whole = not cast("_Module", event.module).has_unknown_parts
-    return _Holder(target_of(source, event), ways_of(event), whole)
+def _known(trace: Trace) -> list[list[Holder]]:
+    return []
+
+
+def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
+    whole = not cast("_Module", events[-1].module).has_unknown_parts
+    names = dict.fromkeys(target_of(source, event) for event in events)
+    lasting = [event for event in events if not _is_of_a_loop(trace, event)]
+    bound = (lasting or events)[-1]
+    return Holder(target_of(source, bound), ways_of(bound), whole, tuple(names), events[0], bool(lasting))
+
+
+def _is_of_a_loop(trace: Trace, event: Named) -> bool:
+    """Whether a loop or a comprehension gave the name, which means another module in the next iteration."""
+    statement = statement_of(trace, event.site.node)
+    if statement is None or isinstance(statement, (ast.For, ast.AsyncFor)):
+        return statement is not None
+    inside = () if hasattr(statement, "body") else ast.walk(statement)
+    targets = [each.target for each in inside if isinstance(each, ast.comprehension)]
+    return any(isinstance(each, ast.Name) and each.id == event.name for target in targets for each in ast.walk(target))
 
 
 def held(trace: Trace) -> set[int]:

@@ -97,7 +97,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if not ways.sure or not severed or any(is_on_purpose(trace, source, each) for each in severed):
             continue
         zeros = [each for each in severed if each.cause.how == cuts.STEP]
-        places = _places(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
+        places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
         same = tuple(sorted(places))
         together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
     for tensors, found, step in together.values():
@@ -192,7 +192,7 @@ def _is_of_another_optimizer(trace: Trace, found: Unreached) -> bool:
     return alone and off and bool(found.step.site.loops) and has_strangers(trace)
 
 
-def _places(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[int, Place]:
+def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[int, Place]:
     """The cuts by the syntax node that carries them: all that happens in a block without gradients is one cut."""
     found: dict[int, Place] = {}
     for each in severed:

@@ -17,6 +17,8 @@ class Kind(Enum):
     OPERATION = "operation"
     PARAMETER = "parameter"
     LEAF = "leaf"
+    MODULE = "module"
+    STEP = "step"
     CUT = "cut"
     MORE = "more"
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from gradpath.features.graph import Kind, Picture, Vertex
 from gradpath.features.graph.wording import lines_of
 
-_COLOURS = {Kind.ROOT: "#9ecae1", Kind.PARAMETER: "#a1d99b", Kind.LEAF: "#c7e9c0", Kind.CUT: "#fdae6b"}
+_COLOURS = {
+    Kind.ROOT: "#9ecae1",
+    Kind.PARAMETER: "#a1d99b",
+    Kind.LEAF: "#c7e9c0",
+    Kind.CUT: "#fdae6b",
+    Kind.STEP: "#bcbddc",
+    Kind.MODULE: "#a1d99b",
+}
 _BROKEN = "#fc9272"
 
 

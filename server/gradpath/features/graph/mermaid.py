@@ -10,6 +10,7 @@ from gradpath.features.graph.wording import lines_of
 _CLASSES = (
     "  classDef root fill:#9ecae1,stroke:#3182bd,color:#000",
     "  classDef leaf fill:#a1d99b,stroke:#31a354,color:#000",
+    "  classDef step fill:#bcbddc,stroke:#756bb1,color:#000",
     "  classDef cut fill:#fdae6b,stroke:#e6550d,color:#000",
     "  classDef broken fill:#fc9272,stroke:#de2d26,color:#000",
 )
@@ -31,10 +32,12 @@ def _class(vertex: Vertex) -> str:
     match vertex.kind:
         case Kind.ROOT:
             return ":::root"
-        case Kind.PARAMETER | Kind.LEAF:
+        case Kind.PARAMETER | Kind.LEAF | Kind.MODULE:
             return ":::leaf"
         case Kind.CUT:
             return ":::cut"
+        case Kind.STEP:
+            return ":::step"
     return ""
 
 

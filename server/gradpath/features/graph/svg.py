@@ -17,7 +17,8 @@ _PADDING = 9.0
 _STYLE = """
 .box { fill: var(--vscode-editorWidget-background, #f5f5f5); stroke: var(--vscode-descriptionForeground, #8c8c8c); }
 .root .box { stroke: var(--vscode-charts-blue, #1a73c7); stroke-width: 2.5; }
-.parameter .box, .leaf .box { stroke: var(--vscode-charts-green, #388a34); stroke-width: 1.5; }
+.step .box { stroke: var(--vscode-charts-purple, #652d90); stroke-width: 1.5; }
+.parameter .box, .leaf .box, .module .box { stroke: var(--vscode-charts-green, #388a34); stroke-width: 1.5; }
 .cut .box { stroke: var(--vscode-charts-orange, #d18616); stroke-width: 1.5; stroke-dasharray: 4 3; }
 .broken .box { stroke: var(--vscode-editorError-foreground, #e51400); stroke-width: 2.5; }
 .broken .note { fill: var(--vscode-editorError-foreground, #e51400); }
@@ -76,7 +77,7 @@ def _box(vertex: Vertex, centre: Point, size: Size, told: Callable[[str], str]) 
     left, top = x - width / 2, y - height / 2
     classes = vertex.kind.value + (" broken" if vertex.broken else "")
     place = f' data-line="{vertex.line}" data-path="{html.escape(told(vertex.path))}"' if vertex.line else ""
-    corner = 12 if vertex.kind in (Kind.PARAMETER, Kind.LEAF) else 4
+    corner = 12 if vertex.kind in (Kind.PARAMETER, Kind.LEAF, Kind.MODULE) else 4
     lines = lines_of(vertex)
     notes = len(lines) - len(vertex.notes)
     texts = [

@@ -137,7 +137,7 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     settings.pop("params", None)
     optimizer.silent = settings.get("fused") is True
     _add(machine, optimizer, parameters, settings)
-    if not optimizer.open and not optimizer.parameters():
+    if not optimizer.groups.items:
         raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
     _note_given(machine, optimizer)
     return None
@@ -160,7 +160,15 @@ def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:
     return weights.made_from(machine, optimizer.sources, optimizer.put_in)
 
 
-def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, settings: dict[str, Value]) -> None:
+def _add(
+    machine: Machine,
+    optimizer: OptimizerInstance,
+    parameters: Value,
+    settings: dict[str, Value],
+    *,
+    is_group: bool = False,
+) -> None:
+    """Take parameters, or groups of them; a group may be empty, the whole may not."""
     if isinstance(parameters, Unknown):
         optimizer.open = True
         _take(machine, optimizer, parameters)
@@ -177,7 +185,7 @@ def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, sett
             group = own.pop("params", List([]))
             if isinstance(group, TensorValue):
                 group = List([group])
-            _add(machine, optimizer, group, {**settings, **own})
+            _add(machine, optimizer, group, {**settings, **own}, is_group=True)
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], TensorValue):
             plain.append(item[1])
         elif isinstance(item, Unknown) and is_made_leaf(item):
@@ -187,7 +195,7 @@ def _add(machine: Machine, optimizer: OptimizerInstance, parameters: Value, sett
             _take(machine, optimizer, item)
         else:
             plain.append(item)
-    if plain or not optimizer.groups.items:
+    if plain or more or is_group or (optimizer.open and not optimizer.groups.items):
         _group(machine, optimizer, plain, settings, open=more)
 
 

@@ -2,36 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.nn import ModuleInstance
+from gradpath.overlays.nn import MODULE, ModuleInstance
 from gradpath.overlays.operations import call_operation
 from gradpath.overlays.tensor_value import TensorValue, wrap
+
+Native = Callable[[Machine, Arguments], Value]
 
 _CACHE = "parametrizations"
 
 
-def parametrized(machine: Machine, arguments: Arguments) -> Value:
-    """`weight_norm(module, name="weight")` and its kin: the named parameter becomes a product of two."""
-    module = arguments.get(0, "module", None)
-    name = arguments.get(1, "name", "weight")
-    if not isinstance(module, ModuleInstance) or not isinstance(name, str):
+def _normed(place: Callable[[ModuleInstance, str], ModuleInstance], *keys: str) -> Native:
+    """`weight_norm(module, name="weight")` and its kin: the weight becomes a product of what lies under the `keys`.
+
+    These are a norm and a direction, or the original alone, by whose own norm it is divided. `place` says where
+    they lie; `{}` in a key is the name of the parameter.
+    """
+
+    def parametrized(machine: Machine, arguments: Arguments) -> Value:
+        module = arguments.get(0, "module", None)
+        name = arguments.get(1, "name", "weight")
+        if not isinstance(module, ModuleInstance) or not isinstance(name, str):
+            return module
+        weight = module.attributes.pop(name, None)
+        if not isinstance(weight, TensorValue):
+            return module
+        *norms, original = (key.format(name) for key in keys)
+        for key in norms:
+            norm = machine.autograd.tensor(requires_grad=True)
+            norm.is_parameter = True
+            place(module, name).attributes[key] = wrap(norm)
+        place(module, name).attributes[original] = weight
+        module.computed[name] = lambda m, own: _product(m, place(own, name), original, norms)
         return module
-    weight = module.attributes.pop(name, None)
-    if not isinstance(weight, TensorValue):
-        return module
-    norm = machine.autograd.tensor(requires_grad=True)
-    norm.is_parameter = True
-    module.attributes[f"{name}_g"] = wrap(norm)
-    module.attributes[f"{name}_v"] = weight
-    op = find_op("torch.mul")
+
+    return parametrized
+
+
+def _product(machine: Machine, holder: ModuleInstance, original: str, norms: Sequence[str]) -> Value:
+    weight = holder.attributes[original]
+    norm = holder.attributes[norms[0]] if norms else _operated(machine, "torch.sum", weight)
+    return _operated(machine, "torch.mul", weight, norm)
+
+
+def _operated(machine: Machine, name: str, *values: Value) -> Value:
+    op = find_op(name)
     assert op is not None
-    module.computed[name] = lambda m, own: call_operation(
-        m, op, Arguments([own.attributes[f"{name}_v"], own.attributes[f"{name}_g"]])
-    )
+    return call_operation(machine, op, Arguments(list(values)))
+
+
+def _itself(module: ModuleInstance, _name: str) -> ModuleInstance:
+    return module
+
+
+def _originals(module: ModuleInstance, name: str) -> ModuleInstance:
+    """`module.parametrizations.weight`: what holds the original of a parameter, and what it goes through."""
+    for key in ("parametrizations", name):
+        found = module.attributes.get(key)
+        if not isinstance(found, ModuleInstance):
+            found = module.attributes[key] = ModuleInstance(MODULE)
+        module = found
     return module
 
 
@@ -47,8 +83,7 @@ def _register(machine: Machine, arguments: Arguments) -> Value:
         module.attributes[name] = machine.unknown("parametrized weight")
         return module
     del module.attributes[name]
-    module.attributes[f"{name}_original"] = original
-    module.attributes[f"{name}_through"] = through
+    _originals(module, name).attributes.update({"original": original, "0": through})
     module.computed[name] = lambda m, own: _cached(m, own, name)
     return module
 
@@ -59,8 +94,8 @@ def _cached(machine: Machine, module: ModuleInstance, name: str) -> Value:
     key = (machine.id_of(module), name)
     if isinstance(known, dict) and key in known:
         return known[key]
-    through, original = module.attributes[f"{name}_through"], module.attributes[f"{name}_original"]
-    value = machine.call(through, Arguments([original]))
+    held = _originals(module, name).attributes
+    value = machine.call(held["0"], Arguments([held["original"]]))
     if isinstance(known, dict) and not isinstance(value, Unknown):
         machine.remembered[_CACHE] = {**known, key: value}
     return value
@@ -86,16 +121,11 @@ class _Caching(Context):
 
 
 NAMES: Names = {
-    **{
-        f"torch.nn.utils.{name}": parametrized
-        for name in (
-            "parametrizations.weight_norm",
-            "parametrizations.spectral_norm",
-            "parametrizations.orthogonal",
-            "weight_norm",
-            "spectral_norm",
-        )
-    },
+    "torch.nn.utils.parametrizations.weight_norm": _normed(_originals, "original0", "original1"),
+    "torch.nn.utils.parametrizations.spectral_norm": _normed(_originals, "original"),
+    "torch.nn.utils.parametrizations.orthogonal": _normed(_originals, "original"),
+    "torch.nn.utils.weight_norm": _normed(_itself, "{}_g", "{}_v"),
+    "torch.nn.utils.spectral_norm": _normed(_itself, "{}_orig"),
     "torch.nn.utils.parametrize.register_parametrization": _register,
     "torch.nn.utils.parametrize.cached": lambda machine, arguments: _Caching(),
 }

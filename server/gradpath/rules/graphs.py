@@ -89,17 +89,11 @@ def is_from_outside(node: Node, later: Site, loop: int) -> bool:
 
 
 def reached_leaves(ran: BackwardRan) -> list[Tensor]:
-    """The leaves to which a backward that ran gave a gradient."""
-    targets = ran.call.targets
-    found: dict[int, Tensor] = {}
-    for node in ran.executed:
-        for edge in node.edges:
-            if edge.accumulates is not None and (targets is None or edge in targets):
-                found.setdefault(id(edge.accumulates), edge.accumulates)
-    for root in ran.call.roots:
-        if root.node is None and (targets is None or root.accumulator in targets):
-            found.setdefault(id(root), root)
-    return list(found.values())
+    """The leaves to which a backward that ran gave a gradient; with `inputs=` these are the wanted ones alone."""
+    given = [node.accumulates for node in ran.call.givers]
+    wanted = ran.call.targets
+    begun = [root for root in ran.call.roots if root.node is None and (wanted is None or root.accumulator in wanted)]
+    return list(dict.fromkeys(leaf for leaf in (*given, *begun) if leaf is not None))
 
 
 _STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"})
@@ -114,17 +108,13 @@ def moved_leaves(ran: BackwardRan) -> list[Tensor]:
     """Those of the reached leaves whose gradient is more than the zeros behind a step function."""
     if not any(is_step_function(node) for node in ran.executed):
         return reached_leaves(ran)
+    givers = ran.call.givers
     moving: set[Node] = set()
-    found: dict[int, Tensor] = {}
     for node in ran.executed:
-        givers = ran.call.givers.get(node)
-        if is_step_function(node) or (givers and moving.isdisjoint(givers)):
-            continue
-        moving.add(node)
-        for edge in node.edges:
-            if edge.accumulates is not None:
-                found.setdefault(id(edge.accumulates), edge.accumulates)
-    return [leaf for leaf in reached_leaves(ran) if id(leaf) in found or any(leaf is root for root in ran.call.roots)]
+        if not is_step_function(node) and not (node in givers and moving.isdisjoint(givers[node])):
+            moving.add(node)
+    moved = [node.accumulates for node, from_ in givers.items() if not moving.isdisjoint(from_)]
+    return [leaf for leaf in reached_leaves(ran) if leaf in moved or leaf in ran.call.roots]
 
 
 _CHANCE = ("dropout", "rand", "rrelu", "bernoulli", "gumbel")

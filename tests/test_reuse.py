@@ -174,6 +174,24 @@ def test_a_file_that_begins_to_train_is_noticed(tmp_path: Path) -> None:
     assert [each.rule for each in again.diagnostics] == ["double-backward"]
 
 
+@pytest.mark.parametrize(
+    ("patch", "reads"),
+    [
+        ("torch.nn.Module.parted = lambda self, x: x.detach()", "torch.nn.Linear(3, 3).parted(w)"),
+        ("setattr(torch.nn.Linear, 'parted', lambda self, x: x.detach())", "torch.nn.Linear(3, 3).parted(w)"),
+        ("torch.optim.SGD.parted = lambda self, x: x.detach()", "torch.optim.SGD([w], 0.1).parted(w)"),
+    ],
+)
+def test_what_a_program_writes_into_classes_of_pytorch_ends_with_it(patch: str, reads: str) -> None:
+    start = "import torch\nw = torch.ones(3, requires_grad=True)\n"
+    reading = Document("train.py", f"{start}{reads}.sum().backward()\n")
+    before = check(reading).diagnostics
+    patching = check(Document("train.py", f"{start}{patch}\n{reads}.sum().backward()\n"))
+    assert [each.rule for each in patching.diagnostics] == ["detached-loss"]
+    assert check(reading).diagnostics == before
+    assert [each.rule for each in before] != ["detached-loss"]
+
+
 def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code is typed, removed, doubled, moved, pasted and taken back; after each edit both checks agree."""
     wanted = int(os.environ.get("GRADPATH_EDITS", "0"))

@@ -16,6 +16,7 @@ from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
 from gradpath.failures import Place, failed
 from gradpath.inspection import Runs, inspect
 from gradpath.interpreter.budget import Cancelled
+from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.paths import Paths, explore
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
@@ -149,7 +150,10 @@ def first_fault(document: Document) -> Fault | None:
     """The first exception that nothing catches when the document runs as a script, on its likeliest path."""
     tree = parse(document).tree
     machine = make_machine(Overlays(), (), tree, document.path, STEPS)
-    run_module(machine, bodies(document, tree))
+    try:
+        run_module(machine, bodies(document, tree))
+    finally:
+        unpatch(machine)
     for failure in machine.trace.failures():
         kind = failure.exception if failure.error is None else failure.error.kind.value
         return Fault(kind, failure.site.line)

@@ -11,6 +11,7 @@ from gradpath.diagnostic import Diagnostic, Gap
 from gradpath.failures import Place, failed
 from gradpath.gaps import failure_in, name_of, unfollowed
 from gradpath.interpreter.budget import Cancelled
+from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
 from gradpath.interpreter.run import Use, make_machine, run_definitions, run_function, run_inner, run_module
@@ -69,12 +70,15 @@ class Runs:
         self._machine = machine = make_machine(overlays, prefix, entered, document.path, self._steps, going)
         machine.budget.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
         machine.forgives = self._forgives
-        if entry is None:
-            run_module(machine, bodies(document, tree))
-        else:
-            run_definitions(machine, tree)
-            run_function(machine, tree, entry.function, self.owner, self.use)
-        run_inner(machine, tree, entries.is_telling, self.use)
+        try:
+            if entry is None:
+                run_module(machine, bodies(document, tree))
+            else:
+                run_definitions(machine, tree)
+                run_function(machine, tree, entry.function, self.owner, self.use)
+            run_inner(machine, tree, entries.is_telling, self.use)
+        finally:
+            unpatch(machine)
         trace = machine.trace
         self.others |= machine.uses
         machine.end()

@@ -201,6 +201,14 @@ def set_attribute(machine: Machine, owner: Object, name: str, value: Value) -> N
         machine.call(setter, Arguments([owner, name, value]))
 
 
+def unpatch(machine: Machine) -> None:
+    """Take back what the program has written into classes of libraries (`torch.nn.Module.forward = ...`)."""
+    for cls, members in machine.patched.items():
+        cls.members.clear()
+        cls.members.update(members)
+    machine.patched.clear()
+
+
 def _setter(cls: Class) -> Object | None:
     """The `__setattr__` of a class of the program."""
     for each in cls.mro:

@@ -178,6 +178,7 @@ class Machine:
         self.uses: set[object] = set()  # What else may become of the function that was entered (`run.Use`).
         self.modules: dict[str, Value] = {}
         self.listeners: list[Callable[[Event], None]] = []
+        self.patched: dict[Class, dict[str, Value]] = {}  # Classes of libraries, which all paths share, as they were.
         # Tied by `interpreter.run`, which alone knows all parts.
         self.evaluate: Callable[[ast.expr], Value]
         self.run_block: Callable[[Sequence[ast.stmt]], Steps]

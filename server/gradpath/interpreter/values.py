@@ -1,8 +1,7 @@
 """The values of the interpreted program.
 
 A constant of Python (None, a bool, a number, a string, bytes, `...`) stands for itself, and so does a tuple of values.
-Everything else is an `Object`. `Unknown` is a value of its own kind: it absorbs what is done with it and remembers
-what it came from.
+Everything else is an `Object`. `Unknown` is a value of its own kind: it absorbs all operations and keeps its origin.
 """
 
 from __future__ import annotations
@@ -252,7 +251,7 @@ class NativeFunction(Object):
 class Function(Object):
     """A function, lambda or method of the interpreted program, with the scope that it closes over.
 
-    One that is `handed_over` went through a decorator that is not known, which may call it with other arguments.
+    One that is `handed_over` went through an unknown decorator, which may call it with other arguments.
     """
 
     __slots__ = ("attributes", "defaults", "handed_over", "keyword_defaults", "name", "node", "owner", "path", "scope")
@@ -393,6 +392,8 @@ class Class(Object):
         return found
 
     def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        if self.node is None:
+            machine.patched.setdefault(self, dict(self.members))
         self.members[name] = value
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
@@ -407,7 +408,7 @@ class Class(Object):
         return Instance(self)
 
     def subclassed(self, machine: Machine, subclass: Class) -> None:
-        """The program has defined a subclass; library classes may add to it."""
+        """The program has defined a subclass."""
 
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
         """The bare instance of a subclass of a library's class, or None where a plain one will do."""

@@ -117,10 +117,15 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
     An inherited method is entered for the classes, too, that override what it calls.
     """
     found = _used(runs, source, paths, effort, thorough=thorough)
+    left = HEIRS_EFFORT
     for owner in () if runs.entry is None else entries.heirs(runs.files.checked.tree, runs.entry):
+        if found.traces[0].steps > left:
+            break
         runs.owner, runs.use, runs.others = owner, Use.ALONE, set()
         condition = f"if `self` is of class `{owner}`"
-        found = _with(found, _used(runs, source, paths, MORE_EFFORT, told=found.places, presumed=condition))
+        more = _used(runs, source, paths, MORE_EFFORT, told=found.places, presumed=condition)
+        left -= sum(trace.steps for trace in more.traces)
+        found = _with(found, more)
     return found
 
 
@@ -160,6 +165,9 @@ MORE_EFFORT = 1_200
 
 It depends on nothing else, so that the same is found where the result of an earlier check is reused.
 """
+
+HEIRS_EFFORT = 4_000
+"""Statements that a method may execute for all classes that inherit it; a class is left out that would go beyond."""
 
 _CONDITIONS = {Use.AGAIN: "in the second call", Use.BACKWARD: "if a backward goes through its result"}
 """The words for what is presumed of the function that is entered."""

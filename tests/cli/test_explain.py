@@ -121,7 +121,7 @@ def test_another_error_of_pytorch_is_not_explained(
     program.write_text(f"import torch\n\n{OTHER_ERRORS[name]}\n")
     told = explain(traceback_of(program))
     assert told.status == 1
-    assert "Cannot tell: this is none of the errors that PyTorch's autograd raises." in told.out
+    assert "Cannot tell: this is not one of the errors that PyTorch's autograd raises." in told.out
 
 
 def test_an_error_of_autograd_that_the_files_do_not_show(explain: Callable[..., Explained], tmp_path: Path) -> None:

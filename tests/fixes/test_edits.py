@@ -85,7 +85,7 @@ LAYOUTS = {
         "# the loss\n# again\nloss = w.exp().sum()  # here\nloss.backward()\n",
     ),
     "a list that moves into a loop": (
-        "Start `parts` anew",
+        "Start `parts` again",
         "parts = []  # all\n# the loop\nfor _ in range(2):\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
         "  torch.stack([each.sum() for each in parts]).sum().backward()\n",
         "# the loop\nfor _ in range(2):\n  parts = []  # all\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
@@ -264,7 +264,7 @@ def test_a_moved_statement_takes_its_comment_along() -> None:
         "    torch.nn.utils.clip_grad_norm_([w], 1.0)  # keep it tame\n    loss = w.exp().sum()\n"
         "    loss.backward()  # back\n    optimizer.step()\n    optimizer.zero_grad()\n"
     )
-    after = applied(text, "behind the backward", "\n")
+    after = applied(text, "after the backward", "\n")
     assert after is not None
     assert "    loss.backward()  # back\n    torch.nn.utils.clip_grad_norm_([w], 1.0)  # keep it tame\n" in after
 

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", action="store_true", help="write all that is found now to the file of --baseline")
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
-    add("--no-cache", action="store_true", help="check all files anew, and keep nothing in .gradpath_cache")
+    add("--no-cache", action="store_true", help="check all files again, and keep nothing in .gradpath_cache")
     add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
     add("--strict", action="store_true", help="exit 1 also if a part of a file was not checked")

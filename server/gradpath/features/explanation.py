@@ -55,7 +55,9 @@ def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool]
     found = failures(text)
     failure = of_autograd(found)
     if failure is None:
-        reason = "this is none of the errors that PyTorch's autograd raises" if found else "there is no traceback in it"
+        reason = (
+            "this is not one of the errors that PyTorch's autograd raises" if found else "there is no traceback in it"
+        )
         return Answer(found[-1] if found else None, reason=reason)
     places = whereabouts.places(failure.frames)
     if not places:

@@ -32,10 +32,10 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         text = edits.flat(document, memory)
         if _name(memory) == "cached_property":
             edit: Edit | None = edits.replace(document, memory, "property")
-            title = f"Compute `{function.name}` anew each time: `@property` on line {memory.lineno}"
+            title = f"Compute `{function.name}` again each time: `@property` on line {memory.lineno}"
         else:
             edit = _without(document, function, memory)
-            title = f"Compute `{function.name}` anew on each call: drop `@{text}` on line {memory.lineno}"
+            title = f"Compute `{function.name}` again on each call: drop `@{text}` on line {memory.lineno}"
         if edit is not None:
             drawn = any(is_drawn(node.name) for node in reach([case.first]))
             yield Fix(title, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, if_certain=True)

@@ -46,7 +46,7 @@ def _what(case: Case) -> str:
 def _headline(case: Case) -> str:
     call = case.source.short(case.again)
     if case.from_outside and case.all_from_outside:
-        return f"each `{call}` goes back through the graph of {_what(case)}, which the first of them has freed"
+        return f"each `{call}` needs the graph of {_what(case)}, but the first of them already freed it"
     if case.from_outside:
         return f"{_what(case)} is computed once, before the loop, and the first `{call}` frees its graph"
     if not case.carried:
@@ -104,9 +104,11 @@ def _help(case: Case, preferred: Fix | None) -> str:
     if taken is not None:
         value = case.source.text(case.carried[0].use, taken)
         line = case.carried[0].use.line
-        return f"this loop trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+        return (
+            f"this loop trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+        )
     if case.from_outside and preferred is not None and best.startswith("Detach") and preferred.safety is Safety.SAFE:
-        return f"the step that follows trains nothing behind it: {lowered(best)}"
+        return f"the step that follows trains nothing upstream of it: {lowered(best)}"
     if case.from_outside:
         where = f"inside {around}"
         if (
@@ -119,22 +121,22 @@ def _help(case: Case, preferred: Fix | None) -> str:
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
-        if best and (not best.startswith("Empty") or " behind " in best):
+        if best and (not best.startswith("Empty") or " after " in best):
             return lowered(best)
         return f"empty `{kept}` at the start of each {turn} of {around}"
     if best.startswith("Forget"):
-        return f"{lowered(best)}, and it is computed anew"
+        return f"{lowered(best)}, and it is computed again"
     if preferred is not None and is_projected(preferred):
         return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {lowered(best)}"
     if preferred is not None and _adds(preferred):
-        return f"the step comes behind the loop and waits for all of them: {lowered(best)}"
-    if best.startswith("Detach") and (" behind " in best or not case.name or f"`{case.name}`" not in best):
+        return f"the step comes after the loop and waits for all of them: {lowered(best)}"
+    if best.startswith("Detach") and (" after " in best or not case.name or f"`{case.name}`" not in best):
         return f"start each {turn} from the value alone: {lowered(best)}"
     if not case.carried or not case.name:
         return f"start each {turn} from values alone: detach what is carried over"
     carried = case.carried[0]
     if carried.cached:
-        return f"compute {_what(case)} anew in each {turn}; or keep it detached, if it is not to be trained"
+        return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
     if carried.old:
         return f"start each {turn} of {around} without the losses of the one before"
     return f"start each {turn} from the value alone: {detaching(case)}"
@@ -148,7 +150,7 @@ def _around(case: Case) -> str:
 
 
 def _adds(fix: Fix) -> bool:
-    """Whether a fix puts one backward behind the loop."""
+    """Whether a fix puts one backward after the loop."""
     return fix.title.startswith("Add the losses")
 
 
@@ -171,7 +173,7 @@ def _alternatives(case: Case, preferred: Fix | None) -> Iterator[str]:
         yield f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}"
         return
     if case.from_outside and not case.all_from_outside:
-        yield f"if it shall not be trained, compute {_what(case)} under torch.no_grad()"
+        yield f"if it is not to be trained, compute {_what(case)} under torch.no_grad()"
     if case.all_from_outside:
         yield "keep the graph with retain_graph=True on every call but the last (costs memory until then)"
     else:
@@ -185,7 +187,7 @@ RULE = Rule(
     "carried-graph",
     "graph",
     Level.ERROR,
-    "`backward()` goes back through the graph of an earlier iteration, which is freed",
+    "`backward()` needs the graph of an earlier iteration, which is already freed",
     f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
     find,
 )

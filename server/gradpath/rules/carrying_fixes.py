@@ -186,7 +186,7 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         always = True
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(document, last, line)
-        place = f"behind line {case.again.line}"
+        place = f"after line {case.again.line}"
         safety = Safety.SAFE
     else:
         unit = edits.indent_unit(document)
@@ -198,7 +198,7 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
 
 
 def _passed_on(case: Case, carried: Carried) -> Fix | None:
-    """`state = next_state` behind the backward becomes `state = next_state.detach()`."""
+    """`state = next_state` after the backward becomes `state = next_state.detach()`."""
     bound = carried.bound
     statement = None if bound is None else statement_of(case.trace, bound.site.node)
     if bound is None or carried.held is not None or bound.site.caller is not case.again.caller:
@@ -327,7 +327,7 @@ def _added_up(case: Case) -> Iterator[Fix]:
     text = f"{name} = {name} + {edits.flat(document, call.func.value)}"
     end = edits.insert_below(document, loop, f"{name}.backward()")
     if start is not None and end is not None and edits.stands_alone(document, statement):
-        title = f"Add the losses up, and call backward once behind the loop on line {loop.lineno}"
+        title = f"Add the losses up, and call backward once after the loop on line {loop.lineno}"
         changes = (start, edits.replace(document, statement, text), end)
         yield Fix(title, Safety.SAFE, changes, preferred=True, rewrite=True)
 

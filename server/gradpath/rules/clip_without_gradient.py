@@ -103,7 +103,7 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         headline,
         tuple(steps),
         help="clip between `backward()` and `step()`"
-        + (", behind `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
+        + (", after `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
         fixes=tuple(_fixes(trace, source, clip, backward if early else step, early)),
     )
 
@@ -127,7 +127,7 @@ def _fixes(
     statement = beside(trace, statement, other)
     moved = behind(trace, document, statement, other) if early else ahead(trace, document, statement, other)
     if moved is not None:
-        where = "behind the backward" if early else "before the step"
+        where = "after the backward" if early else "before the step"
         yield Fix(f"Move line {statement.lineno} {where}", Safety.UNSAFE, moved, rewrite=True)
 
 

@@ -24,7 +24,7 @@ def holds_terms(case: Case) -> bool:
 
 
 def started_anew(case: Case) -> Iterator[Fix]:
-    """`losses = []` before the loop moves into it, where nothing behind the loop reads the list."""
+    """`losses = []` before the loop moves into it, where nothing after the loop reads the list."""
     container = case.container
     if container is None or not isinstance(container[1], ast.Name):
         return
@@ -38,7 +38,7 @@ def started_anew(case: Case) -> Iterator[Fix]:
                     return
                 moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
                 if moved is not None:
-                    title = f"Start `{name}` anew in each iteration: move line {statement.lineno} into the loop"
+                    title = f"Start `{name}` again in each iteration: move line {statement.lineno} into the loop"
                     yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
                 return
 
@@ -61,7 +61,7 @@ def emptied(case: Case) -> Iterator[Fix]:
     else:
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(case.source.document(case.again), last, f"{name}.clear()")
-        title = f"Empty `{name}` behind line {case.again.line}"
+        title = f"Empty `{name}` after line {case.again.line}"
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
         yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
 

@@ -124,7 +124,7 @@ def _report(
         at,
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
         tuple(steps),
-        help="update parameters behind the backward that still needs them"
+        help="update parameters after the backward that still needs them"
         if hidden.is_parameter
         else "make a new tensor instead of writing into the saved one",
         alternatives=("write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly",),
@@ -133,7 +133,7 @@ def _report(
 
 
 def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: BackwardRan) -> Iterator[Fix]:
-    """The update of a parameter moves behind the backward that still needs the old value."""
+    """The update of a parameter moves after the backward that still needs the old value."""
     place = lifted(event.site, ran.site)
     statement, last = statement_of(trace, place.node), statement_of(trace, ran.site.node)
     if statement is None or last is None or not same_activation(place, ran.site):
@@ -143,7 +143,7 @@ def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: Backw
     if moved is not None:
         first, end = statement.lineno, statement.end_lineno
         what = f"line {first}" if first == end else f"lines {first} to {end}"
-        yield Fix(f"Move {what} behind the backward", Safety.UNSAFE, moved, rewrite=True)
+        yield Fix(f"Move {what} after the backward", Safety.UNSAFE, moved, rewrite=True)
 
 
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:

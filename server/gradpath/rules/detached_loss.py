@@ -57,10 +57,8 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
     else:
         why = f"it was not computed from `{name}`"
         made = wanted.node.site if wanted.node is not None else wanted.origin
-        steps = [Step(made, "makes a tensor that the output does not hang on")] if isinstance(made, Site) else []
-        way = (
-            "compute with the very tensor that the gradient is asked for, not with what it was taken from or copied to"
-        )
+        steps = [Step(made, "makes a tensor that the output does not depend on")] if isinstance(made, Site) else []
+        way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         fixes = (*_without_copy(trace, source, failure), *late_fixes.joined_again(trace, source, wanted))
     return Report(
         RULE.id,
@@ -141,7 +139,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         RULE.id,
         failure.site,
         f"nothing leads back from `{name}`: {cuts.verdict(trace, source, cause, failure.site)}",
-        (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to go back through")),
+        (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to back-propagate through")),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
         help=cuts.way_out(cause),

@@ -232,14 +232,14 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         steps.append(Step(added, "adds a constant to the loss"))
     alone = term.source.node is not None and not term.measured
     outcome = f"{what} gets no gradient" if alone else f"{what} learns nothing from it"
-    steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if alone else " by it")))
+    steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if alone else " from it")))
     return Report(
         RULE.id,
         site,
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
-        alternatives=("a term that shall not be trained is better left out of the loss",),
+        alternatives=("a term that is not to be trained is better left out of the loss",),
         fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
@@ -254,10 +254,10 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
         (
             Step(at, "predicts without a graph"),
             Step(lifted(term.added, term.ran.site), "adds a constant to the loss"),
-            Step(term.ran.site, "gives the network no gradient by it"),
+            Step(term.ran.site, "gives the network no gradient from it"),
         ),
         help="let the network predict with gradients on where its prediction is to be trained",
-        alternatives=("a term that shall not be trained is better left out of the loss",),
+        alternatives=("a term that is not to be trained is better left out of the loss",),
         fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 

@@ -85,7 +85,7 @@ def _said(case: Case, limit: int) -> str:
         line = case.before.line
         return f"the graph of `{_cut(root)}` is back-propagated twice, and the call on line {line} has freed it"
     before = case.source.short(case.before, limit=limit)
-    return f"`{again}` goes back through the graph of {_what(case)}, which `{before}` has freed"
+    return f"`{again}` needs the graph of {_what(case)}, but `{before}` already freed it"
 
 
 def _cut(text: str, limit: int = 40) -> str:
@@ -98,11 +98,11 @@ def _steps(case: Case) -> Iterator[Step]:
         yield Step(shared, f"the graph of {_what(case)} is built" if not case.same_root else "the graph is built")
     taken = taken_alone(case)
     if taken is not None:
-        yield Step(taken[0], f"hangs on it: {_what(case)} is not detached")
+        yield Step(taken[0], f"depends on it: {_what(case)} is not detached")
     yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees it"))
     state = None if case.same_root or case.same_place else state_of(case)
     if state is not None:
-        yield Step(lifted(state.use, case.again), f"goes on from {_what(case)}, graph and all")
+        yield Step(lifted(state.use, case.again), f"continues from {_what(case)}, graph included")
     yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
@@ -121,7 +121,9 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         call = case.source.short(case.before)
         value = case.source.text(taken[0], taken[1])
         line = taken[0].line
-        return f"`{call}` trains nothing behind `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+        return (
+            f"`{call}` trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+        )
     if case.same_root:
         if stepped_since(case.trace, case.earlier):
             return "compute the loss again after the step: its old graph speaks of the old parameters"
@@ -133,7 +135,7 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
         return f"start from the value alone: {way}"
     if fixes and fixes[0].title.startswith("Detach"):
-        return f"`{case.source.short(case.raising)}` trains nothing behind that: {lowered(fixes[0].title)}"
+        return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {lowered(fixes[0].title)}"
     if fixes and is_differentiated(fixes[0]):
         return f"{lowered(fixes[0].title)}, so that the gradient can itself be back-propagated: the graph stays, too"
     if fixes:

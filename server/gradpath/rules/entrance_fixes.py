@@ -36,7 +36,8 @@ def detached_at(
     """`critic(fake.detach())` at each place by which the graph of the failing call at `near` is entered.
 
     `crossings` are the edges into what is spent. Safe where nothing that ran went through these places, and preferred
-    where the step that comes next trains nothing behind them, or where that `truncates` what goes back over iterations.
+    where the step that comes next trains nothing upstream of them, or where the cut `truncates` the way back over
+    iterations.
     """
     pairs = list(crossings)
     takings = [_taking(trace, source, node, edge, near) for node, edge in pairs]

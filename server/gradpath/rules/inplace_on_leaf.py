@@ -122,7 +122,7 @@ def _names_with_graph(node: ast.AST) -> set[str]:
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:
-    """The write under `torch.no_grad()` behind the backward in its block, which still needs the old value."""
+    """The write under `torch.no_grad()` after the backward in its block, which still needs the old value."""
     block = block_of(trace, statement) or []
     last = next((each for each in reversed(block) if _goes_back(each)), None)
     if last is None or last.lineno <= statement.lineno or behind(trace, document, statement, last) is None:
@@ -131,7 +131,7 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     unit = edits.indent_unit(document)
     new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
     if gone is not None and new is not None and lines:
-        title = f"Write under `torch.no_grad()`, behind line {last.lineno}"
+        title = f"Write under `torch.no_grad()`, after line {last.lineno}"
         yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
 
 

@@ -19,7 +19,7 @@ MOST = 4
 
 
 def detached_where_kept(case: Case) -> Iterator[Fix]:
-    """`model.state = model.state.detach()` behind the backward, or behind the call in the loop that leads to it."""
+    """`model.state = model.state.detach()` after the backward, or behind the call in the loop that leads to it."""
     if not _is_trained_otherwise(case):
         return
     for frame in case.again.frames():
@@ -59,7 +59,7 @@ def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -
     if edit is None or len(found) > MOST or not all(lines):
         return
     what = " and ".join(f"`{each.text}`" for each in found)
-    title = f"Detach {what} behind line {statement.end_lineno}"
+    title = f"Detach {what} after line {statement.end_lineno}"
     cached = bool(case.carried) and case.carried[0].cached
     stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
     rarer = _is_rarer(case, statement)
@@ -77,7 +77,7 @@ def _is_rarer(case: Case, statement: ast.stmt) -> bool:
 
 
 def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) -> Iterator[Fix]:
-    """The same at the start of the loop's body, for a list or dict that gets its values behind the backward."""
+    """The same at the start of the loop's body, for a list or dict that gets its values after the backward."""
     if not all(each.form.kind in ("list", "dict", "deque") for each in found) or not _is_in_loop(case, frame):
         return
     body = case.loop.body
@@ -138,7 +138,7 @@ def _is_renewed(case: Case, kept: Kept) -> bool:
 
 
 def forgotten(case: Case) -> Iterator[Fix]:
-    """`model.cache = None` or `model.cache.clear()` behind the backward, for what is computed where it is missing."""
+    """`model.cache = None` or `model.cache.clear()` after the backward, for what is computed where it is missing."""
     for frame in case.again.frames():
         if case.number not in dict(frame.loops):
             return
@@ -151,7 +151,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
         edit = edits.insert_after(case.source.document(frame), statement, *known)
         if edit is not None and len(known) == len(lines):
             what = " and ".join(f"`{each.text}`" for each in found)
-            title = f"Forget {what} behind line {statement.end_lineno}"
+            title = f"Forget {what} after line {statement.end_lineno}"
             title += f": `{known[0]}`" if len(known) == 1 else ""
             yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=True)
         return

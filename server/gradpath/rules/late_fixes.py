@@ -207,7 +207,7 @@ def joined_again(trace: Trace, source: Source, wanted: Tensor) -> Iterator[Fix]:
     if len(reads) != 1 or hasattr(behind[0], "body") or not isinstance(reads[0].ctx, ast.Load):
         return
     text = f"{torch}.cat([{', '.join(names)}], dim=1)"
-    title = f"Compute with the very parts: `{text}` on line {reads[0].lineno}"
+    title = f"Compute with the parts themselves: `{text}` on line {reads[0].lineno}"
     yield Fix(title, Safety.SAFE, (edits.replace(document, reads[0], text),), preferred=True)
 
 

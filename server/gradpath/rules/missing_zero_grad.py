@@ -97,7 +97,7 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
             Step(second.site, "steps by the sum of all iterations"),
         ),
         help="clear the gradients once in each iteration, before the backward",
-        alternatives=("to accumulate on purpose, clear them behind each step",),
+        alternatives=("to accumulate on purpose, clear them after each step",),
         fixes=tuple(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),
@@ -118,15 +118,15 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     else:
         yield from _each_cleared(trace, source, near, statement, stepping, line)
         edit = None if stepping is None else edits.insert_after(source.document(step.site), stepping, line)
-        where = "behind the step"
+        where = "after the step"
     if edit is not None:
         yield Fix(f"Insert `{line}` {where}", Safety.UNSAFE, (edit,))
     block = None if stepping is None else block_of(trace, stepping)
-    if stepping is None or where == "behind the step" or any(each is statement for each in block or ()):
+    if stepping is None or where == "after the step" or any(each is statement for each in block or ()):
         return
     edit = edits.insert_after(source.document(step.site), stepping, line)
     if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
-        yield Fix(f"Insert `{line}` behind the step", Safety.UNSAFE, (edit,))
+        yield Fix(f"Insert `{line}` after the step", Safety.UNSAFE, (edit,))
 
 
 def _each_cleared(
@@ -159,7 +159,7 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
         found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])
     made = tuple(edit for edit in found.values() if edit is not None)
     if made and len(made) == len(found):
-        yield Fix(f"Insert `{lines[0]}` behind the update", Safety.UNSAFE, made)
+        yield Fix(f"Insert `{lines[0]}` after the update", Safety.UNSAFE, made)
 
 
 def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:

@@ -62,7 +62,7 @@ def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keywo
     return Report(
         RULE.id,
         at,
-        f"`{text}` keeps its graph in memory, and nothing goes back through it again",
+        f"`{text}` keeps its graph in memory, and no later call needs it",
         (Step(at, "keeps all that the graph has saved"),),
         help="drop it: a graph that is not used again is best freed by the backward",
         fixes=fixes,
@@ -73,7 +73,7 @@ RULE = Rule(
     "needless-retain-graph",
     "graph",
     Level.WARNING,
-    "`retain_graph=True` on a graph that no later call reaches: memory is held for nothing",
+    "`retain_graph=True` on a graph that no later call reaches: memory is held needlessly",
     None,
     find,
     _denied,

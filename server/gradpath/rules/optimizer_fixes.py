@@ -41,7 +41,7 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
     moved = behind(trace, document, made, replaced[-1]) if replaced else None
     if moved is not None:
         text = edits.flat(document, replaced[-1].targets[0])
-        title = f"Make the optimizer behind line {replaced[-1].lineno}, where `{text}` is replaced"
+        title = f"Make the optimizer after line {replaced[-1].lineno}, where `{text}` is replaced"
         yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
 
 
@@ -73,7 +73,7 @@ def _made_in_loop(trace: Trace, source: Source, step: Stepped, made: ast.Assign)
     gone, lines = removed(trace, document, made), edits.lines_to_move(document, made)
     new = edits.insert_after(document, anew[0], *lines) if len(anew) == 1 and lines is not None else None
     if gone is not None and new is not None:
-        title = f"Make the optimizer behind line {anew[0].lineno}, where `{module.id}` is made anew"
+        title = f"Make the optimizer after line {anew[0].lineno}, where `{module.id}` is made again"
         yield Fix(title, Safety.UNSAFE, (gone, new), rewrite=True)
 
 

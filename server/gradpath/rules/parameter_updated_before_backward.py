@@ -99,7 +99,7 @@ def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
         made = lifted(site, found.failure.site)
         if _has_updated(found, made):
             if not _has_gone_back(trace, made):
-                return "update behind the backward, or compute with a copy of what is updated"
+                return "update after the backward, or compute with a copy of what is updated"
             return f"go on with the value alone: detach what `{source.short(made, limit=40)}` gives"
         return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
     return "compute the loss after the update, so that it sees the new parameters"
@@ -209,7 +209,7 @@ def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> I
         nearest = max(number for number in lines if number < last.lineno)
         moved = behind(trace, source.document(near), built, lines[nearest])
         if moved is not None:
-            title = f"Compute line {built.lineno} before line {last.lineno}, behind the updates"
+            title = f"Compute line {built.lineno} before line {last.lineno}, after the updates"
             yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
             return
     again = _written_again(trace, source, found, near, update, last)
@@ -220,7 +220,7 @@ def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> I
 def _computed_after(
     trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt
 ) -> Iterator[Fix]:
-    """All that is computed with the old parameters moves behind the update, or is computed there again."""
+    """All that is computed with the old parameters moves after the update, or is computed there again."""
     call = found.failure.error.call if found.failure.error is not None else None
     starts = nodes_of(call.roots) if call is not None else []
     built = builders(trace, starts, _is_old(trace, found), found.site.caller)
@@ -243,7 +243,7 @@ def _computed_after(
 def _written_again(
     trace: Trace, source: Source, found: Overwriting, near: Site, update: ast.stmt, last: ast.stmt
 ) -> Fix | None:
-    """What is computed with the old parameters in the body of `near` is computed there again, behind the update."""
+    """What is computed with the old parameters in the body of `near` is computed there again, after the update."""
     call = found.failure.error.call if found.failure.error is not None else None
     starts = nodes_of(call.roots) if call is not None else []
     built = builders(trace, starts, _is_old(trace, found), near.caller)
@@ -269,11 +269,11 @@ def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
 def _moved(
     trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt, edit: tuple[Edit, ...]
 ) -> Fix:
-    """The update behind the last backward, which may give its gradients to the parameters of its own optimizer alone.
+    """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone.
 
     Safe where nothing is computed with the parameters in between, and they get no more gradients than before.
     """
-    title = f"Move line {update.lineno} behind the last backward"
+    title = f"Move line {update.lineno} after the last backward"
     step = step_of(trace, found)
     waits = step is not None and not _is_computed_with(trace, step)
     if not _reaches_stepped(trace, found):

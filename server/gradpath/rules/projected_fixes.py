@@ -1,4 +1,4 @@
-"""A parameter that is put through a function and bound again: `w = torch.clamp(w, min=0)` behind the step."""
+"""A parameter that is put through a function and bound again: `w = torch.clamp(w, min=0)` after the step."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
     tracked = tensor.node is not None
     when = following(trace, failure.site, bound.site)
     if tracked:
-        headline = f"`{name}` becomes the result of a computation here, no leaf, and its `.grad` stays None"
+        headline = f"`{name}` becomes the result of a computation here: it is not a leaf, and its `.grad` stays None"
         last = "the gradient is None"
         how = "a new tensor, on the graph of the old one"
     else:
@@ -210,7 +210,7 @@ RULE = Rule(
     "rebound-parameter",
     "in-place",
     Level.ERROR,
-    "an update such as `w = w - lr * w.grad` makes `w` a new tensor that is no leaf: its next gradient is None",
+    "an update such as `w = w - lr * w.grad` makes `w` a new tensor that is not a leaf: its next gradient is None",
     "TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
     find,
 )

@@ -20,7 +20,7 @@ from gradpath.source.document import Document
 
 
 def recomputed(case: Case) -> Iterator[Fix]:
-    """The statements stand again before the one that uses their result, or behind the step that made it out of date.
+    """The statements stand again before the one that uses their result, or after the step that made it out of date.
 
     The iterations that ran get the values and the random numbers that they got before.
     """
@@ -40,7 +40,7 @@ def recomputed(case: Case) -> Iterator[Fix]:
     if step is not None and _is_within(step, case.loop, found):
         edit = _copied(case.source.document(case.turn), found, step, behind=True)
         if edit is not None:
-            title = f"Compute {what} again behind line {step.end_lineno}"
+            title = f"Compute {what} again after line {step.end_lineno}"
             yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
 
 
@@ -140,7 +140,7 @@ def recomputed_behind(case: Case, update: ast.stmt, site: Site, is_old: Callable
     if edit is not None:
         numbers = [each.lineno for each in built]
         what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
-        title = f"Compute {what} again behind line {update.end_lineno}"
+        title = f"Compute {what} again after line {update.end_lineno}"
         yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
 
 

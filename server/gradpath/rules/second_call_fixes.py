@@ -55,7 +55,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
 
 
 def _detached(case: Case) -> Iterator[Fix]:
-    """`D(fake.detach())` where the first loss trains nothing behind `fake`."""
+    """`D(fake.detach())` where the first loss trains nothing upstream of `fake`."""
     taken = taken_alone(case)
     if taken is not None:
         value = case.source.text(taken[0], taken[1])
@@ -66,7 +66,7 @@ def _detached(case: Case) -> Iterator[Fix]:
 
 
 def _detached_later(case: Case, *, truncates: bool) -> Iterator[Fix]:
-    """`critic(fake.detach())` where the later loss trains nothing behind `fake`, or goes on from a state."""
+    """`critic(fake.detach())` where the later loss trains nothing upstream of `fake`, or goes on from a state."""
     truncates = truncates or _is_carried(case)
     yield from detached_at(case.trace, case.source, crossings(case), case.again, case.failure.kept, truncates=truncates)
 
@@ -166,7 +166,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
             if edit is not None:
-                title = f"Start `{name}` anew before line {outer.lineno}: `{text}`"
+                title = f"Start `{name}` again before line {outer.lineno}: `{text}`"
                 yield Fix(title, Safety.UNSAFE, (edit,))
         return
 

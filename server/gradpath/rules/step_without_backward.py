@@ -145,7 +145,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
     if other is None:
         way = "call `backward()` on the loss before the step"
     elif late:
-        way = "step behind the `backward()`, before the gradients are cleared"
+        way = "step after the `backward()`, before the gradients are cleared"
     elif has_strangers(trace):
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
@@ -161,7 +161,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
 
 
 def _late_backward(trace: Trace, step: Stepped) -> BackwardRan | None:
-    """The backward that gives these parameters a gradient: each one comes behind the step, or nothing were reported."""
+    """The backward that gives these parameters a gradient: each one comes after the step, or nothing were reported."""
     owned = {id(tensor) for tensor in step.parameters}
     runs = (run for run in trace.of(BackwardRan) if run.call.accumulates)
     return next((run for run in runs if any(id(leaf) in owned for leaf in reached_leaves(run))), None)
@@ -184,7 +184,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     if statement is not None and backward is not None:
         moved = behind(trace, source.document(step.site), statement, backward)
         if moved is not None:
-            yield Fix(f"Move line {statement.lineno} behind the backward", Safety.UNSAFE, moved, rewrite=True)
+            yield Fix(f"Move line {statement.lineno} after the backward", Safety.UNSAFE, moved, rewrite=True)
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:

@@ -213,7 +213,7 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
             Step(lost.cleared.site, "clears them"),
             Step(lost.step.site, "finds none, and changes nothing"),
         ),
-        help="clear the gradients before the backward, or behind the step",
+        help="clear the gradients before the backward, or after the step",
         fixes=tuple(_fixes(trace, source, lost)),
     )
 
@@ -229,7 +229,7 @@ def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
             Step(lost.cleared.site, "clears it when the next micro-batch begins"),
             Step(lost.step.site, "finds the last share alone"),
         ),
-        help="clear the gradients behind the step, where several batches make one",
+        help="clear the gradients after the step, where several batches make one",
         fixes=tuple(_behind_step(trace, source, lost)),
     )
 
@@ -250,7 +250,7 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
 
 
 def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
-    """`zero_grad()` moves behind the step of the same function, also where that stands deeper."""
+    """`zero_grad()` moves after the step of the same function, also where that stands deeper."""
     clear, step = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.step))
     if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
         return
@@ -261,7 +261,7 @@ def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
         new = edits.insert_after(document, step, *(lines or ()))
         moved = (gone, new) if gone is not None and lines is not None and new is not None else None
     if moved is not None:
-        yield Fix(f"Move line {clear.lineno} behind the step", Safety.UNSAFE, moved, rewrite=True)
+        yield Fix(f"Move line {clear.lineno} after the step", Safety.UNSAFE, moved, rewrite=True)
 
 
 RULE = Rule(

@@ -17,6 +17,8 @@ _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "si
 _GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
 _STORING = frozenset({"add", "append", "extend", "insert"})
 
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 _GRAD_MODES = frozenset({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"})
 
 Definition = ast.FunctionDef
@@ -33,19 +35,24 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call on the way: the places that are its arguments, and the callees whose results those came from."""
+    """A call on the way: the places that are its arguments, and the callees whose results those came from.
+
+    `repeated` is whether it stands in a loop, or in a function that was followed, and so may be called again with the
+    same things.
+    """
 
     arguments: Set[str]
     results: Set[str]
     count: int
+    repeated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """All calls on the way to a backward, by the places of their callees.
 
-    Batches are `iterated` over; `fixed` are the parameters that stand for the same thing all the time. `followed` are
-    the definitions of the program that were looked for, with what was found.
+    Batches are `iterated` over; `fixed` are the variables that no loop fills anew. `followed` are the definitions of
+    the program that were looked for, with what was found.
     """
 
     calls: Mapping[str, Sequence[Call]]
@@ -65,17 +72,20 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     own = _read_body(every)
     slices = _Slices(own, find)
     calls: dict[str, list[Call]] = {}
+    looped = {each for loop in every if isinstance(loop, _LOOPS) for each in nodes(loop)}
     for callee, found in slices.calls(roots).items():
         for node, scope in found:
             given = _given(node)
+            repeated = scope is not None or node in looped
             if given:
                 places = {place for each in given for place in slices.outside(place_of(each), scope)}
                 results = slices.calls([(each, scope) for each in given]).keys()
-                calls.setdefault(callee, []).append(Call(places - {""}, results, len(given)))
+                calls.setdefault(callee, []).append(Call(places - {""}, results, len(given), repeated))
     fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
     batches = {place for name, sources in own.items.items() if name in fed and name not in calls for place in sources}
-    changing = own.values.keys() | own.items.keys()
-    return Chain(calls, batches - calls.keys(), own.names - changing, slices.followed)
+    again = _read_body([node for node in every if node in looped])
+    fixed = own.names - again.values.keys() - again.items.keys()
+    return Chain(calls, batches - calls.keys(), fixed, slices.followed)
 
 
 def _given(call: ast.Call) -> list[ast.expr]:

@@ -258,4 +258,4 @@ def _is_helper(chain: Chain, call: Call, roles: Roles) -> bool:
     """Whether what is called is handed a model, or the same thing again and again beside what changes."""
     if any(roles.get(each) in ("model", "optimizer") for each in call.arguments):
         return True
-    return bool(call.arguments & chain.fixed) and bool(call.arguments - chain.fixed)
+    return call.repeated and bool(call.arguments & chain.fixed) and bool(call.arguments - chain.fixed)

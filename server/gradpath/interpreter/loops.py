@@ -15,7 +15,7 @@ from gradpath.interpreter.lengths import is_last
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.origins import Made
-from gradpath.interpreter.values import Value
+from gradpath.interpreter.values import Instance, Value
 from gradpath.source.nodes import nodes
 
 FEW = 3
@@ -131,15 +131,16 @@ class _Share:
 class _Watch:
     """Watches whether the next iteration of a loop would be as those before.
 
-    It may be another where the program compared whole numbers, such as counters, or kept a graph beyond its backward,
-    or where an iteration did not come to the same statements, and arms of expressions, as the one before. `last` is how
-    the same loop ran in the iteration before of a loop around.
+    It may be another where the program compared whole numbers, such as counters, or kept a graph beyond its backward
+    or built one after it, or where an iteration did not come to the same statements, and arms of expressions, as the
+    one before. `last` is how the same loop ran in the iteration before of a loop around.
     """
 
     def __init__(self, machine: Machine, last: Round | None) -> None:
         self._machine = machine
         self._last = last
         self._unsteady = machine.unsteady
+        self._spent_before = machine.spent_before
         self._begun = machine.trace.steps
         self._came_to: list[frozenset[ast.AST]] = []
         self._seen = 0
@@ -159,8 +160,17 @@ class _Watch:
             self._came_to.append(frozenset(self._machine.come_to(self._begun)))
             self._begun = self._machine.trace.steps
         if self._last is None:
-            return most if done == STEADY and not self._is_steady() else STEADY
+            return most if done == STEADY and not (self._is_steady() and self._spends_all()) else STEADY
         return 1 if done == 1 and self._last == self.round() else STEADY
+
+    def _spends_all(self) -> bool:
+        """Whether no variable of the body holds a graph that was built after the last backward."""
+        machine, since = self._machine, self._machine.spent_before
+        if since == self._spent_before:
+            return True
+        variables = list(machine.frame.scope.variables.values())
+        inside = [part for each in variables if isinstance(each, Instance) for part in each.parts()]
+        return not any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
 
     def round(self) -> Round:
         """How the loop ran so far."""

@@ -164,15 +164,20 @@ class Overlays:
         """Whether a value is a tensor of which it is known that it has no graph."""
         return isinstance(value, TensorValue) and not value.tensor.requires_grad and not value.tensor.is_open
 
-    def holds_graph(self, value: Value) -> bool:
-        """Whether a value is or holds a tensor that was computed on a graph, or is presumed to be one."""
+    def holds_graph(self, value: Value, *, since: int = 0) -> bool:
+        """Whether a value is or holds a tensor that was computed on a graph, or is presumed to be one.
+
+        With `since`, only what came up when there were so many unknown values, and was not back-propagated.
+        """
         match value:
             case Unknown():
-                return value.kind in OF_TENSORS  # Not what is taken for a tensor as it has a `backward`.
+                return value.kind in OF_TENSORS and value.number > since  # Not what has a `backward`, and nothing more.
             case TensorValue():
-                return value.tensor.node is not None
+                node = value.tensor.node
+                return node is not None and (since == 0 or node.freed_by is None)
             case tuple() | List() | Dict():
-                return any(map(self.holds_graph, value if isinstance(value, tuple) else value.parts()))
+                parts = value if isinstance(value, tuple) else value.parts()
+                return any(self.holds_graph(each, since=since) for each in parts)
             case _:
                 return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradpath.interpreter.containers import Container, List, any_of, is_slender, sequence
+from gradpath.interpreter.containers import Container, List, any_of, is_slender, sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
@@ -17,7 +17,7 @@ from gradpath.overlays.tensor_value import TensorValue
 def _sample(machine: Machine, arguments: Arguments) -> Value:
     """`random.sample(population, k)`: as many items, of which the first stand for all; at least one."""
     source = arguments.get(0, "population", None)
-    items = sequence(machine, source) if not isinstance(source, Unknown) else None
+    items = sample(machine, source)[0] if not isinstance(source, Unknown) else None
     count = arguments.get(1, "k", 1)
     if not items:
         return machine.unknown("random choice", None, (source,))
@@ -93,6 +93,8 @@ def _is_spent(value: Value, depth: int) -> bool:
     match value:
         case TensorValue():
             return value.tensor.node is not None and value.tensor.node.freed_by is not None
+        case Unknown():
+            return _is_spent(value.tensor, depth)
         case tuple() | Container() | Fields() | Instance():
             parts = value if isinstance(value, tuple) else value.parts()
             return depth > 0 and any(_is_spent(part, depth - 1) for part in parts)

@@ -23,6 +23,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
+from gradpath.overlays import targets
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
@@ -62,6 +63,7 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
     inputs: dict[str, list[Tensor]] = {}
     kinds: dict[str, object] = {}
     operands = _tensor_parameters(op)
+    targets.presume(machine, name, bound)
     for parameter, value in bound.items():
         kinds[parameter] = kind_of(value)
         tensors = tensors_in(machine, value, presume=parameter in operands)

@@ -44,7 +44,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
-from gradpath.overlays import clearing, conditions, frozen, weights
+from gradpath.overlays import clearing, conditions, frozen, targets, weights
 from gradpath.overlays.conditions import Condition
 from gradpath.overlays.presumed_tensors import graph_sources, is_method_of_tensors
 from gradpath.overlays.roles import role_of, role_of_name
@@ -120,6 +120,14 @@ def _is_computed_by_model(asked: Asked) -> bool:
     return any(_is_known_data(each) for each in asked.arguments.all())
 
 
+def _is_handed_on(asked: Asked) -> bool:
+    """Whether a method of a model is handed what has a graph, such as `model.decode(z)`."""
+    owner = asked.unknown.owner
+    if owner is None or not asked.grad_enabled or role_of(owner) != "model" or asked.role:
+        return False
+    return asked.has_graph and not clearing.trains(asked.unknown.name)
+
+
 def _is_known_data(value: Value) -> bool:
     return isinstance(value, TensorValue) or (isinstance(value, Unknown) and value.kind in (Kind.PLAIN, Kind.CUT))
 
@@ -133,9 +141,14 @@ def _is_method_of_data(asked: Asked) -> bool:
 
 def _is_loss_of_data(asked: Asked) -> bool:
     named = role_of_name(asked.unknown.name or asked.unknown.label) == "loss"  # What is used as one may be a model.
-    if not named or asked.unknown.owner is not None or not asked.is_of_tensors or asked.has_graph:
+    if not named or asked.unknown.owner is not None or asked.machine is None or not asked.is_of_tensors:
         return False
-    return not any(map(is_open, asked.arguments.all()))
+    if asked.has_graph:
+        return False
+    given = asked.arguments.all()
+    if len(given) > 1:
+        targets.presume(asked.machine, "", {"input": given[0], "target": given[1]})
+    return not any(map(is_open, given))
 
 
 def _is_tensor_index(asked: Asked) -> bool:
@@ -229,6 +242,14 @@ CALLS: tuple[Row, ...] = (
         conditions.GRADIENTS_OFF,
         "what a model is handed data for, it computes from them",
         "presumptions/kinds.md#a-method-of-a-model-while-gradients-are-off",
+    ),
+    Row(
+        "method of a model",
+        _is_handed_on,
+        Kind.LIVE,
+        conditions.RESULT,
+        "what a model is handed a graph for, it computes from it",
+        "presumptions/kinds.md#a-method-of-a-model",
     ),
     Row(
         "loss",

@@ -12,7 +12,7 @@ from gradpath.records import dataclass
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
-from gradpath.rules.syntax import Compound, ancestry, arguments_of, binds_first, function_of, statement_of
+from gradpath.rules.syntax import Compound, Definition, ancestry, arguments_of, binds_first, function_of, statement_of
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 """What is run again and again: loops, and functions that a framework calls for each batch."""
@@ -113,6 +113,8 @@ class Case:
             return None
         appended = set(_appended(self.trace))
         for frame in self.carried[0].place.frames():
+            if isinstance(frame.node, Definition):
+                continue  # That of the function that was entered, which nobody called.
             statement = statement_of(self.trace, frame.node)
             around = frame.node if statement is None or isinstance(statement, Compound) else statement
             for each in ast.walk(around):

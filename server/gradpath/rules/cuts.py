@@ -53,7 +53,16 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
             late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
             if late is not None and late.value:
                 return Cause("late", late.site, tensor)
-    return frozen_behind(trace, root) or Cause("plain", None, root)
+    return frozen_behind(trace, root) or _rebuilt(root) or Cause("plain", None, root)
+
+
+def _rebuilt(root: Tensor) -> Cause | None:
+    """Where the only tensors that `root` was computed from were made of arrays, whatever gave those."""
+    first = [each for each in (root, *_before_parameters(root)) if not each.maker]
+    if not first or not all(each.operation == "numpy" for each in first):
+        return None
+    site = first[0].origin
+    return Cause("numpy", site, first[0]) if isinstance(site, Site) else None
 
 
 def frozen_behind(trace: Trace, root: Tensor) -> Cause | None:

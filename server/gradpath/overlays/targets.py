@@ -1,0 +1,58 @@
+"""What predictions are compared with: a target that a caller hands over is presumed to be data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays import conditions
+from gradpath.overlays.roles import role_of
+from gradpath.overlays.tensor_value import TensorValue
+
+_EITHER = frozenset({"huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"})
+"""Losses whose arguments may change places: what is computed without gradients is as likely the target itself."""
+
+_NO_GRAPH = frozenset({"no_grad", "inference_mode"})
+
+
+def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
+    """`loss(input, target)`: where the prediction was cut off, nobody expects a graph of a target that is handed over.
+
+    Without a cut, nothing is presumed: a backward through the loss may be all about the target.
+    """
+    prediction, target = given.get("input"), given.get("target")
+    if not isinstance(target, Unknown) or not isinstance(prediction, TensorValue) or not _is_handed_over(target):
+        return
+    either = not name or name.rpartition(".")[2] in _EITHER
+    if is_cut_off(prediction.tensor, deliberately=either) and machine.autograd.grad_enabled:
+        target.kind, target.provenance = Kind.PLAIN, conditions.DATA.of(conditions.name_of(target))
+
+
+def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
+    """Whether what a tensor was computed from lost its graph; `deliberately` leaves out blocks without gradients."""
+    if tensor.requires_grad or tensor.is_open:
+        return False
+    cuts = [each.cut for each in (tensor, *tensor.ancestors()) if each.cut is not None]
+    return any(not (deliberately and cut.how in _NO_GRAPH) for cut in cuts)
+
+
+def _is_handed_over(value: Unknown) -> bool:
+    """Whether it is a parameter of the function that is entered, a part, or what a tensor's method made of it."""
+    if value.kind is not Kind.ANYTHING or value.tensor is not None or value.is_data:
+        return False
+    while not role_of(value):
+        match value.origin:
+            case Parameter():
+                return True
+            case Item(of=Unknown() as whole) | Attribute(of=Unknown() as whole):
+                value = whole
+            case Call(of=Unknown() as whole, name=name) if find_op(f"torch.Tensor.{name}") is not None:
+                value = whole
+            case _:
+                return False
+    return False

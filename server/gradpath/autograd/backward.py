@@ -105,9 +105,12 @@ def _begin(
 
 
 def _is_later(target: Node, call: BackwardCall) -> bool:
-    """Whether an operation was run after all that lead to the roots, so that none of them can have used its result."""
+    """Whether an operation was run after all that lead to the roots, so that none of them can have used its result.
+
+    The node of what is not seen is made when its result is first used, and so later than the result, if anything.
+    """
     operated = target.behaviour is not None and target.accumulates is None
-    return operated and all(start.behaviour is not None and start.number < target.number for start in call.starts)
+    return operated and all(start.number < target.number for start in call.starts)
 
 
 def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -120,9 +120,10 @@ def is_of_gradient(node: Node) -> bool:
 
 
 def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
-    """The graph of a gradient that comes out of a call of which nothing was seen: there may be one or none."""
+    """The graph of a gradient that comes out of a call of which nothing was seen: as surely as that call has one."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))
-    graph = Node(f"gradient of {node.name}", edges, autograd.recorder.site(), holds=node.holds, provenance=OPEN)
+    site, provenance = autograd.recorder.site(), node.provenance
+    graph = Node(f"gradient of {node.name}", edges, site, holds=node.holds, provenance=provenance)
     graph.saves = node.saves
     return (graph,)
 

@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iteratio
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import conditions, frozen, weights
 from gradpath.overlays.clearing import is_engine
-from gradpath.overlays.presumed_tensors import is_computed, presume_tensor
+from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.nodes import nodes
@@ -132,6 +132,15 @@ def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
     return made
 
 
+def _new(name: str) -> Method:
+    """`x.new_zeros(...)`: a tensor of its own, whatever `x` is; only tensors have such methods."""
+
+    def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+        return machine.call(wrap(machine.autograd.tensor(dtype=None)).attribute(machine, name), arguments)
+
+    return method
+
+
 def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     return receiver
 
@@ -198,7 +207,12 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True), looked_up=1)
     if receiver.kind is Kind.ANYTHING and not isinstance(receiver.tensor, TensorValue) and not is_computed(receiver):
-        return receiver if role_of(receiver) == "model" else NotImplemented
+        if role_of(receiver) == "model":
+            return receiver
+        if arguments.get(0, "requires_grad", True) is not True:
+            return NotImplemented
+        require(machine, receiver)  # It may be a module as well, which never is used as a tensor.
+        return receiver
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     return receiver
 
@@ -225,6 +239,7 @@ METHODS: dict[str, Method] = {
     "step": _step,
     "zero_grad": _zero_grad,
     "requires_grad_": _requires_grad,
+    **{name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")},
     "prepare": _prepare,
     "unwrap_model": _prepare,
 }

@@ -12,7 +12,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Call, Computed, Made, Undefined
-from gradpath.interpreter.values import Unknown, Value
+from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays import branches, conditions, weights
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
@@ -22,7 +22,12 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     """The tensor that an unknown value stands for, made when it is first used as one."""
     if isinstance(unknown.tensor, TensorValue):
         return unknown.tensor
-    unknown.tensor = made = wrap(_materialised(machine, unknown))
+    unknown.tensor = _BEING_MADE
+    made = None
+    try:
+        made = wrap(_materialised(machine, unknown))
+    finally:
+        unknown.tensor = made
     made.tensor.label = unknown.label
     if isinstance(unknown.origin, Undefined):
         made.tensor.label = unknown.label or unknown.origin.name
@@ -31,9 +36,17 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     return made
 
 
+_BEING_MADE = Object()
+"""Stands for the tensor of an unknown value while that is made: a container may hold what it was read from."""
+
+
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     if unknown.kind is Kind.LIVE:
         return _with_graph(machine, unknown)
+    if is_required(machine, unknown):
+        made = machine.autograd.tensor(requires_grad=True, dtype=None)
+        made.origin = unknown.site
+        return made
     sources = _sources_of(machine, unknown)
     match unknown.kind:
         case Kind.PLAIN:
@@ -120,11 +133,13 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
+            case Unknown() if value.tensor is _BEING_MADE:
+                continue
             case Unknown() if role_of(value) or (value.kind is Kind.PLAIN and not is_made_leaf(value)):
                 continue
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
-            case Unknown() if value.kind in OF_TENSORS:
+            case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):
                 found.append(presume_tensor(machine, value).tensor)
             case Unknown(origin=Call(of=of, arguments=arguments)) if not _is_of_graph(of):
                 if graph_sources(machine, arguments, depth - 1):
@@ -139,6 +154,19 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
             case List() | Dict() if depth > 0:
                 found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
     return list(dict.fromkeys(found))
+
+
+def require(machine: Machine, unknown: Unknown) -> None:
+    """The program called `requires_grad_()` of it: as soon as it is used as a tensor, it is a leaf."""
+    machine.remembered[_REQUIRED, unknown.number] = True
+
+
+def is_required(machine: Machine, unknown: Unknown) -> bool:
+    """Whether the program has required a gradient for it."""
+    return (_REQUIRED, unknown.number) in machine.remembered
+
+
+_REQUIRED = "required to have a gradient"
 
 
 def is_made_leaf(unknown: Unknown) -> bool:

@@ -10,6 +10,7 @@ from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Arguments, Unknown, Value
@@ -115,7 +116,7 @@ def _written(machine: Machine, target: TensorValue, value: Value) -> Value:
     """What is written: a tensor, or any number."""
     if isinstance(value, Unknown):
         takes = machine.autograd.grad_enabled and is_differentiable(target.tensor.dtype) is not False
-        if takes and is_unseen(value):
+        if takes and (is_unseen(value) or value.kind in OF_TENSORS):
             return presume_tensor(machine, value)
         return value.tensor if isinstance(value.tensor, TensorValue) else 0.5
     return 0.5 if isinstance(value, TensorNumber) else value

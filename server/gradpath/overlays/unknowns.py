@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OPEN
+from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import negation
@@ -208,7 +209,7 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
     """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
-    if unknown.kind is Kind.PARAMETER:
+    if unknown.kind is Kind.PARAMETER or _is_indexed_as_tensor(unknown, key):
         presume_tensor(machine, unknown).set_item(machine, key, value)
         return
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
@@ -249,6 +250,8 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     if is_made_leaf(unknown) or (unknown.kind is Kind.PLAIN and _has_tensor(index)):
         place = machine.unknown("index", made=Made.NUMBER) if index is None else index
         return presume_tensor(machine, unknown).item(machine, place)
+    if _is_indexed_as_tensor(unknown, index):
+        return presume_tensor(machine, unknown).item(machine, index)
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
@@ -267,6 +270,13 @@ def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:
     if method.owner is None or method.owner.kind is not Kind.PLAIN or hasattr(set, method.name):
         return False
     return any(map(_has_tensor, arguments.all()))
+
+
+def _is_indexed_as_tensor(unknown: Unknown, index: Value) -> bool:
+    """Whether only a tensor or an array is indexed like that: `x[:, 0]`, `x[..., 1]`."""
+    if unknown.kind is not Kind.ANYTHING or unknown.is_data or not isinstance(index, tuple):
+        return False
+    return any(isinstance(each, (slice, Slice)) or each is ... for each in index)
 
 
 def _has_tensor(value: Value) -> bool:

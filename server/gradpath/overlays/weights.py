@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.overlays.tensor_value import TensorValue
-from gradpath.records import dataclass, field
+from gradpath.records import dataclass, field, replace
 
 Part = tuple[object, ...]
 """The indices and attributes that lead from a model's result to a part of it."""
@@ -45,11 +45,15 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Called:
-    """A call of a model, or a part of its result, with the versions that weights had then."""
+    """A call of a model, or a part of its result, with the versions that weights had then.
+
+    `given` are the tensors with a graph that it was handed, with their versions.
+    """
 
     model: Unknown
     part: Part
     versions: dict[Part, int]
+    given: tuple[tuple[Tensor, int], ...] = ()
 
 
 def _known(machine: Machine) -> _Known:
@@ -68,7 +72,10 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     versions = {
         part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number
     }
-    machine.remembered[("called", result.number)] = _Called(model, (), versions)
+    is_object = isinstance(model.root, Parameter)  # What a library gives may be a mere function.
+    given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
+    handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
+    machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
     _of(machine, model, ())
 
 
@@ -76,9 +83,7 @@ def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> 
     """A part of a model's result has weights of its own: which ones it shares with other parts is not known."""
     called = machine.remembered.get(("called", whole.number))
     if isinstance(called, _Called) and isinstance(index, (int, str)):
-        machine.remembered.setdefault(
-            ("called", part.number), _Called(called.model, (*called.part, index), called.versions)
-        )
+        machine.remembered.setdefault(("called", part.number), replace(called, part=(*called.part, index)))
 
 
 def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
@@ -130,7 +135,12 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
             output.maker = (*output.maker, tensor, *parts)
         edges = [edge for each in (tensor, *parts) if (edge := machine.autograd.edge(each)) is not None]
         node.edges = (*node.edges, *edges)
-        node.saved.append(_saved(tensor, called, result))
+        name = conditions.name_of(called.model) or conditions.callee(result)
+        presumed = conditions.WEIGHTS.of(name)
+        version = called.versions.get(called.part, 0)
+        node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
+        presumed = conditions.GIVEN.of(name)
+        node.saved += [Saved(each.storage, then, each, "given", presumed=presumed) for each, then in called.given]
 
 
 def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
@@ -145,11 +155,6 @@ def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
 
 def _is_in(part: Unknown, model: Unknown) -> bool:
     return model.number in line(part)
-
-
-def _saved(tensor: Tensor, called: _Called, result: Unknown) -> Saved:
-    presumed = conditions.WEIGHTS.of(conditions.name_of(called.model) or conditions.callee(result))
-    return Saved(tensor.storage, called.versions.get(called.part, 0), tensor, "weights", presumed=presumed)
 
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -104,6 +104,8 @@ class Made(Enum):
     """Comes round as the samples of a data set do."""
     RECURSION = "recursion"
     """The result of a function that calls itself."""
+    DETACHED = "detached"
+    """What `detach()` gives of something that may have a graph."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Library, Member, Undefined
+from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
 from gradpath.overlays import conditions, frozen, weights
@@ -126,7 +126,7 @@ def _number(how: str) -> Method:
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if receiver.kind in (Kind.LIVE, Kind.PART):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
-    made = machine.unknown("detached", None, (receiver,))
+    made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN
     return made

@@ -11,9 +11,10 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Call, Computed, Made, Undefined
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
 from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays import branches, conditions, weights
+from gradpath.overlays.dependence import hearsay
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -26,6 +27,8 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     made = None
     try:
         made = wrap(_materialised(machine, unknown))
+        if unknown.kind not in (Kind.PLAIN, Kind.CUT, Kind.PARAMETER):
+            made.tensor.maker += tuple(hearsay(machine, unknown))
     finally:
         unknown.tensor = made
     made.tensor.label = unknown.label
@@ -53,6 +56,9 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(dtype=None)
             made.maker = tuple(sources)
             made.provenance = unknown.provenance
+            how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
+            if how and live is not None:
+                machine.autograd.cut(made, Cut(how, unknown.site, live))
             return made
         case Kind.PARAMETER:
             made = machine.autograd.tensor(requires_grad=True, dtype=None)
@@ -80,9 +86,26 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             return made
 
 
+def _way_out(unknown: Unknown) -> str:
+    """How a value without a graph was taken from one that may have one, "" where it was not."""
+    match unknown.origin:
+        case Attribute(name="data"):
+            return "data"
+        case Computed(made=Made.DETACHED):
+            return "detach"
+        case _:
+            return ""
+
+
+def _is_known_data(unknown: Unknown) -> bool:
+    """Whether data was used as a tensor already, or was taken from what may have a graph."""
+    return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
+
+
 def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
-    """The same for what one unknown value came from."""
-    found = graph_sources(machine, unknown.sources, depth)
+    """The same for what one unknown value came from; an item depends on its index as well."""
+    key = unknown.origin.key if isinstance(unknown.origin, Item) else None
+    found = graph_sources(machine, (*unknown.sources, key) if isinstance(key, Object) else unknown.sources, depth)
     receiver = _hidden_receiver(unknown)
     if found and receiver is not None:
         # The graph may as well be the receiver's, so that a backward proves nothing of the arguments'.
@@ -133,16 +156,17 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
         match value:
             case TensorValue():
                 found.append(value.tensor)
-            case Unknown() if value.tensor is _BEING_MADE:
+            case Unknown() if value.tensor is _BEING_MADE or role_of(value):
                 continue
-            case Unknown() if role_of(value) or (value.kind is Kind.PLAIN and not is_made_leaf(value)):
-                continue
+            case Unknown(kind=Kind.PLAIN) if not is_made_leaf(value):
+                found += [presume_tensor(machine, value).tensor] if _is_known_data(value) else []
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
             case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):
                 found.append(presume_tensor(machine, value).tensor)
-            case Unknown(origin=Call(of=of, arguments=arguments)) if not _is_of_graph(of):
-                if graph_sources(machine, arguments, depth - 1):
+            case Unknown(origin=Call(name=name, of=of, arguments=arguments)) if not _is_of_graph(of):
+                given = (of, *arguments) if is_method_of_tensors(name) else arguments
+                if graph_sources(machine, given, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
             case Unknown(origin=Computed(sources=sources, made=Made.RECURSION)):
                 if graph_sources(machine, sources, depth - 1):

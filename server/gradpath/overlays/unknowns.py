@@ -13,7 +13,7 @@ from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
-from gradpath.interpreter.trace import Cleared, Lent
+from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -212,9 +212,19 @@ def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Valu
     if unknown.kind is Kind.PARAMETER or _is_indexed_as_tensor(unknown, key):
         presume_tensor(machine, unknown).set_item(machine, key, value)
         return
+    if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):
+        option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
+        if isinstance(option, TensorValue):
+            machine.emit(OptionSet(key, option, machine.site()))
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     _fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)
+
+
+def _is_parameter_group(unknown: Unknown) -> bool:
+    """Whether it is one of the `param_groups` of an optimizer."""
+    groups = unknown.origin.of if isinstance(unknown.origin, Item) else None
+    return isinstance(groups, Unknown) and groups.name == "param_groups"
 
 
 def _fill(machine: Machine, holder: Unknown, value: Value) -> None:
@@ -332,6 +342,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
         if made.kind is Kind.CUT and machine.autograd.inference:
             presume_tensor(machine, made)  # While the block lasts that marks it.
-        if made.kind in (Kind.LIVE, Kind.CUT) and role_of(unknown) == "model":
-            weights.note_call(machine, unknown, made)
+        model = owner if made.kind is Kind.CUT and not role_of(unknown) else unknown
+        if made.kind in (Kind.LIVE, Kind.CUT) and model is not None and role_of(model) == "model":
+            weights.note_call(machine, model, made)
     return made

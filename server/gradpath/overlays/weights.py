@@ -103,26 +103,60 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     return made
 
 
+def flag(machine: Machine, model: Unknown, value: bool) -> None:
+    """The program freezes a model or sets it free: its weights are told from those of what it is a part of."""
+    _known(machine).models.setdefault(model.number, model)
+    _of(machine, model, ())
+    for tensor in of(machine, model):
+        machine.autograd.set_requires_grad(tensor, value)
+
+
+def is_filtered(machine: Machine, parameter: Value) -> bool:
+    """Whether the program has asked a parameter whether it requires grad: it takes those that do."""
+    return isinstance(parameter, Unknown) and ("attr", parameter.number, "requires_grad") in machine.unknowns
+
+
+def frozen_of(machine: Machine, parameter: Value) -> list[Tensor]:
+    """The weights that are frozen of the models that a parameter is of."""
+    return [each for model in models_of_parameter(parameter) for each in of(machine, model) if not each.flag]
+
+
 def behind(machine: Machine, result: Unknown) -> list[Tensor]:
     """The weights that the value of what a model gave depends on, though it was called while gradients were off."""
     called = machine.remembered.get(("called", result.number))
     if not isinstance(called, _Called):
         return []
-    known = _known(machine)
-    number = called.model.number
-    own = known.tensors.get((number, ())) or known.blind.get(number)
-    if own is None:
-        own = known.blind[number] = _new(machine, called.model)
+    own = weights_of(machine, called.model)
     return [own, *_parts_of(machine, called.model, own)]
+
+
+def weights_of(machine: Machine, model: Unknown) -> Tensor:
+    """The weights of a model, whether it was called or not."""
+    known = _known(machine)
+    own = known.tensors.get((model.number, ())) or known.blind.get(model.number)
+    if own is None:
+        known.models.setdefault(model.number, model)
+        own = known.blind[model.number] = _new(machine, model)
+    return own
+
+
+def models(machine: Machine) -> list[Unknown]:
+    """All models of which the weights are known so far."""
+    return list(_known(machine).models.values())
 
 
 def stepped(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
     """The weights of the models whose `parameters()` an optimizer was given, all of them."""
     owners = {model.number for parameter in sources for model in models_of_parameter(parameter)}
+    return [tensor for model, tensor in _all(machine) if not owners.isdisjoint(line(model))]
+
+
+def _all(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+    """The weights of all models, also of those that were called only while gradients were off, with all their parts."""
     known = _known(machine)
-    blind = ((known.models[number], tensor) for number, tensor in known.blind.items())
-    held = ((known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part)
-    return [tensor for model, tensor in (*held, *blind) if not owners.isdisjoint(line(model))]
+    held = [(known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part]
+    in_use = {number for model, _ in held for number in line(model)}
+    return held + [(known.models[number], tensor) for number, tensor in known.blind.items() if number not in in_use]
 
 
 def attach(machine: Machine, result: Unknown, node: Node) -> None:

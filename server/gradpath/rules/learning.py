@@ -50,7 +50,8 @@ class Severed:
 class Ways:
     """All ways from the value of a parameter to the losses: the cuts on them in order, and whether they are `sure`.
 
-    They are not where something on them may have a graph and may have none, or where there is more than was looked at.
+    They are not where one that nothing cuts goes through what may have a graph and may have none, or where there is
+    more than was looked at.
     A cut after which the way is cut again, as that of a target, is left out if there are others.
     """
 
@@ -254,9 +255,11 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
                 cuts.setdefault(id(cause.site), Severed(cause, cause.site, each.ran))
                 if dependents.runs_on(tensor):
                     alone.add(id(cause.site))
-            elif (tensor.is_open and not tensor.aliasing_unsure) or cause is not None:
-                sure = False  # Of a tensor that was moved it is open only whether it is a copy.
-            elif tensor.requires_grad and id(tensor) not in seen:
+            elif cause is not None:
+                sure = False
+            elif (tensor.requires_grad or tensor.is_open) and id(tensor) not in seen:
+                if tensor.is_open and not tensor.aliasing_unsure and dependents.runs_on(tensor):
+                    sure = False  # Of a tensor that was moved it is open only whether it is a copy.
                 zeros = _zeros_at(tensor)
                 if zeros is not None and zeros.site is not None:
                     cuts.setdefault(id(zeros.site), Severed(zeros, zeros.site, each.ran))

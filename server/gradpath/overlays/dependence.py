@@ -1,0 +1,63 @@
+"""On which weights of unseen models a value may depend, though no call of a model gave it: `model.encode(x)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import Container
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Computed
+from gradpath.interpreter.values import Instance, Unknown, Value
+from gradpath.overlays import weights
+from gradpath.overlays.roles import role_of
+
+DEEPEST = 6
+"""Steps from a value to what it came from."""
+
+
+def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
+    """A tensor that may have a graph, down to the weights that a value may depend on; none where there are no such.
+
+    Nothing that goes back through the value goes through it.
+    """
+    found: dict[Unknown, None] = {}
+    match unknown.origin:
+        case Call(of=Unknown() as callee) if role_of(callee) == "model" and not _is_inherited(callee):
+            values = unknown.sources[1:]  # Its own weights are on the graph of what it gives.
+        case Call() | Computed():
+            values = unknown.sources
+        case _:
+            values = ()
+    if _collect(machine, values, found, DEEPEST):
+        found |= dict.fromkeys(weights.models(machine))
+    behind = [weights.weights_of(machine, model) for model in found]
+    return [machine.autograd.presumed(list(dict.fromkeys(behind)))] if behind else []
+
+
+def _is_inherited(callee: Unknown) -> bool:
+    """Whether it may be a method of a base class that is not seen, with all that its object has."""
+    return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
+
+
+def _collect(machine: Machine, values: Sequence[Value], found: dict[Unknown, None], depth: int) -> bool:
+    """The models behind some values, but for those behind tensors; whether an object is there that may hold any."""
+    holds_any = False
+    for value in values:
+        machine.budget.spend()
+        match value:
+            case Unknown() if value.is_data or value.tensor is not None:
+                pass
+            case Unknown() if role_of(value) == "model":
+                found[value] = None
+            case Unknown() if depth:
+                holds_any |= _collect(machine, value.sources, found, depth - 1)
+            case tuple() if depth:
+                holds_any |= _collect(machine, value, found, depth - 1)
+            case Container() if depth:
+                holds_any |= _collect(machine, tuple(value.parts()), found, depth - 1)
+            case Instance():
+                holds_any = True
+            case _:
+                pass
+    return holds_any

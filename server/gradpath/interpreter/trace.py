@@ -226,11 +226,12 @@ class GradientSet:
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """Gradients were clipped: those of `tensors`; `known` is false where not all tensors are seen."""
+    """Gradients of `tensors` were clipped, of all if `known`; `used_up` is where their generator ended before."""
 
     tensors: tuple[Tensor, ...]
     known: bool
     site: Site
+    used_up: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)

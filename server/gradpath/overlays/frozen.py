@@ -29,10 +29,15 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     question.
     """
     if role_of(target) == "model":
-        _switch(machine, target, value)
+        models = [target]
     elif value is not False or machine.unknown_count <= target.number + looked_up:
-        for model in weights.models_of_parameter(target):
-            _switch(machine, model, value)
+        models = weights.models_of_parameter(target)
+    else:
+        models = []
+    for model in models:
+        _switch(machine, model, value)
+        if isinstance(value, bool):
+            weights.flag(machine, model, value)
 
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
@@ -73,6 +78,8 @@ def thaw(machine: Machine, model: Unknown) -> None:
     """Some of the model's parameters, or of those that it is a part of, are trained again."""
     for number in weights.line(model):
         machine.remembered.pop((_FROZEN, number), None)
+    for tensor in weights.of(machine, model):
+        tensor.flag = True
 
 
 def is_frozen(machine: Machine, model: Unknown) -> bool:

@@ -18,6 +18,7 @@ from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.tensor_value import TensorValue
+from gradpath.overlays.used_up import Drawn
 
 
 class ModuleInstance(Instance):
@@ -286,7 +287,7 @@ Method = Callable[[Machine, ModuleInstance, Arguments], Value]
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
-    return List([value for _, value in module.parameters()], open=module.has_unknown_parts)
+    return Drawn([value for _, value in module.parameters()], open=module.has_unknown_parts)
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

@@ -20,6 +20,7 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import clear_gradients, note_optimizer
 from gradpath.overlays.presumed_tensors import is_made_leaf
 from gradpath.overlays.tensor_value import TensorValue, wrap
+from gradpath.overlays.used_up import go_through
 
 CLASSES = (
     "SGD",
@@ -43,10 +44,11 @@ CLASSES = (
 class OptimizerInstance(Instance):
     """An optimizer; `open` says that it has parameters that are not seen, which came from `sources`.
 
-    `put_in` counts the modules that had been made parts of unknown models by then.
+    `put_in` counts the modules that had been made parts of unknown models by then. `spared` are the weights of such
+    models that were frozen when the program took those that require grad.
     """
 
-    __slots__ = ("groups", "open", "put_in", "silent", "sources")
+    __slots__ = ("groups", "open", "put_in", "silent", "sources", "spared")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
@@ -55,6 +57,7 @@ class OptimizerInstance(Instance):
         self.silent = False
         self.sources: list[Value] = []
         self.put_in = 0
+        self.spared: set[Tensor] = set()
         self.attributes["param_groups"] = self.groups
         self.attributes["state"] = Dict(open=True)
 
@@ -136,6 +139,7 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         settings.setdefault("lr", rest[1])
     settings.pop("params", None)
     optimizer.silent = settings.get("fused") is True
+    go_through(machine, parameters)
     _add(machine, optimizer, parameters, settings)
     if not optimizer.groups.items:
         raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
@@ -157,7 +161,8 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
 
 
 def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:
-    return weights.made_from(machine, optimizer.sources, optimizer.put_in)
+    found = weights.made_from(machine, optimizer.sources, optimizer.put_in)
+    return [each for each in found if each not in optimizer.spared]
 
 
 def _add(
@@ -202,6 +207,8 @@ def _add(
 def _take(machine: Machine, optimizer: OptimizerInstance, unknown: Value) -> None:
     """Parameters that are not seen."""
     optimizer.sources.append(unknown)
+    if weights.is_filtered(machine, unknown):
+        optimizer.spared.update(weights.frozen_of(machine, unknown))
     optimizer.put_in = weights.count_put_in(machine)
     weights.note_trained(machine, unknown)
 
@@ -258,7 +265,7 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
     updated += weights.write(machine, _of_models(machine, optimizer))
     parameters = tuple(optimizer.parameters())
     models = () if parameters else _models(optimizer)
-    unseen = tuple(weights.stepped(machine, optimizer.sources))
+    unseen = tuple(each for each in weights.stepped(machine, optimizer.sources) if each not in optimizer.spared)
     known = not optimizer.open
     machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known, models, unseen))
 
@@ -316,13 +323,14 @@ def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
 def clip(machine: Machine, arguments: Arguments) -> Value:
     """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
     parameters = arguments.get(0, "parameters", None)
-    tensors = gradients_of(machine, parameters)
+    used_up = go_through(machine, parameters)
+    tensors = gradients_of(machine, parameters) if used_up is None else []
     for tensor in tensors:
         if tensor.grad is not None:
             machine.autograd.bump(tensor.grad, "clip")
-    known = bool(tensors) and not getattr(parameters, "open", False)
+    known = not isinstance(parameters, Unknown) if used_up else bool(tensors) and not getattr(parameters, "open", False)
     if arguments.get(1, "max_norm", None) != math.inf:  # That one only measures.
-        machine.emit(Clipped(tuple(tensors), known, machine.site()))
+        machine.emit(Clipped(tuple(tensors), known, machine.site(), used_up))
     return wrap(machine.autograd.tensor(shape=()))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, Trace
+from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.moving import ahead, behind, beside
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, same_activation
-from gradpath.rules.syntax import call_of, statement_of
+from gradpath.rules.syntax import call_of, function_of, statement_of
+from gradpath.source.nodes import nodes
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -21,9 +24,57 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):
         same = [clip for clip in clips if clip.site.node is node]
+        empty = next((clip for clip in same if clip.used_up is not None), None)
+        if empty is not None:
+            yield _empty(trace, source, empty)
+            continue
         found = [_useless(trace, flow, clip) for clip in same]
         if found[0] is not None and all(each is not None for each in found):
             yield _report(trace, source, same[0], early=all(found))
+
+
+def _empty(trace: Trace, source: Source, clip: Clipped) -> Report:
+    """The report of a clip that is given a generator of which nothing is left."""
+    call, used = call_of(trace, clip.site.node), clip.used_up
+    given = call.args[0] if call is not None and call.args else None
+    name = source.short(clip.site, given, 30) if given is not None else "the generator"
+    steps = [Step(clip.site, "finds nothing left in it")]
+    if used is not None and used.node is not clip.site.node:
+        steps.insert(0, Step(used, "takes all that the generator gives"))
+    presumed = "" if clip.known else ", if it is a generator"
+    return Report(
+        RULE.id,
+        clip.site,
+        f"`{source.short(clip.site, limit=40)}` clips nothing: `{name}` is used up{presumed}",
+        tuple(steps),
+        help="a generator gives its items once: clip `model.parameters()`, or keep a list of them",
+        fixes=tuple(_kept_as_list(trace, source, clip, given)),
+    )
+
+
+def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr | None) -> Iterator[Fix]:
+    """`params = list(model.parameters())`, where the function binds the variable once."""
+    function = function_of(trace, clip.site.node) or trace.entry
+    document = source.document(clip.site)
+    bound = [
+        each.value
+        for each in nodes(function)
+        if isinstance(each, ast.Assign) and any(ast.dump(target) == _stored(given) for target in each.targets)
+    ]
+    if len(bound) == 1:
+        text = f"list({edits.flat(document, bound[0])})"
+        yield Fix(f"Keep a list: `{text}`", Safety.SAFE, (edits.replace(document, bound[0], text),), preferred=True)
+
+
+def _stored(given: ast.expr | None) -> str:
+    """What the target of an assignment to a variable, or to an attribute, looks like."""
+    match given:
+        case ast.Name(id=name):
+            return ast.dump(ast.Name(name, ast.Store()))
+        case ast.Attribute(value=value, attr=attr):
+            return ast.dump(ast.Attribute(value, attr, ast.Store()))
+        case _:
+            return ""
 
 
 def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:

@@ -30,7 +30,7 @@ def thawed(trace: Trace) -> Iterator[Thawed]:
     of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
     for event in trace.among(Flagged, Given):
         match event:
-            case Given(parameters=parameters) if not of_modules.isdisjoint(map(id, parameters)):
+            case Given(parameters=parameters) if event.models or not of_modules.isdisjoint(map(id, parameters)):
                 left |= dict.fromkeys(frozen, event)
             case Flagged(tensor=tensor, value=False):
                 frozen[id(tensor)] = event

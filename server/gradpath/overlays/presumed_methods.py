@@ -157,7 +157,8 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         updated = weights.write(machine, weights.owned(machine, receiver))
         updated += [tensor for tensor in weights.handed_in(machine, receiver) if tensor.grad is not None]
         updated += weights.shared_out(machine, receiver)
-        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
+        unseen = tuple(weights.meant_for(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))
         return None
     optimizer = arguments.get(0, "optimizer", None)
     if is_engine(receiver) and isinstance(optimizer, Object):

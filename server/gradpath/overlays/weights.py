@@ -198,6 +198,13 @@ def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
 
 
+def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights that an unknown optimizer is for by its name, also of a model that is called without gradients."""
+    models = ((model.name or model.label, (model, tensor)) for model, tensor in _all(machine))
+    found = owners.owned(optimizer.name or optimizer.label, models)
+    return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
+
+
 def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights of several models of which the only optimizer around has some: their gradients are there for it."""
     if owned(machine, optimizer) or not uses.is_only_optimizer(machine):

@@ -6,14 +6,18 @@ import ast
 from collections.abc import Iterator, Set
 from itertools import combinations
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import flow_of
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import ways_of
+from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, call_of, statement_of
+from gradpath.source.document import Document
+from gradpath.source.nodes import nodes
+from gradpath.source.parse import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,53 @@ def left_out(trace: Trace, held: Set[int]) -> Iterator[LeftOut]:
                 yield found
         for each in ways:  # What is a part of a larger module is that one's affair.
             strange.pop(each, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """A model that is not seen, called at `site`, which the program puts into training mode and no optimizer has."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    name: str
+
+
+def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Unheld]:
+    """The unseen models that get gradients for what a trained one has computed, and that nobody has given away.
+
+    Who calls `train()` of a model, and nowhere asks for its parameters, has forgotten it.
+    """
+    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)):
+        return
+    for tensor in _strangers(trace, held):
+        called = (node for run in trace.of(BackwardRan) for node in run.executed if _goes_into(node, tensor))
+        node = min(called, key=lambda each: each.number, default=None)
+        if tensor.operation != UNSEEN or node is None or not isinstance(node.site, Site):
+            continue
+        asked = _asked_of(source.document(node.site), tensor.label)
+        if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):
+            yield Unheld((tensor,), node.site, tensor.label)
+
+
+def _goes_into(node: Node, tensor: Tensor) -> bool:
+    return any(edge.accumulates is tensor for edge in node.edges)
+
+
+def _asked_of(document: Document, name: str) -> set[str]:
+    """The methods that a document calls of whatever is called `name`; `train(False)` is an `eval()`."""
+    found: set[str] = set()
+    for each in nodes(parse(document).tree):
+        match each:
+            case ast.Call(func=ast.Attribute(value=owner, attr=method), args=arguments):
+                if ast.unparse(owner).rpartition(".")[2] == name:
+                    found.add("eval" if method == "train" and arguments else method)
+            case _:
+                pass
+    return found
+
+
+_OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad_"})
+"""Methods of a module by which a program looks after its parameters, or uses it as it is."""
 
 
 def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:

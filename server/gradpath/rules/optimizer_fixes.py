@@ -33,6 +33,17 @@ def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
     yield from _joined(trace, source, step, near)
 
 
+def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
+    """`requires_grad=True` for the one new tensor that an optimizer has."""
+    if len(step.parameters) == 1 and not step.parameters[0].maker and isinstance(step.parameters[0].origin, Site):
+        made = step.parameters[0].origin
+        change = None
+        if isinstance(made.node, ast.Call):
+            change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
+        if change is not None:
+            yield Fix("Let it require a gradient: `requires_grad=True`", Safety.UNSAFE, (change,), preferred=True)
+
+
 def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
     """The optimizer is made behind the statement that gives its model a new part: `model.fc = nn.Linear(8, 3)`."""
     document = source.document(step.site)

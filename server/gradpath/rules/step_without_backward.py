@@ -46,7 +46,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         if all(id(tensor) in told for step in same for tensor in step.parameters):
             continue
-        never = seen and all(_never(flow, step) for step in same)
+        never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)
         if never and _is_missed(trace, same) and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
 
@@ -92,6 +92,11 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
     return any(loop in loops for event in trace.of(BackwardRan) for loop, _ in event.site.loops) or any(
         id(tensor) in stepped for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors
     )
+
+
+def _takes_none(step: Stepped) -> bool:
+    """Whether nothing that it has requires a gradient, so that none arrives whatever a backward goes through."""
+    return all(not tensor.requires_grad and not tensor.is_open for tensor in step.parameters)
 
 
 def _is_presumed(node: Node) -> bool:
@@ -142,10 +147,14 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
     else:
         steps.insert(0, Step(other.site, "gives these parameters no gradient"))
         headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
+        if _takes_none(step):
+            headline = f"`{text}` changes nothing: what it has requires no gradient"
     if other is None:
         way = "call `backward()` on the loss before the step"
     elif late:
         way = "step after the `backward()`, before the gradients are cleared"
+    elif _takes_none(step):
+        way = "let what is to be trained require a gradient, before anything is computed from it"
     elif has_strangers(trace):
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
@@ -176,6 +185,8 @@ def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
 
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
     yield from _called(trace, source, step)
+    if _takes_none(step):
+        yield from optimizer_fixes.requiring(source, step)
     yield from optimizer_fixes.reached(trace, source, step, other)
     if other is None or not same_activation(step.site, other):
         return

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Fix, Level
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.rules import cuts
+from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -38,7 +40,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     steps.append(Step(first.ran.site, f"gives {what} {nothing}"))
     if found.step.site.node is not first.ran.site.node:
         steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
-    presumed = _presumed(groups)
+    presumed = _presumed(trace, source, found, groups)
     if len(places) > 1:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
     else:
@@ -71,9 +73,12 @@ def _named(groups: Sequence[Group]) -> tuple[str, str]:
             return f"{names[0]} and {len(names) - 1} others", "get"
 
 
-def _presumed(groups: Sequence[Group]) -> str:
-    """What has to hold of a model that is not seen."""
+def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[Group]) -> str:
+    """What has to hold of a model, or of an optimizer, that is not seen."""
     name = next((group.name for group in groups if any(each.operation == UNSEEN for each in group.tensors)), "")
+    step = found.step
+    if name and all(given.optimizer is not step.optimizer for given in trace.of(Given)):
+        return f", if `{optimizer_name(trace, source, step.site, step.site) or 'the optimizer'}` has its parameters"
     return f", if `{name}` is not frozen" if name else ""
 
 

@@ -13,7 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import call_of, function_of, statement_of
+from gradpath.rules.syntax import arguments_of, call_of, function_of, statement_of
 from gradpath.source.document import Document
 
 
@@ -43,14 +43,22 @@ def _makes_parameter(call: ast.Call) -> bool:
     return isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parameter")
 
 
-def given_too(trace: Trace, source: Source, given: Given, named: Site, name: str) -> Iterator[Fix]:
-    """`[*encoder.parameters(), *decoder.parameters()]` for the optimizer, where `named` bound the decoder before it."""
-    making, binding = statement_of(trace, given.site.node), statement_of(trace, named.node)
-    call = call_of(trace, given.site.node)
-    if making is None or binding is None or call is None or not call.args or given.site.caller is not named.caller:
+def given_too(trace: Trace, source: Source, given: Given, named: Site | None, name: str) -> Iterator[Fix]:
+    """`[*encoder.parameters(), *decoder.parameters()]` for the optimizer, where `named` bound the decoder before it.
+
+    What nothing in the function binds has to be an argument of it.
+    """
+    making, call = statement_of(trace, given.site.node), call_of(trace, given.site.node)
+    if making is None or call is None or not call.args:
         return
-    if binding.lineno > making.lineno:
-        return
+    if named is None:
+        function = function_of(trace, making)
+        if function is None or name not in arguments_of(function):
+            return
+    else:
+        binding = statement_of(trace, named.node)
+        if binding is None or binding.lineno > making.lineno or given.site.caller is not named.caller:
+            return
     document = source.document(given.site)
     text = edits.flat(document, call.args[0])
     match call.args[0]:

@@ -13,7 +13,7 @@ from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden
-from gradpath.rules.left_out import GivenTwice, LeftOut, Remade, doubled, given_twice, left_out, remade
+from gradpath.rules.left_out import GivenTwice, LeftOut, Remade, Unheld, doubled, given_twice, left_out, remade, unheld
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered, target_of
@@ -21,7 +21,7 @@ from gradpath.rules.syntax import statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 
-Cause = Attached | Overlooked | Remade | LeftOut | Thawed | GivenTwice | Given
+Cause = Attached | Overlooked | Remade | LeftOut | Unheld | Thawed | GivenTwice | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -42,14 +42,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     reported: set[ast.AST] = set()
-    for each in _untrained(trace):
+    for each in _untrained(trace, source):
         place = each.cause.site.node
         if place not in reported:
             reported.add(place)
             yield _report(trace, source, each)
 
 
-def _untrained(trace: Trace) -> Iterator[Untrained]:
+def _untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     if _holds_any(trace):
         return
     held = _held(trace)
@@ -67,7 +67,8 @@ def _untrained(trace: Trace) -> Iterator[Untrained]:
     for layer in remade(trace, told):
         told |= set(map(id, layer.tensors))
         yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
-    for module in left_out(trace, told):
+    modules: list[LeftOut | Unheld] = [*left_out(trace, told), *unheld(trace, source, told)]
+    for module in modules:
         found = _used_with(trace, module, module.tensors, trace.of(Given))
         yield from (each for each in found if each.step.site.loops)  # Once may be to show something.
     for given in trace.of(Given):
@@ -133,7 +134,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Thawed | GivenTwice):
+    if isinstance(cause, Remade | Given | LeftOut | Unheld | Thawed | GivenTwice):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -223,6 +224,11 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
             steps = [Step(place, "parameters that no optimizer is given"), Step(given.site, "takes others")]
             way = f"give the optimizer the parameters of `{name}` as well"
             fixes = tuple(given_too(trace, source, given, place, name))
+        case Unheld(name=name):
+            what, why = f"`{name}` is never trained", "no optimizer holds its parameters"
+            steps = [Step(given.site, "takes others"), Step(place, f"computes with the parameters of `{name}`")]
+            way = f"give the optimizer the parameters of `{name}` as well, or call its `eval()`"
+            fixes = tuple(given_too(trace, source, given, None, name))
         case Thawed(tensors=tensors, frozen=frozen):
             groups = groups_of(trace, source, tensors)
             name = groups[0].name

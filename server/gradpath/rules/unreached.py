@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -107,11 +107,16 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
     """Whether no other backward may have reached something: each root is known, and nothing was handed out."""
     return (
-        all(not root.is_open for run in runs for root in run.call.roots)
+        all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
         and not trace.of(GradientSet)
         and all(is_harmless(event) for event in trace.of(Lent))
         and not rewrappings(trace)
     )
+
+
+def _is_of_unseen(root: Tensor) -> bool:
+    """Whether a loss must have a graph, as a backward went through it, and nothing tells of what."""
+    return root.node is not None and root.node.name == PRESUMED and not root.node.edges
 
 
 def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:

@@ -26,11 +26,26 @@ export async function openRule(server: Server, rule?: string): Promise<void> {
   if (page !== undefined) await vscode.commands.executeCommand("markdown.showPreview", vscode.Uri.parse(page.uri));
 }
 
+/** Says who trains the module, the parameter or the optimizer at the cursor or at a place (0-based), and what cuts it off. */
+export async function why(server: Server, uri?: string, line?: number, character?: number): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const document = uri ?? editor?.document.uri.toString();
+  if (document === undefined) return;
+  const cursor = editor?.selection.active;
+  const text = await server.execute<string | null>("gradpath.server.why", document, line ?? cursor?.line ?? 0, character ?? cursor?.character ?? 0);
+  if (text === undefined) return;
+  await beside(text ?? "There is no name here: put the cursor on a module, a parameter or an optimizer.\n");
+}
+
 /** Explains the traceback in the clipboard. */
 export async function explain(server: Server): Promise<void> {
   const traceback = await vscode.env.clipboard.readText();
   const text = await server.execute<string>("gradpath.server.explain", traceback);
   if (text === undefined) return;
-  const document = await vscode.workspace.openTextDocument({ language: "plaintext", content: text });
+  await beside(text);
+}
+
+async function beside(content: string): Promise<void> {
+  const document = await vscode.workspace.openTextDocument({ language: "plaintext", content });
   await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
 }

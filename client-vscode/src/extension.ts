@@ -1,7 +1,7 @@
 /** The thin client: it starts the server and shows what the server finds. There is no analysis here. */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { checkWorkspace, explain, openRule } from "./commands";
+import { checkWorkspace, explain, openRule, why } from "./commands";
 import { GraphPanel } from "./graph";
 import { onInterpreterChanged } from "./interpreter";
 import { Server } from "./server";
@@ -19,6 +19,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const status = new Status();
   const running: Server = new Server(context, log, status, (command, args) => {
     if (command === "gradpath.graph") return graph.show(args[0] as string | undefined, args[1] as number | undefined);
+    if (command === "gradpath.flow") return graph.showFlow(args[0] as string | undefined, args[1] as number | undefined);
+    if (command === "gradpath.why") return why(running, ...(args as [string?, number?, number?]));
     if (command === "gradpath.rule") return openRule(running, args[0] as string | undefined);
     return undefined;
   });
@@ -32,6 +34,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     vscode.commands.registerCommand("gradpath.checkWorkspace", () => checkWorkspace(running)),
     vscode.commands.registerCommand("gradpath.openRule", (rule?: string) => openRule(running, rule)),
     vscode.commands.registerCommand("gradpath.showGraph", () => graph.show()),
+    vscode.commands.registerCommand("gradpath.showFlow", () => graph.showFlow()),
+    vscode.commands.registerCommand("gradpath.whoTrains", () => why(running)),
     vscode.commands.registerCommand("gradpath.explain", () => explain(running)),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
     vscode.workspace.onDidChangeConfiguration((event) => {

@@ -1,4 +1,4 @@
-/** The panel with the graph behind the loss at the cursor. The server draws it. */
+/** The panel with the graph behind the loss at the cursor, or with who learns from what. The server draws both. */
 import * as vscode from "vscode";
 import type { Server } from "./server";
 
@@ -7,11 +7,31 @@ interface Picture {
   readonly svg: string;
 }
 
+/** What the panel shows of a line, or of a whole document where there is no line. */
+interface View {
+  readonly command: string;
+  readonly title: string;
+  readonly missing: string;
+}
+
+const GRAPH: View = {
+  command: "gradpath.server.graph",
+  title: "Graph",
+  missing: "<p>No graph is known at this line: put the cursor on a loss or its <code>backward()</code>.</p>",
+};
+
+const FLOW: View = {
+  command: "gradpath.server.flow",
+  title: "Flow",
+  missing: "<p>No backward and no step is known here.</p>",
+};
+
 const QUIET_MS = 200;
 
 export class GraphPanel implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
   private shown: vscode.TextEditor | undefined;
+  private view: View = GRAPH;
   private timer: NodeJS.Timeout | undefined;
   private readonly listeners: vscode.Disposable[];
 
@@ -26,11 +46,21 @@ export class GraphPanel implements vscode.Disposable {
 
   /** Opens the panel for the active editor, or for a line (0-based) of a document. */
   async show(uri?: string, line?: number): Promise<void> {
+    await this.present(GRAPH, uri, line);
+  }
+
+  /** The same with who learns from what: at a line, or in the whole document. */
+  async showFlow(uri?: string, line?: number): Promise<void> {
+    await this.present(FLOW, uri, line ?? null);
+  }
+
+  private async present(view: View, uri?: string, line?: number | null): Promise<void> {
     let editor = vscode.window.activeTextEditor;
     if (uri !== undefined && editor?.document.uri.toString() !== uri) {
       editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri), { preserveFocus: true });
     }
     if (editor === undefined) return;
+    this.view = view;
     this.panel ??= this.open();
     await this.update(editor, line);
     this.panel.reveal(undefined, true);
@@ -57,19 +87,20 @@ export class GraphPanel implements vscode.Disposable {
 
   /** While the user types the picture follows, but not at every key. */
   private later(editor: vscode.TextEditor): void {
-    if (this.panel?.visible !== true || editor.document.languageId !== "python") return;
+    if (this.view !== GRAPH || this.panel?.visible !== true || editor.document.languageId !== "python") return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => { void this.update(editor); }, QUIET_MS);
   }
 
-  private async update(editor: vscode.TextEditor, line = editor.selection.active.line): Promise<void> {
-    const picture = await this.server.execute<Picture | null>("gradpath.server.graph", editor.document.uri.toString(), line);
-    if (this.panel === undefined || picture === undefined) return;
+  private async update(editor: vscode.TextEditor, line: number | null = editor.selection.active.line): Promise<void> {
+    const view = this.view;
+    const picture = await this.server.execute<Picture | null>(view.command, editor.document.uri.toString(), line);
+    if (this.panel === undefined || picture === undefined || view !== this.view) return;
     // Where a line has no graph the last picture stays: a click on it leads to such lines.
-    if (picture === null && this.shown !== undefined) return;
+    if (picture === null && this.shown !== undefined && view === GRAPH) return;
     if (picture !== null) this.shown = editor;
-    this.panel.title = picture?.title ?? "Graph";
-    this.panel.webview.html = page(picture?.svg ?? "<p>No graph is known at this line: put the cursor on a loss or its <code>backward()</code>.</p>");
+    this.panel.title = picture?.title ?? view.title;
+    this.panel.webview.html = page(picture?.svg ?? view.missing);
   }
 }
 

@@ -365,7 +365,7 @@ def _entries(
             steps - found.traces[-1].steps,
             None if steps < effort else steps,
             found.diagnostics,
-            marks_of(found.traces[0], document),
+            marks_of(found.traces, document, source),
             found.traces[0].unknowns,
             steps,
             reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),

@@ -1,15 +1,21 @@
-"""What an editor may write beside code: where graphs are freed, kept or cut, and what a `backward()` reaches."""
+"""What an editor may write beside code: where graphs are freed, kept or cut, and what backwards and steps train."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Range
-from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
 from gradpath.records import dataclass
+from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.graphs import moved_leaves
+from gradpath.rules.learning import learners
+from gradpath.rules.parameters import Group, groups_of
+from gradpath.rules.report import Source
+from gradpath.rules.unreached import key_of
 from gradpath.source.document import Document
 
 FREED = "freed here"
@@ -20,14 +26,15 @@ _SWITCHED_OFF = ("no_grad", "inference_mode", "like")
 """Ways to cut a graph that every line of a block shares; a mark at each would only repeat the block's head."""
 
 _NAMED = 3
-"""How many of the tensors that a backward reaches are named."""
+"""How many of the modules and tensors that something is said of are named."""
 
 
 class Kind(Enum):
-    """Whether a mark is a word behind a piece of code, or a line above it."""
+    """Whether a mark is a word behind a piece of code, or a line above a backward or a step."""
 
     HINT = "hint"
-    LENS = "lens"
+    BACKWARD = "backward"
+    STEP = "step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +50,26 @@ class Mark:
         return Mark(self.kind, self.range.moved(lines), self.text)
 
 
-def marks_of(trace: Trace, document: Document) -> tuple[Mark, ...]:
-    """The marks of a path in a document, as of the first time that it comes by."""
+def marks_of(traces: Sequence[Trace], document: Document, source: Source) -> tuple[Mark, ...]:
+    """The marks of the paths of an entry point, the likeliest first, in a document.
+
+    Words are as of the first time that the likeliest path comes by, lines of all times on the first path that does.
+    """
     found: dict[tuple[Kind, ast.AST], Mark] = {}
-    for event in trace.among(BackwardRan, CutOff):
+    for event in traces[0].among(BackwardRan, CutOff):
         assert isinstance(event, (BackwardRan, CutOff))
         node = event.site.node
-        is_shown = (Kind.HINT, node) in found
-        # `autograd.grad` reaches what it is told to.
-        is_told = (Kind.LENS, node) in found or not (isinstance(event, BackwardRan) and event.call.accumulates)
-        place = None if is_shown and is_told else _place(document, event.site)
-        if place is None:
-            continue
-        word = None if is_shown else _word(event)
-        if word is not None:
+        word = None if (Kind.HINT, node) in found else _word(event)
+        place = None if word is None else _place(document, event.site)
+        if word is not None and place is not None:
             found[Kind.HINT, node] = Mark(Kind.HINT, place, word)
-        if not is_told and isinstance(event, BackwardRan):
-            found[Kind.LENS, node] = Mark(Kind.LENS, place, _reached(event))
+    for trace in traces:
+        for kind, calls in ((Kind.BACKWARD, _backwards(trace)), (Kind.STEP, _steps(trace))):
+            for node, events in calls.items():
+                place = None if (kind, node) in found else _place(document, events[0].site)
+                text = "" if place is None else _learnt(trace, traces, source, events)
+                if place is not None and text:
+                    found[kind, node] = Mark(kind, place, text)
     return tuple(found.values())
 
 
@@ -71,23 +81,88 @@ def _word(event: BackwardRan | CutOff) -> str | None:
     return KEPT if event.call.retain else FREED
 
 
-def _reached(event: BackwardRan) -> str:
-    leaves = list(_leaves(event.executed))
-    parameters = sum(leaf.is_parameter for leaf in leaves)
-    others = [leaf.label for leaf in leaves if not leaf.is_parameter and leaf.label]
-    names = [f"`{name}`" for name in dict.fromkeys(others)]
-    parts = [f"{parameters} parameter{'' if parameters == 1 else 's'}"] if parameters else []
-    parts += names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more tensors"]
-    if not parts:
-        return "reaches no tensor that is known"
-    return "reaches " + (f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0])
+def _backwards(trace: Trace) -> dict[ast.AST, list[BackwardRan]]:
+    """The times that each backward ran; `autograd.grad` reaches what it is told to, and is none."""
+    found: dict[ast.AST, list[BackwardRan]] = {}
+    for event in trace.of(BackwardRan):
+        if event.call.accumulates:
+            found.setdefault(event.site.node, []).append(event)
+    return found
 
 
-def _leaves(executed: tuple[Node, ...]) -> Iterator[Tensor]:
-    nodes = dict.fromkeys(each for node in executed for each in (node, *node.edges))
-    for node in nodes:
-        if node.accumulates is not None:
-            yield node.accumulates
+def _steps(trace: Trace) -> dict[ast.AST, list[Stepped]]:
+    found: dict[ast.AST, list[Stepped]] = {}
+    for event in trace.of(Stepped):
+        found.setdefault(event.site.node, []).append(event)
+    return found
+
+
+def _learnt(trace: Trace, traces: Sequence[Trace], source: Source, events: Sequence[BackwardRan | Stepped]) -> str:
+    """What learns by a call, all its times taken together; empty where nothing is known of it."""
+    steps = [event for event in events if isinstance(event, Stepped)]
+    if steps:
+        return _updated(trace, traces, source, steps)
+    leaves = _once(leaf for run in events if isinstance(run, BackwardRan) for leaf in moved_leaves(run))
+    return f"gradients for {_groups(trace, source, leaves).text}" if leaves else "gradients for nothing known"
+
+
+def _updated(trace: Trace, traces: Sequence[Trace], source: Source, steps: Sequence[Stepped]) -> str:
+    """What steps of a place update, and what they have that no path gives a gradient."""
+    ledger = learners(trace)
+    used = _once(tensor for step in steps for tensor in step.updated)
+    moved = [tensor for tensor in used if ledger[id(tensor)].given]
+    left = _once(tensor for step in steps for tensor in (*step.parameters, *step.unseen, *step.updated))
+    still = [tensor for tensor in left if not ledger[id(tensor)].given]
+    frozen = [tensor for tensor in still if not tensor.flag]
+    idle = [tensor for tensor in still if tensor.flag] if is_whole(trace) else []
+    if idle and len(traces) > 1:
+        given = {key_of(each.tensor) for path in traces for each in learners(path).values() if each.given}
+        idle = [tensor for tensor in idle if key_of(tensor) not in given]
+    if not moved and not frozen and not idle:
+        return ""
+    parts = [f"updates {_groups(trace, source, moved).text}" if moved else "updates nothing"]
+    for tensors, one, several in ((idle, "gets no gradient", "get no gradient"), (frozen, "is frozen", "are frozen")):
+        if tensors:
+            groups = _groups(trace, source, tensors)
+            parts.append(f"{groups.text} {several if groups.count > 1 else one}")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """Some parameters in words, and how many modules and tensors those are."""
+
+    text: str
+    count: int
+
+
+def _groups(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> _Groups:
+    """What a backward gives gradients is mostly what a step updates: it is put into words once."""
+    known = trace.once(_no_groups)
+    key = tuple(sorted(map(id, tensors)))
+    if key not in known:
+        groups = groups_of(trace, source, tensors)
+        known[key] = _Groups(_listed(groups), len(groups))
+    return known[key]
+
+
+def _no_groups(trace: Trace) -> dict[tuple[int, ...], _Groups]:
+    return {}
+
+
+def _once(tensors: Iterable[Tensor]) -> list[Tensor]:
+    return list({id(each): each for each in tensors}.values())
+
+
+def _listed(groups: Sequence[Group]) -> str:
+    """Modules with the number of their parameters, and tensors; only the first where there are many."""
+    counts: dict[str, int] = {}
+    for group in groups:
+        counts[group.name] = counts.get(group.name, 0) + sum(each.is_parameter for each in group.tensors)
+    names = [f"`{name}` ({count})" if count > 1 else f"`{name}`" for name, count in counts.items() if name]
+    if len(names) > _NAMED:
+        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} more"
+    return ", ".join(names) or "tensors without a name"
 
 
 def _place(document: Document, site: Site) -> Range | None:

@@ -34,6 +34,8 @@ def test_flow_of_a_line_has_its_calls_alone(capsys: Out) -> None:
     out = capsys.readouterr().out
     assert "optimizer.step()" in out
     assert "loss.backward()" not in out
+    assert "cuts it off" not in out
+    assert main(["flow", "train.py:25", "--output-format", "svg"]) == 0
 
 
 def test_flow_writes_json_and_pictures(capsys: Out) -> None:

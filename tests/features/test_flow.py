@@ -11,9 +11,9 @@ from gradpath.check import check
 from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Fate, answers_to, told
 from gradpath.features.flow.as_json import as_json
-from gradpath.features.flow.as_text import as_text
 from gradpath.features.flow.drawn import picture_of
 from gradpath.features.flow.find import flows_of
+from gradpath.features.flow.table import as_table
 from gradpath.features.graph import Kind
 from gradpath.features.graph.mermaid import as_mermaid
 from gradpath.features.graph.svg import as_svg
@@ -62,7 +62,7 @@ def flows(text: str, line: int | None = None) -> tuple[Flow, ...]:
 
 
 def table(text: str) -> str:
-    return as_text(flows(text), "train.py")
+    return as_table(flows(text), "train.py")
 
 
 def why(text: str, name: str) -> str:

@@ -114,3 +114,78 @@ async def test_pictures_go_with_the_session(tmp_path: Path) -> None:
     await session.shutdown_session()
     assert await session.errors() == ""
     assert list(tmp_path.iterdir()) == []
+
+
+TRAINED = """\
+import torch
+from torch import nn
+encoder, head = nn.Linear(2, 2), nn.Linear(2, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+loss = head(encoder(torch.ones(1, 2)).detach()).sum()
+loss.backward()
+optimizer.step()
+"""
+
+
+async def test_the_flow_of_a_document_comes_as_a_table_and_as_a_picture(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, TRAINED)
+    flow = await execute(editor, "gradpath.server.flow", uri, None)
+    assert flow["title"] == "Flow of train.py"
+    assert "  encoder (2)  cut  |  idle\n" in flow["text"]
+    boxes = ElementTree.fromstring(flow["svg"]).iter("{http://www.w3.org/2000/svg}g")
+    assert {box.get("data-line") for box in boxes if box.get("data-path") == uri} == {"5", "6", "7"}
+    assert "loss.backward()" not in (await execute(editor, "gradpath.server.flow", uri, 6))["text"]
+    editor.open(uri, PROGRAM.replace("loss.backward()\n", ""))
+    assert await execute(editor, "gradpath.server.flow", uri, None) is None
+
+
+async def test_a_name_is_answered_as_the_command_line_does(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, TRAINED)
+    told = await execute(editor, "gradpath.server.why", uri, 2, 1)
+    assert told.startswith("`encoder` (2 parameters) gets no gradient\n")
+    assert "on line 5 cuts it off" in told
+    assert await execute(editor, "gradpath.server.why", uri, 0, 2) is None
+
+
+async def test_a_client_without_an_extension_is_shown_the_answer(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, TRAINED)
+    editor.messages.clear()
+    await execute(editor, "gradpath.why", uri, 2, 1)
+    assert "`encoder` (2 parameters) gets no gradient" in editor.messages[-1].message
+
+
+async def offers(editor: Editor, uri: str, character: int, **context: Any) -> list[Any]:
+    """What is offered in the third line; `lsprotocol` takes an action with a command for the command alone."""
+    place = types.Range(types.Position(2, character), types.Position(2, character))
+    params = types.CodeActionParams(
+        types.TextDocumentIdentifier(uri), place, types.CodeActionContext(diagnostics=[], **context)
+    )
+    return list(await asyncio.wait_for(editor.text_document_code_action_async(params), PATIENCE) or ())
+
+
+async def test_who_trains_a_module_is_offered_on_its_name_where_a_person_asks(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, TRAINED)
+    [action] = await offers(editor, uri, 1, trigger_kind=types.CodeActionTriggerKind.Invoked)
+    assert action.title == "Who trains `encoder`?"
+    assert "'gradpath.why'" in action.command
+    assert await offers(editor, uri, 1, trigger_kind=types.CodeActionTriggerKind.Automatic) == []
+    assert await offers(editor, uri, 1, only=[types.CodeActionKind.QuickFix]) == []
+    assert await offers(editor, uri, 18) == []
+
+
+async def test_a_line_above_a_backward_shows_its_graph_and_one_above_a_step_the_flow(
+    editor: Editor, tmp_path: Path
+) -> None:
+    uri = (tmp_path / "train.py").as_uri()
+    editor.open(uri, TRAINED)
+    params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    found = await asyncio.wait_for(editor.text_document_code_lens_async(params), PATIENCE)
+    shown = [(lens.command.title, lens.command.command) for lens in found or () if lens.command is not None]
+    assert shown == [
+        ("gradients for `head` (2)", "gradpath.graph"),
+        ("updates `head` (2); `encoder` (2) gets no gradient", "gradpath.flow"),
+    ]

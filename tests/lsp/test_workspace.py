@@ -271,7 +271,7 @@ async def test_a_lens_tells_what_a_backward_reaches(session: Session, profile: s
     await session.begin(profile)
     uri = session.uri("x.py")
     session.editor.open(uri, MARKED)
-    assert await lenses(session, uri) == [(5, "reaches `w`"), (7, "reaches `w`")]
+    assert await lenses(session, uri) == [(5, "gradients for `w`"), (7, "gradients for `w`")]
     request = types.CodeLensParams(types.TextDocumentIdentifier(uri))
     [first, _] = await session.editor.text_document_code_lens_async(request) or ()
     assert first.command is not None

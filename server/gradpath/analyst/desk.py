@@ -16,11 +16,15 @@ from gradpath.analyst.messages import (
     Action,
     Actions,
     AskActions,
+    AskFlow,
     AskHover,
+    AskName,
     AskPicture,
+    AskWhy,
     Callers,
     Check,
     CheckFile,
+    Drawn,
     Explain,
     ListFiles,
     ListRules,
@@ -37,6 +41,10 @@ from gradpath.failures import unlogged
 from gradpath.features.callers import seen_from_callers
 from gradpath.features.code_actions import actions_at
 from gradpath.features.explanation import explained
+from gradpath.features.flow.asked import is_of_training, training_at, why_at
+from gradpath.features.flow.drawn import picture_of
+from gradpath.features.flow.find import flows_of
+from gradpath.features.flow.table import as_table
 from gradpath.features.graph import Picture
 from gradpath.features.graph.find import picture_at
 from gradpath.features.hover import as_markdown, as_text, hover_at, retold
@@ -150,6 +158,12 @@ class Desk:
                 return self._hover(request, allowance)
             case AskPicture():
                 return self._picture(request, allowance)
+            case AskFlow():
+                return self._flow(request, allowance)
+            case AskName():
+                return self._name(request, allowance)
+            case AskWhy():
+                return self._why(request, allowance)
             case AskActions():
                 return self._actions(request, allowance)
             case ListFiles():
@@ -216,7 +230,12 @@ class Desk:
         if analysis is None:
             return None
         traced = self._with_traces(replace(analysis, diagnostics=request.diagnostics), request.place.line, allowance)
-        hover = hover_at(traced, request.place)
+        training = None
+        if is_of_training(traced, request.place):
+            training = training_at(
+                self._with_traces(analysis, request.place.line, allowance, explored=True), request.place
+            )
+        hover = hover_at(traced, request.place, training=training)
         if hover is None:
             return None
         place, cell = hover.range, None
@@ -231,6 +250,30 @@ class Desk:
         if analysis is None:
             return None
         return picture_at(self._with_traces(analysis, request.line, allowance), request.line)
+
+    def _flow(self, request: AskFlow, allowance: Allowance) -> Drawn | None:
+        analysis = self._analysis(request.uri, allowance)
+        if analysis is None:
+            return None
+        flows = flows_of(self._with_traces(analysis, request.line, allowance, explored=True), request.line)
+        if not flows:
+            return None
+        document = analysis.document
+        text = as_table(flows, Path(document.path).name)
+        text = lines_in_cells(text, document) if isinstance(document, CellsDocument) else text
+        return Drawn(text, picture_of(flows, document))
+
+    def _name(self, request: AskName, allowance: Allowance) -> str:
+        analysis = self._analysis(request.uri, allowance)
+        if analysis is None:
+            return ""
+        return is_of_training(self._with_traces(analysis, request.place.line, allowance), request.place)
+
+    def _why(self, request: AskWhy, allowance: Allowance) -> str | None:
+        analysis = self._analysis(request.uri, allowance)
+        if analysis is None:
+            return None
+        return why_at(self._with_traces(analysis, request.place.line, allowance, explored=True), request.place)
 
     def _actions(self, request: AskActions, allowance: Allowance) -> Actions:
         analysis = self._analysis(request.uri, allowance)
@@ -276,9 +319,11 @@ class Desk:
             return known.analysis
         return self._analyse(document, allowance)
 
-    def _with_traces(self, analysis: Analysis, line: int, allowance: Allowance) -> Analysis:
+    def _with_traces(
+        self, analysis: Analysis, line: int | None, allowance: Allowance, *, explored: bool = False
+    ) -> Analysis:
         config, project = self._surroundings(analysis.document.path)
-        return facade.with_traces(analysis, line, config, cancelled=allowance, project=project)
+        return facade.with_traces(analysis, line, config, cancelled=allowance, project=project, explored=explored)
 
     # Other questions
 

@@ -14,6 +14,7 @@ from gradpath.diagnostic import Diagnostic, Edit, Gap, Position, Range
 from gradpath.records import dataclass, field
 
 if TYPE_CHECKING:
+    from gradpath.features.graph import Picture
     from gradpath.source.cells import Cell, CellsDocument
 
 Lines = Mapping[str, Mapping[int, str]]
@@ -149,6 +150,48 @@ class AskPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class AskFlow:
+    """Who learns from what at a line (from 1) of an open document, or in all of it: a `Drawn` or None."""
+
+    uri: str
+    path: str
+    line: int | None
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The flow in {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskName:
+    """The name at a place, where it is that of a module, a parameter or an optimizer: a text, which may be empty."""
+
+    uri: str
+    path: str
+    place: Position
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The look at a name in {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class AskWhy:
+    """Who trains what has its name at a place, and what cuts it off: a text or None."""
+
+    uri: str
+    path: str
+    place: Position
+
+    @property
+    def title(self) -> str:
+        """What the work is, for the log."""
+        return f"The answer for a name in {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
 class AskActions:
     """What may be done at a place of an open document about its `diagnostics`: `Actions`.
 
@@ -203,7 +246,20 @@ class ListRules:
         return "The list of the rules"
 
 
-Request = Check | CheckFile | Callers | AskHover | AskPicture | AskActions | ListFiles | Explain | ListRules
+Request = (
+    Check
+    | CheckFile
+    | Callers
+    | AskHover
+    | AskPicture
+    | AskFlow
+    | AskName
+    | AskWhy
+    | AskActions
+    | ListFiles
+    | Explain
+    | ListRules
+)
 Message = Settings | ConfigurationChanged | Opened | Closed | Work | Cancel
 
 # What the process answers.
@@ -211,10 +267,11 @@ Message = Settings | ConfigurationChanged | Opened | Closed | Work | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A text about the piece of code at `range`, which an editor may show beside it."""
+    """A text about the piece of code at `range`, which an editor may show beside it; `of_step` above a step."""
 
     range: Range
     text: str
+    of_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +304,14 @@ class Told:
     range: Range
     text: str
     cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A flow as the table that `gradpath flow` writes, and as a picture."""
+
+    text: str
+    picture: Picture
 
 
 @dataclass(frozen=True, slots=True)

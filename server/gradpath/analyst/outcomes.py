@@ -27,7 +27,7 @@ def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: 
         analysis.dependencies,
         analysis.used,
         tuple(Beside(Range(hint.position, hint.position), hint.text) for hint in inlay_hints(analysis, everything)),
-        tuple(Beside(lens.range, lens.text) for lens in lenses(analysis)),
+        tuple(Beside(lens.range, lens.text, lens.of_step) for lens in lenses(analysis)),
         document if isinstance(document, CellsDocument) else None,
         lines_told(analysis.diagnostics, (), document, text_at, own=not is_open and not is_notebook),
         analysis.incomplete,

@@ -70,8 +70,8 @@ def explored(document: Document) -> Analysis:
 
 
 def _table(flows: tuple[Flow, ...], document: Document) -> str:
-    from gradpath.features.flow.as_text import as_text
+    from gradpath.features.flow.table import as_table
     from gradpath.source.cells import CellsDocument, lines_in_cells
 
-    text = as_text(flows, document.path, style_for(sys.stdout))
+    text = as_table(flows, document.path, style_for(sys.stdout))
     return lines_in_cells(text, document) if isinstance(document, CellsDocument) else text

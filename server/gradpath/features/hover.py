@@ -35,19 +35,22 @@ class Hover:
     sections: tuple[Section, ...]
 
 
-def hover_at(analysis: Analysis, position: Position, *, diagnostics: bool = True) -> Hover | None:
+def hover_at(
+    analysis: Analysis, position: Position, *, training: Story | None = None, diagnostics: bool = True
+) -> Hover | None:
     """The diagnostics (if wanted) and the story at a position, or None where there is nothing to tell.
 
-    Of the stories that cover the position the one with the shortest range is told.
+    Of the stories that cover the position the one with the shortest range is told, then who trains what stands there.
     """
     faults = [each for each in analysis.diagnostics if diagnostics and _holds(each.range, position)]
     told = [story for story in analysis.stories if _holds(story.range, position)]
     life = story_at(analysis, position)
     stories = sorted([*told, life] if life is not None else told, key=_story_extent)
-    sections = [*map(_of_diagnostic, faults), *map(_of_story, stories[:1])]
+    shown = [*stories[:1], *([] if training is None else [training])]
+    sections = [*map(_of_diagnostic, faults), *map(_of_story, shown)]
     if not sections:
         return None
-    ranges = [*(fault.range for fault in faults), *(story.range for story in stories[:1])]
+    ranges = [*(fault.range for fault in faults), *(story.range for story in shown)]
     return Hover(min(ranges, key=_extent), tuple(sections))
 
 

@@ -15,7 +15,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 def story_at(analysis: Analysis, position: Position) -> Story | None:
     """The story of the tensor whose name is at `position`, as of that line; None where no tensor is known there."""
-    found = _name_at(analysis, position)
+    found = name_at(analysis, position)
     if found is None:
         return None
     name, function, node = found
@@ -27,7 +27,7 @@ def story_at(analysis: Analysis, position: Position) -> Story | None:
     return None
 
 
-def _name_at(analysis: Analysis, position: Position) -> tuple[str, Function, ast.expr] | None:
+def name_at(analysis: Analysis, position: Position) -> tuple[str, Function, ast.expr] | None:
     """The name (or `self.name`) under the position, with the function around it."""
     document = analysis.document
     best: tuple[str, Function, ast.expr] | None = None

@@ -18,10 +18,11 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """A line above a `backward()`, which stands at `range`."""
+    """A line above a `backward()` or a `step()`, which stands at `range`."""
 
     range: Range
     text: str
+    of_step: bool = False
 
 
 def inlay_hints(analysis: Analysis, within: Range) -> tuple[Hint, ...]:
@@ -34,9 +35,9 @@ def inlay_hints(analysis: Analysis, within: Range) -> tuple[Hint, ...]:
 
 
 def lenses(analysis: Analysis) -> tuple[Lens, ...]:
-    """What each `backward()` of the document reaches, as of the first time that it runs."""
-    found: dict[Range, str] = {}
+    """What each `backward()` of the document gives gradients, and what each `step()` updates."""
+    found: dict[Range, Lens] = {}
     for mark in analysis.marks:
-        if mark.kind is Kind.LENS:
-            found.setdefault(mark.range, mark.text)
-    return tuple(Lens(place, text) for place, text in sorted(found.items()))
+        if mark.kind is not Kind.HINT:
+            found.setdefault(mark.range, Lens(mark.range, mark.text, mark.kind is Kind.STEP))
+    return tuple(found[place] for place in sorted(found))

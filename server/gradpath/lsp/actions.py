@@ -9,6 +9,7 @@ from lsprotocol import types
 from gradpath.analyst.messages import AskActions
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.outgoing import Outgoing
+from gradpath.lsp.stories import name_in
 
 if TYPE_CHECKING:
     from gradpath.lsp.session import Server
@@ -22,10 +23,11 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
         found = await offered(server, params.text_document.uri, params.range)
+        told = await _question(server, params)
         if found is None:
-            return []
+            return told
         document, actions = found
-        told = []
+        fixes = []
         for kind, made in actions:
             # In a notebook the action for everything goes by two names: it mends all cells, and this one among them.
             names = [kind] if document.cells is None else [kind, notebook + kind]
@@ -40,8 +42,8 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
                     "state": server.state.documents.found_at(document.path)[1],
                     "range": server.protocol._converter.unstructure(params.range),
                 }
-            told.append(made)
-        return told
+            fixes.append(made)
+        return [*fixes, *told]
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(params: types.CodeAction) -> types.CodeAction:
@@ -84,6 +86,27 @@ async def offered(
     outgoing = Outgoing(document, server.state.documents, server.state.client, told.lines)
     pairs = [(action.kind, outgoing.action(action)) for action in told.actions]
     return document, [(kind, made) for kind, made in pairs if made is not None]
+
+
+async def _question(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """The action that tells who trains what has its name at the cursor, where a person asks for actions.
+
+    An editor that asks by itself, for its light bulb, does so at every move of the cursor.
+    """
+    context = params.context
+    if context.trigger_kind is types.CodeActionTriggerKind.Automatic or not _is_wanted(_QUESTION, context.only):
+        return []
+    uri, position = params.text_document.uri, params.range.start
+    name = await name_in(server, uri, position)
+    if not name:
+        return []
+    title = f"Who trains `{name}`?"
+    command = types.Command(title, "gradpath.why", arguments=[uri, position.line, position.character])
+    return [types.CodeAction(title, kind=_QUESTION, command=command)]
+
+
+_QUESTION = ""
+"""The kind of an action that changes nothing: it is none of those that editors carry out by themselves."""
 
 
 def _is_wanted(kind: str, only: Any) -> bool:

@@ -1,7 +1,8 @@
 """The commands that the server carries out for an editor.
 
-Names under `gradpath.server.` are for an editor's extension, which shows the answer itself. `gradpath.graph` stands in
-code lenses: the server carries it out for clients that have no panel of their own.
+Names under `gradpath.server.` are for an editor's extension, which shows the answer itself. `gradpath.graph` and
+`gradpath.flow` stand in code lenses, `gradpath.why` in a code action: the server carries them out for clients that have
+no panel of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from gradpath.analyst.messages import Explain, ListRules
 from gradpath.lsp.session import Server
-from gradpath.lsp.stories import picture_in
+from gradpath.lsp.stories import flow_in, picture_in, why_in
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
 _LAST_LINE = 2**31 - 1
@@ -35,15 +36,34 @@ def register_commands(server: Server) -> None:
         """Show that picture in whatever the client opens SVG files with."""
         picture = await _drawn(server, uri, line)
         if picture is None:
-            server.window_show_message(
-                types.ShowMessageParams(types.MessageType.Info, "No graph is known at this line.")
-            )
-            return
-        file = server.pictures.write(f"graph-{Path(path_of(uri)).stem[:40]}-{line + 1}", picture["svg"])
-        if server.state.client.shows_documents:
-            server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))
+            _say(server, "No graph is known at this line.")
         else:
-            server.window_show_message(types.ShowMessageParams(types.MessageType.Info, f"The graph is drawn in {file}"))
+            _show(server, f"graph-{Path(path_of(uri)).stem[:40]}-{line + 1}", picture["svg"])
+
+    @server.command("gradpath.server.flow")
+    async def flow(uri: str, line: int | None) -> dict[str, str] | None:
+        """Who learns from what at a line, or in all of a document: `title`, the table as `text`, and `svg`, or null."""
+        return await _flow(server, uri, line)
+
+    @server.command("gradpath.flow")
+    async def show_flow(uri: str, line: int | None) -> None:
+        """Show the same in whatever the client opens SVG files with."""
+        found = await _flow(server, uri, line)
+        if found is None:
+            _say(server, "No backward and no step is known here.")
+        else:
+            _show(server, f"flow-{Path(path_of(uri)).stem[:40]}-{0 if line is None else line + 1}", found["svg"])
+
+    @server.command("gradpath.server.why")
+    async def why(uri: str, line: int, character: int) -> str | None:
+        """Who trains what has its name at a place, and what cuts it off, as a text; null where there is no name."""
+        return await _why(server, uri, line, character)
+
+    @server.command("gradpath.why")
+    async def show_why(uri: str, line: int, character: int) -> None:
+        """Show the same as a message."""
+        text = await _why(server, uri, line, character)
+        _say(server, "There is no name here." if text is None else text.rstrip())
 
     @server.command("gradpath.rule")
     async def show_rule(rule: str) -> None:
@@ -71,9 +91,45 @@ def register_commands(server: Server) -> None:
         return [{"id": rule, "summary": summary, "uri": page_of(rule)} for rule, summary in found or ()]
 
 
-async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
+def _say(server: Server, text: str) -> None:
+    server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
+
+
+def _show(server: Server, name: str, svg: str) -> None:
+    """Show a picture with another program, or tell where it is."""
+    file = server.pictures.write(name, svg)
+    if server.state.client.shows_documents:
+        server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))
+    else:
+        _say(server, f"The picture is drawn in {file}")
+
+
+def _check_number(line: int) -> None:
     if not 0 <= line <= _LAST_LINE:
         raise JsonRpcInvalidParams(f"A line is a number from 0 to {_LAST_LINE}")
+
+
+async def _why(server: Server, uri: str, line: int, character: int) -> str | None:
+    _check_number(line)
+    _check_number(character)
+    return await why_in(server, uri, types.Position(line, character))
+
+
+async def _flow(server: Server, uri: str, line: int | None) -> dict[str, str] | None:
+    if line is not None:
+        _check_number(line)
+    found = await flow_in(server, uri, line)
+    if found is None:
+        return None
+    from gradpath.features.graph.svg import as_svg
+
+    document, drawn = found
+    svg = await asyncio.get_running_loop().run_in_executor(None, as_svg, drawn.picture, document.uri_in)
+    return {"title": drawn.picture.title, "text": drawn.text, "svg": svg}
+
+
+async def _drawn(server: Server, uri: str, line: int) -> dict[str, str] | None:
+    _check_number(line)
     found = await picture_in(server, uri, line)
     if found is None:
         return None

@@ -91,10 +91,11 @@ def _register_marks(server: Server) -> None:
             return []
         outgoing = server.publishing.outgoing(document)
         return [
-            types.CodeLens(place, types.Command(lens.text, "gradpath.graph", arguments=[uri, place.start.line]))
+            types.CodeLens(place, types.Command(lens.text, shown, arguments=[uri, place.start.line]))
             for lens in document.outcome.lenses
             if outgoing.is_in(lens.range, uri)
             for place in [outgoing.place(lens.range)]
+            for shown in ["gradpath.flow" if lens.of_step else "gradpath.graph"]
         ]
 
 

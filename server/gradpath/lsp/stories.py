@@ -1,4 +1,4 @@
-"""What is told of a place when somebody asks: the story of a value, and the picture of the graph behind a line."""
+"""What is told of a place when somebody asks: a value's story, the graph behind a line, and who learns from what."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from gradpath.analyst.messages import AskHover, AskPicture, Told
+from gradpath.analyst.messages import AskFlow, AskHover, AskName, AskPicture, AskWhy, Drawn, Told
 from gradpath.lsp.documents import OpenDocument
 
 if TYPE_CHECKING:
@@ -37,6 +37,40 @@ async def picture_in(server: Server, uri: str, line: int) -> tuple[OpenDocument,
         return None if place is None else AskPicture(document.uri, document.path, place.line)
 
     return await server.asking.find(uri, f"graph behind {uri}:{line}", prepare)
+
+
+async def flow_in(server: Server, uri: str, line: int | None) -> tuple[OpenDocument, Drawn] | None:
+    """Who learns from what at a line (from 0) of a document or of a notebook's cell, or in all of it."""
+
+    def prepare(document: OpenDocument) -> AskFlow | None:
+        if line is None:
+            return AskFlow(document.uri, document.path, None)
+        place = _place(server, document, uri, types.Position(line, 0))
+        return None if place is None else AskFlow(document.uri, document.path, place.line)
+
+    return await server.asking.find(uri, f"flow at {uri}:{line}", prepare)
+
+
+async def name_in(server: Server, uri: str, position: types.Position) -> str:
+    """The name at a position, if it is that of a module, a parameter or an optimizer; else empty."""
+
+    def prepare(document: OpenDocument) -> AskName | None:
+        place = _place(server, document, uri, position)
+        return None if place is None else AskName(document.uri, document.path, place)
+
+    found = await server.asking.find(uri, f"name at {uri}:{position.line}:{position.character}", prepare)
+    return "" if found is None else str(found[1])
+
+
+async def why_in(server: Server, uri: str, position: types.Position) -> str | None:
+    """Who trains what has its name at a position, and what cuts it off."""
+
+    def prepare(document: OpenDocument) -> AskWhy | None:
+        place = _place(server, document, uri, position)
+        return None if place is None else AskWhy(document.uri, document.path, place)
+
+    found = await server.asking.find(uri, f"why at {uri}:{position.line}:{position.character}", prepare)
+    return None if found is None else str(found[1])
 
 
 def _place(server: Server, document: OpenDocument, uri: str, position: types.Position) -> Position | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import Named, Trace
 from gradpath.records import dataclass
 from gradpath.rules.report import Source
@@ -39,37 +40,58 @@ class Group:
 class Holder:
     """A module that a variable holds, and its parameters by the way from there; `whole` if these are all.
 
-    It was first `bound` there. `names` are all that the program calls it, as it writes them; `name` is the last that is
-    not of a loop. It is `lasting` if there is such a name.
+    `named` are the times that it got a name; `name` is the last that is not of a loop. It is `lasting` if there is such
+    a name.
     """
 
     name: str
     ways: dict[int, str]
     whole: bool
-    names: tuple[str, ...]
-    bound: Named
+    named: tuple[Named, ...]
     lasting: bool
 
     @property
     def tensors(self) -> list[tuple[str, Tensor]]:
         """The parameters themselves, with the ways to them."""
-        return [(way, value.tensor) for way, value in cast("_Module", self.bound.module).parameters()]
+        return [(way, value.tensor) for way, value in cast("_Module", self.named[-1].module).parameters()]
+
+    def names(self, source: Source) -> list[str]:
+        """All that the program calls it, as it writes them."""
+        return list(dict.fromkeys(target_of(source, event) for event in self.named))
 
 
 def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[Group]:
     """The parameters in groups: whole modules where all of their parameters are among `tensors`."""
     left = {id(tensor): tensor for tensor in tensors}
+    hidden = containers(trace, source)
     found: list[Group] = []
     for holder in holders(trace, source):
-        inside = {way: left[key] for key, way in holder.ways.items() if key in left}
+        own = holder.ways if holder.lasting else {key: way for key, way in holder.ways.items() if key not in hidden}
+        inside = {way: left[key] for key, way in own.items() if key in left}
         if not inside:
             continue
         others = [way for key, way in holder.ways.items() if key not in left]
         for prefix in dict.fromkeys(widest(way, others) if holder.whole else way for way in inside):
-            own = tuple(tensor for way, tensor in inside.items() if is_below(way, prefix))
-            found.append(Group(f"{holder.name}.{prefix}" if prefix else holder.name, own))
-        left = {key: tensor for key, tensor in left.items() if key not in holder.ways}
-    return found + [Group(name_of(trace, source, tensor), (tensor,)) for tensor in left.values()]
+            below = tuple(tensor for way, tensor in inside.items() if is_below(way, prefix))
+            found.append(Group(f"{holder.name}.{prefix}" if prefix else holder.name, below))
+        left = {key: tensor for key, tensor in left.items() if key not in own}
+    for name in dict.fromkeys(hidden[key] for key in left if key in hidden):
+        found.append(Group(name, tuple(tensor for key, tensor in left.items() if hidden.get(key) == name)))
+    rest = (tensor for key, tensor in left.items() if key not in hidden)
+    return found + [Group(name_of(trace, source, tensor), (tensor,)) for tensor in rest]
+
+
+def containers(trace: Trace, source: Source) -> dict[int, str]:
+    """What the program calls the plain containers of modules, by the parameters, by identity, that are hidden there."""
+    return {id(tensor): _container(trace, source, event) for event in trace.of(Overlooked) for tensor in event.tensors}
+
+
+def _container(trace: Trace, source: Source, event: Overlooked) -> str:
+    match statement_of(trace, event.site.node):
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            return source.short(event.site, target)
+        case _:
+            return source.short(event.site)
 
 
 def widest(way: str, others: Sequence[str]) -> str:
@@ -105,15 +127,17 @@ def _known(trace: Trace) -> list[list[Holder]]:
 
 def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
     whole = not cast("_Module", events[-1].module).has_unknown_parts
-    names = dict.fromkeys(target_of(source, event) for event in events)
-    lasting = [event for event in events if not _is_of_a_loop(trace, event)]
-    bound = (lasting or events)[-1]
-    return Holder(target_of(source, bound), ways_of(bound), whole, tuple(names), events[0], bool(lasting))
+    lasting = next((event for event in reversed(events) if not _is_of_a_loop(trace, event)), None)
+    name = target_of(source, lasting or events[-1])
+    return Holder(name, ways_of(events[-1]), whole, tuple(events), lasting is not None)
 
 
 def _is_of_a_loop(trace: Trace, event: Named) -> bool:
     """Whether a loop or a comprehension gave the name, which means another module in the next iteration."""
-    statement = statement_of(trace, event.site.node)
+    node = event.site.node
+    if isinstance(node, ast.Attribute):
+        return False  # `self.head = ...`
+    statement = node if isinstance(node, ast.stmt) else statement_of(trace, node)
     if statement is None or isinstance(statement, (ast.For, ast.AsyncFor)):
         return statement is not None
     inside = () if hasattr(statement, "body") else ast.walk(statement)

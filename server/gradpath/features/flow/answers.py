@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 
-from gradpath.features.flow import Arrival, Call, Cell, Flow, Reason, Row, Use, Why, leads_to
-from gradpath.features.flow.as_text import come_from_outside, place_of
+from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Row, Use, Why, leads_to
+from gradpath.features.flow.table import come_from_outside, place_of
 from gradpath.records import dataclass
 from gradpath.render.width import safe_text
 from gradpath.source.cells import CellsDocument, lines_in_cells
@@ -43,14 +43,23 @@ class Answer:
     reasons: tuple[Reason, ...] = ()
 
 
-def answers_to(flows: Sequence[Flow], name: str, path: str) -> tuple[Answer, ...]:
+Matches = Callable[[str, Parameter], bool]
+"""Whether a name means a parameter, or what has it."""
+
+
+def begins(name: str, parameter: Parameter) -> bool:
+    """Whether a way to a parameter begins with a name as the program writes it."""
+    return any(f"{each}.".startswith(f"{name}.") for each in (parameter.name, *parameter.names))
+
+
+def answers_to(flows: Sequence[Flow], name: str, path: str, matches: Matches = leads_to) -> tuple[Answer, ...]:
     """The answers for a module, a parameter, a tensor or an optimizer that the program calls `name`.
 
     Parameters that fare otherwise have answers of their own. Empty where nothing is known by that name.
     """
     found: list[Answer] = []
     for flow in flows:
-        chosen = tuple(each for each in flow.parameters if leads_to(name, each))
+        chosen = tuple(each for each in flow.parameters if matches(name, each))
         found += [_of_row(flow, row, path) for row in flow.rows(chosen)]
         steps = [call for call in flow.steps if f".{call.optimizer}.".endswith(f".{name}.")]
         if steps and not chosen:
@@ -159,7 +168,7 @@ def _is_presumed(cell: Cell | None) -> bool:
 
 def _of_optimizer(flow: Flow, name: str, steps: Sequence[Call], path: str) -> Iterator[Answer]:
     """What the steps of an optimizer update, and what of its parameters gets no gradient."""
-    numbers = {call.number - len(flow.backwards) - 1 for call in steps}
+    numbers = {index for index, call in enumerate(flow.steps) if call in steps}
     members: dict[Use, list[Row]] = {}
     for row in flow.rows():
         states = {cell.state for index, cell in enumerate(row.first.uses) if index in numbers and cell is not None}

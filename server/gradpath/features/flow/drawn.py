@@ -28,17 +28,17 @@ class _Drawing:
 
     def add(self, flow: Flow) -> None:
         """The boxes of one entry point, from the backwards down."""
-        backwards = [self._box(Kind.ROOT, call.text, call.path, call.line) for call in flow.backwards]
+        backwards = {call.number: self._box(Kind.ROOT, call.text, call.path, call.line) for call in flow.backwards}
         cuts: dict[Reason, int] = {}
         ends = [(row, self._row(row)) for row in flow.rows()]
         steps = [self._box(Kind.STEP, call.text, call.path, call.line) for call in flow.steps]
         for row, number in ends:
-            for start, cell in zip(backwards, row.first.arrivals, strict=True):
+            for start, cell in zip(backwards.values(), row.first.arrivals, strict=True):
                 if cell is not None and cell.state in _GIVEN:
                     self.arrows[Arrow(start, number)] = None
             for reason in row.reasons:
                 if reason.why is Why.CUT:
-                    self._cut(reason, [backwards[each - 1] for each in reason.backwards], number, cuts)
+                    self._cut(reason, [backwards[each] for each in reason.backwards], number, cuts)
             for end, cell in zip(steps, row.first.uses, strict=True):
                 if cell is not None and cell.state in (Use.UPDATED, Use.ZEROS):
                     self.arrows[Arrow(number, end)] = None

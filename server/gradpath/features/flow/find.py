@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.check import Analysis, Walk
@@ -62,7 +62,7 @@ def _comes_by(walk: Walk, path: str, line: int, source: Source) -> bool:
 
 
 def _narrowed(flow: Flow, numbers: set[int]) -> Flow:
-    """The flow with some of its calls alone."""
+    """The flow with some of its calls alone, and what keeps those from parameters."""
     backwards = [index for index, each in enumerate(flow.backwards) if each.number in numbers]
     steps = [index for index, each in enumerate(flow.steps) if each.number in numbers]
     parameters = (
@@ -70,6 +70,7 @@ def _narrowed(flow: Flow, numbers: set[int]) -> Flow:
             each,
             arrivals=tuple(each.arrivals[index] for index in backwards),
             uses=tuple(each.uses[index] for index in steps),
+            reasons=tuple(_kept(each.reasons, numbers)),
         )
         for each in flow.parameters
     )
@@ -79,6 +80,13 @@ def _narrowed(flow: Flow, numbers: set[int]) -> Flow:
         steps=tuple(flow.steps[index] for index in steps),
         parameters=tuple(parameters),
     )
+
+
+def _kept(reasons: Sequence[Reason], numbers: set[int]) -> Iterator[Reason]:
+    for each in reasons:
+        left = tuple(number for number in each.backwards if number in numbers)
+        if left or not each.backwards:
+            yield replace(each, backwards=left)
 
 
 def _flow(walk: Walk, source: Source) -> tuple[Flow, dict[int, Site]]:

@@ -27,7 +27,7 @@ from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_harmless, is_whole, updated_by_hand
 from gradpath.rules.graphs import moved_leaves, reached_leaves
 from gradpath.rules.learning import Severed, Ways, learners, ways_in
-from gradpath.rules.parameters import holders
+from gradpath.rules.parameters import containers, holders
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, name_of, target_of
 from gradpath.rules.syntax import statement_of
@@ -101,23 +101,23 @@ def observe(trace: Trace, source: Source) -> Observed:
 def _known(trace: Trace, source: Source) -> Iterator[Known]:
     """The parameters of modules in the order in which those were made, then what else learns."""
     known = holders(trace, source)
-    hidden = {id(tensor): event for event in trace.of(Overlooked) for tensor in event.tensors}
+    hidden = containers(trace, source)
     found: dict[int, Known] = {}
     names: dict[int, list[str]] = {}
     for holder in known:
+        called = holder.names(source)
         for way, tensor in holder.tensors:
-            names.setdefault(id(tensor), []).extend(f"{name}.{way}" for name in holder.names)
+            names.setdefault(id(tensor), []).extend(f"{name}.{way}" for name in called)
             if holder.lasting or id(tensor) not in hidden:
-                each = Known(tensor, holder.name, way, holder.bound, holder.whole)
+                each = Known(tensor, holder.name, way, holder.named[0], holder.whole)
                 found.setdefault(id(tensor), each)
     order = {id(event): number for number, event in enumerate(trace.of(Named))}
     for each in sorted(found.values(), key=lambda each: order[id(each.bound)]):
         yield replace(each, names=tuple(names[id(each.tensor)]))
     for number, tensor in enumerate(_others(trace)):
         if id(tensor) not in found:
-            event = hidden.get(id(tensor))
-            if event is not None:
-                yield Known(tensor, _container(trace, source, event), str(number), None, True)
+            if id(tensor) in hidden:
+                yield Known(tensor, hidden[id(tensor)], str(number), None, True)
             elif name := _name(trace, source, tensor):
                 yield Known(tensor, name, "", None, True)
 
@@ -129,15 +129,6 @@ def _others(trace: Trace) -> list[Tensor]:
         if each.stepped or any(run.call.accumulates for run in each.given):
             found.append(each.tensor)
     return list({id(each): each for each in found}.values())
-
-
-def _container(trace: Trace, source: Source, event: Overlooked) -> str:
-    """What the program calls a plain container of modules."""
-    match statement_of(trace, event.site.node):
-        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-            return source.short(event.site, target)
-        case _:
-            return source.short(event.site)
 
 
 def _name(trace: Trace, source: Source, tensor: Tensor) -> str:

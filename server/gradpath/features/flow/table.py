@@ -46,7 +46,7 @@ _MEANINGS = {
 }
 
 
-def as_text(flows: Sequence[Flow], path: str, style: Style = PLAIN) -> str:
+def as_table(flows: Sequence[Flow], path: str, style: Style = PLAIN) -> str:
     """A table for each entry point of a file, and what there is to say of its rows."""
     return "\n".join("\n".join(_table(flow, path, style)) + "\n" for flow in flows)
 

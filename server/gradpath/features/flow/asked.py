@@ -1,0 +1,75 @@
+"""Who trains what stands at a place in an editor, and what cuts it off."""
+
+from __future__ import annotations
+
+import ast
+
+from gradpath.check import Analysis, Story
+from gradpath.diagnostic import Position, Range
+from gradpath.features.flow import Flow
+from gradpath.features.flow.answers import Answer, answers_to, begins, told
+from gradpath.features.flow.find import flows_of
+from gradpath.features.life import name_at
+from gradpath.interpreter.trace import Bound, Named, Stepped
+from gradpath.rules.gradient_flow import optimizer_name
+from gradpath.rules.report import Source
+
+
+def is_of_training(analysis: Analysis, position: Position) -> str:
+    """The name at a place, if it is that of a module, a parameter or an optimizer on the likeliest paths; else empty.
+
+    It is what decides whether to look at all paths.
+    """
+    found = name_at(analysis, position)
+    if found is None:
+        return ""
+    name, _, node = found
+    source = Source(dict(analysis.documents))
+    text = ast.unparse(node)
+    for trace in analysis.traces:
+        if any(event.name == name for event in trace.of(Named)):
+            return text
+        tensors = (event.tensor for event in trace.of(Bound) if event.name == name)
+        if any(each is not None and each.is_parameter for each in tensors):
+            return text
+        for event in trace.of(Stepped):
+            own = {optimizer_name(trace, source, event.site, event.site)}
+            if text in own | {each.label for each in (*event.updated, *event.unseen)}:
+                return text
+    return ""
+
+
+def training_at(analysis: Analysis, position: Position) -> Story | None:
+    """The story of who trains what has its name at a place, of an analysis that was explored."""
+    found = _answers_at(analysis, position)
+    if found is None or not found[1]:
+        return None
+    place, answers, _ = found
+    first, *others = answers
+    lines = list(first.sentences)
+    for each in others:
+        lines += [each.headline, *each.sentences]
+    return Story(place, first.headline, tuple(lines))
+
+
+def why_at(analysis: Analysis, position: Position) -> str | None:
+    """The same as `gradpath why` tells it; None where there is no name."""
+    found = _answers_at(analysis, position)
+    if found is None:
+        return None
+    _, answers, flows = found
+    node = name_at(analysis, position)
+    name = "" if node is None else ast.unparse(node[2])
+    return told(answers, flows, name, analysis.document, analysis.parsed.tree)
+
+
+def _answers_at(analysis: Analysis, position: Position) -> tuple[Range, tuple[Answer, ...], tuple[Flow, ...]] | None:
+    found = name_at(analysis, position)
+    if found is None:
+        return None
+    name, _, node = found
+    flows = flows_of(analysis)
+    text, path = ast.unparse(node), analysis.document.path
+    exact = answers_to(flows, text, path, begins)
+    answers = exact or (answers_to(flows, name, path) if isinstance(node, ast.Attribute) else ())
+    return analysis.document.range_of(node), answers, flows

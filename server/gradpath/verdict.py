@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
-from gradpath.interpreter.paths import Paths, turned
+from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -69,7 +69,7 @@ def judge(
         if not any(site.line in unread(site.path) for site in _sites(each))
         if each.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
         for condition in (_condition(each, traces, paths, presumed),)
-        if condition is None or not _hangs_on_what_is_open(each, condition, unread)
+        if condition is None or not _hangs_on_what_is_open(each, condition, paths, unread)
     ]
 
 
@@ -78,12 +78,22 @@ def _sites(found: Found) -> list[Site]:
     return [found.report.at, *(step.site for step in found.report.steps)]
 
 
-def _hangs_on_what_is_open(found: Found, condition: Decision | str, unread: Unread) -> bool:
+def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
-    return any(
-        _is_mode_elsewhere(each, found) or getattr(each.node, "lineno", 0) in unread(each.site.path)
-        for each in decisions
+    if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
+        return True
+    modes = {each.node: index for index, each in reversed(list(enumerate(decisions))) if _is_mode_elsewhere(each, found)}
+    return bool(modes) and (
+        isinstance(condition, Decision)
+        or any(_passes_turned(found, index, paths) for index in modes.values())
     )
+
+
+def _passes_turned(found: Found, index: int, paths: Paths) -> bool:
+    """Whether the path with a decision turned around goes on unharmed, or it would take too long to find out."""
+    if paths.executed + found.trace.steps > REMEMBERED:
+        return True
+    return _passes(found, paths.trace(turned(found.trace, index)))
 
 
 def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
@@ -128,11 +138,10 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
     long, nothing is said.
     """
     statements = _statements(found)
-    nodes = dict.fromkeys(decision.node for decision in found.trace.decisions)
-    for node in list(nodes)[:TURNS]:
-        if paths.executed + found.trace.steps > EFFORT:
+    for index in _repeated(found.trace.decisions)[:TURNS]:
+        if paths.executed + found.trace.steps > REMEMBERED:
             return False
-        other = _turned_throughout(found.trace, node, paths)
+        other = _turned_throughout(found.trace, index, paths)
         if other is not None and found.rule.denied is not None and found.rule.denied(other, found.report):
             return False
         if other is None or not other.is_complete or other.failures():
@@ -150,13 +159,21 @@ def _speaks_against(found: Found, other: Trace, source: Source) -> bool:
     return not _finds(found, other, source)
 
 
-def _turned_throughout(trace: Trace, node: ast.AST, paths: Paths) -> Trace | None:
-    """The path on which the branch at `node` always goes the other way; None where it comes up only once."""
-    index = next(i for i, decision in enumerate(trace.decisions) if decision.node is node)
-    outcome = trace.decisions[index].outcome
-    once = turned(trace, index)
-    again = (each for each in paths.trace(once).decisions[index + 1 :] if each.node is node)
-    return paths.trace(once, {node: not outcome}) if any(each.outcome == outcome for each in again) else None
+def _repeated(decisions: Sequence[Decision]) -> list[int]:
+    """The first decision at each branch that comes up again and again, where a graph could notice which way it goes."""
+    first: dict[ast.AST, int] = {}
+    again: set[ast.AST] = set()
+    for index, each in enumerate(decisions):
+        if not each.idle and (first.setdefault(each.node, index) != index or each.site.loops):
+            again.add(each.node)
+    return [index for node, index in first.items() if node in again]
+
+
+def _turned_throughout(trace: Trace, index: int, paths: Paths) -> Trace | None:
+    """The path on which a branch goes the other way from decision `index` on; None where it comes up once alone."""
+    decision = trace.decisions[index]
+    other = paths.trace(turned(trace, index), {decision.node: not decision.outcome})
+    return other if any(each.node is decision.node for each in other.decisions[index + 1 :]) else None
 
 
 def _finds(found: Found, other: Trace, source: Source) -> bool:

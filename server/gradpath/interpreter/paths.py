@@ -22,7 +22,7 @@ NOWHERE: Going = {}
 Run = Callable[[tuple[bool, ...], Going], Trace]
 """Paths the path that begins with some decisions and then goes some ways."""
 
-REMEMBERED = 40_000
+REMEMBERED = 48_000
 """Statements of the paths that are remembered."""
 
 

@@ -190,10 +190,11 @@ class Discarded(_WithTensor):
 
 @dataclass(frozen=True, slots=True)
 class OptionSet(_WithTensor):
-    """An optimizer's option (`lr`, `weight_decay`, ...) was set, in its constructor or in `param_groups`."""
+    """An optimizer's option (`lr`, ...) was set, in its constructor or in `param_groups`; `node` was its graph then."""
 
     name: str
     value: object
+    node: Node | None
     site: Site
 
 

@@ -90,7 +90,7 @@ class Options(Dict):
     def note(self, machine: Machine, key: Value, value: Value) -> None:
         """Tell the trace of an option that is a tensor."""
         if isinstance(key, str) and key != "params" and isinstance(value, TensorValue):
-            machine.emit(OptionSet(key, value, machine.site()))
+            machine.emit(OptionSet(key, value, value.tensor.node, machine.site()))
 
 
 class OptimizerClass(Class):

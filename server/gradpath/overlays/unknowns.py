@@ -215,7 +215,7 @@ def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Valu
     if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):
         option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
         if isinstance(option, TensorValue):
-            machine.emit(OptionSet(key, option, machine.site()))
+            machine.emit(OptionSet(key, option, option.tensor.node, machine.site()))
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     _fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)

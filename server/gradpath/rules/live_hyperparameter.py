@@ -20,8 +20,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for event in trace.of(OptionSet):
         if event.site.node in seen:
             continue
-        tensor = event.tensor
-        if tensor is not None and not tensor.is_open and tensor.node is not None and tensor.node.accumulates is None:
+        node = event.node
+        if node is not None and not node.is_open and node.accumulates is None:
             seen.add(event.site.node)
             yield _report(trace, source, event)
 
@@ -32,10 +32,9 @@ def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
     at = event.site
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and not isinstance(event.site.node, ast.Call):
         at = replace(event.site, node=statement)
-    tensor = event.tensor
     steps: list[Step] = []
-    if tensor is not None and tensor.node is not None and isinstance(tensor.node.site, Site):
-        made = lifted(tensor.node.site, event.site)
+    if event.node is not None and isinstance(event.node.site, Site):
+        made = lifted(event.node.site, event.site)
         if made.node is not at.node and made.node is not value:
             steps.append(Step(made, "a tensor with its graph"))
     steps.append(Step(at, f"the optimizer keeps it as its {event.name}"))

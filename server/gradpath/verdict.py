@@ -82,10 +82,11 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
         return True
-    modes = {each.node: index for index, each in reversed(list(enumerate(decisions))) if _is_mode_elsewhere(each, found)}
+    modes = {
+        each.node: index for index, each in reversed(list(enumerate(decisions))) if _is_mode_elsewhere(each, found)
+    }
     return bool(modes) and (
-        isinstance(condition, Decision)
-        or any(_passes_turned(found, index, paths) for index in modes.values())
+        isinstance(condition, Decision) or any(_passes_turned(found, index, paths) for index in modes.values())
     )
 
 

@@ -8,7 +8,7 @@ from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import COPIED, List, sample
+from gradpath.interpreter.containers import COPIED, Container, List, sample
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -74,6 +74,8 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         elif isinstance(value, _NO_TENSORS) and parameter in _OPERANDS and parameter in operands:
             kind = "NoneType" if value is None else value.type_name()
             raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
+        elif parameter in operands and _holds_tensors(machine, value):
+            return machine.unknown(f"{name} of an object with tensors", None, (value,))
         note_facts(kinds, parameter, value)
     if op.name == "torch.matmul":
         for parameter in ("input", "other"):
@@ -91,6 +93,15 @@ _OPERANDS = frozenset({"input", "self", "other"})
 
 _NO_TENSORS = (type(None), ModuleInstance, Function, BoundMethod)
 """What PyTorch refuses for them: a module, for instance, that was handed on instead of being called."""
+
+
+def _holds_tensors(machine: Machine, value: Value) -> bool:
+    """Whether an operand is an object that has tensors: its class says what comes of it, or PyTorch refuses it."""
+    return (
+        isinstance(value, Object)
+        and not isinstance(value, (Unknown, TensorValue, Container))
+        and any(tensors_in(machine, each) for each in value.parts())
+    )
 
 
 def run_behaviour(

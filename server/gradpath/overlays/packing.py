@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
+from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
@@ -94,7 +95,15 @@ def _pack(machine: Machine, arguments: Arguments) -> Value:
     return _packed(machine, "pack_sequence", _joined(machine, arguments.get(0, "sequences", None)))
 
 
+def _sequence(machine: Machine, arguments: Arguments) -> Value:
+    data = arguments.get(0, "data", None)
+    return Packed(data) if isinstance(data, TensorValue) else machine.unknown("PackedSequence", None, (data,))
+
+
 NAMES: Names = {
+    "torch.nn.utils.rnn.PackedSequence": TypeClass(
+        "PackedSequence", _sequence, lambda value: isinstance(value, Packed)
+    ),
     "torch.nn.utils.rnn.pack_padded_sequence": _pack_padded,
     "torch.nn.utils.rnn.pad_packed_sequence": _pad_packed,
     "torch.nn.utils.rnn.pack_sequence": _pack,

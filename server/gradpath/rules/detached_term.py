@@ -23,6 +23,9 @@ _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "
 
 _SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
 
+_VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
+"""Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
+
 _LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
 """How the names of functions and modules end that make losses of predictions."""
 
@@ -81,12 +84,13 @@ def _terms(
         if event is None or not is_sum(node):
             continue
         subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
-        for tensor in (each for tensors in event.inputs.values() for each in tensors):
+        for operand in (each for tensors in event.inputs.values() for each in tensors):
+            tensor = _without_factor(trace, operand)
             if tensor.requires_grad:
                 continue
-            baseline = any(tensor is each for each in subtracted)
+            baseline = any(operand is each for each in subtracted)
             unlearned = _unlearned(trace, source, ran, tensor, event.site)
-            if unlearned is not None and not (baseline and unlearned.cause.how in _SWITCHED_OFF):
+            if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
                 yield unlearned
                 continue
             for each in (tensor, *tensor.ancestors()):
@@ -121,7 +125,7 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
         if any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts):
             return None
         cause = ways.cuts[0].cause
-        off = cause.how in _SWITCHED_OFF and _unscaled(value).one_element is True
+        off = cause.how in _VALUES_ALONE and _unscaled(value).one_element is True
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
@@ -150,9 +154,28 @@ def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     return not made.isdisjoint(_MEASURES)
 
 
+def _without_factor(trace: Trace, term: Tensor) -> Tensor:
+    """A term before something scaled it of which nothing is known, and which does nothing but scale: a setting."""
+    while term.requires_grad and term.node is not None and short_operation(term.node.name) in _SCALING:
+        rest = [each for each in term.maker if not (each.is_open and not each.maker and _scales(trace, each))]
+        if len(rest) != 1 or len(term.maker) != 2:
+            break
+        term = rest[0]
+    return term
+
+
+def _scales(trace: Trace, factor: Tensor) -> bool:
+    """Whether all that a path does with a tensor is to multiply by it."""
+    uses = [each for each in trace.of(Built) if any(factor is one for given in each.inputs.values() for one in given)]
+    return all(short_operation(each.node.name) in _SCALING for each in uses)
+
+
+_SCALING = ("mul", "div")
+
+
 def _unscaled(term: Tensor) -> Tensor:
     """A term before a setting scaled it, of which nothing is known, not even that it is one number."""
-    while term.one_element is None and short_operation(term.operation) in ("mul", "div"):
+    while term.one_element is None and short_operation(term.operation) in _SCALING:
         computed = [each for each in term.maker if each.operation]
         if len(computed) != 1:
             break
@@ -265,6 +288,8 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
 def _help(term: Term, what: str) -> str:
     if term.cause.how == "gradient":
         return "pass `create_graph=True`, so that the gradient can itself be back-propagated"
+    if term.cause.how == "not differentiable":
+        return cuts.way_out(term.cause)
     if term.cause.how == "numpy":
         return f"compute the term with torch, from {what} itself: NumPy leaves no graph"
     return f"add {what} itself, and take its value only for what is printed"

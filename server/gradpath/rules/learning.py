@@ -11,11 +11,15 @@ from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, CutOff, Mixed, Replaced, Site, Stepped, Trace
 from gradpath.records import dataclass, field
-from gradpath.rules.cuts import STEP, Cause, cause_of_tensor
+from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
 from gradpath.rules.graphs import is_step_function, moved_leaves, reached_leaves
+from gradpath.rules.stories import short_operation
 
 MOST_TENSORS = 4_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
+
+_COUNTS = CASTS | {"float", "double", "half", "div", "true_divide"}
+"""What makes floating point of whole numbers."""
 
 MOST_CUTS = 40
 """Cuts that are told of one parameter."""
@@ -176,19 +180,26 @@ class _Dependents:
         return False
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
-        """Whether a value goes on to another one through nothing but floating point."""
+        """Whether a value goes on to another one through nothing but floating point, from where truths are counted."""
         todo, seen = [start], {id(start)}
         while todo:
             tensor = todo.pop()
-            if is_differentiable(tensor.dtype) is False:
-                continue
-            if tensor is end:
+            counted = is_differentiable(tensor.dtype) is False
+            if tensor is end and not counted:
                 return True
             for each in self.of.get(id(tensor), ()):
-                if id(each.tensor) not in seen:
+                counts = is_differentiable(each.tensor.dtype) is False
+                if id(each.tensor) not in seen and (
+                    counts or _makes_share(each.tensor, tensor) if counted else not counts
+                ):
                     seen.add(id(each.tensor))
                     todo.append(each.tensor)
         return False
+
+
+def _makes_share(made: Tensor, truths: Tensor) -> bool:
+    """Whether floating point was made of truth values, or of how many there are."""
+    return short_operation(made.operation) in _COUNTS and any(each.dtype == "bool" for each in (truths, *truths.maker))
 
 
 def _dependents(trace: Trace) -> _Dependents:

@@ -17,6 +17,7 @@ from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.overlays.used_up import Drawn
 
@@ -163,16 +164,18 @@ class ModuleInstance(Instance):
     @property
     def has_unknown_parts(self) -> bool:
         """Whether it may have parameters that are not seen: an unknown submodule or base class."""
-        return any(
-            module.cls.open
-            or any(
-                isinstance(value, Unknown)
-                and name not in module.settings
-                and (isinstance(value.origin, Call) or value.name)
-                for name, value in module.attributes.items()
-            )
+        return bool(self.unknown_parts()) or any(module.cls.open for _, module in self.modules())
+
+    def unknown_parts(self) -> list[Unknown]:
+        """What is not seen in attributes of this module and of all below it, and may be a module."""
+        return [
+            value
             for _, module in self.modules()
-        )
+            for name, value in module.attributes.items()
+            if isinstance(value, Unknown)
+            and name not in module.settings
+            and (isinstance(value.origin, Call) or value.name)
+        ]
 
 
 class _Parameters(Attributes):
@@ -287,7 +290,12 @@ Method = Callable[[Machine, ModuleInstance, Arguments], Value]
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
-    return Drawn([value for _, value in module.parameters()], open=module.has_unknown_parts)
+    found: list[Value] = [value for _, value in module.parameters()]
+    for part in module.unknown_parts():
+        if role_of(part) == "model":
+            unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
+            found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
+    return Drawn(found, open=module.has_unknown_parts)
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

@@ -193,14 +193,15 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
 
 
 def _annotation(found: Found) -> str | None:
-    """That a parameter is of the class that its annotation names, where an error happens in that class.
+    """That a parameter is of a class: the one that alone fits or, for an error, the one that it is annotated with.
 
     Python checks no annotation, and a subclass may do more than its base.
     """
-    if found.level is not Level.ERROR or not found.trace.annotated:
+    named = found.trace.annotated if found.level is Level.ERROR else {}
+    if not named and not found.trace.fitted:
         return None
     places = {id(frame.node) for site in _sites(found) for frame in site.frames()}
-    for name, classes in found.trace.annotated.items():
+    for name, classes in (*found.trace.fitted.items(), *named.items()):
         if any(id(node) in places for each in classes for node in nodes(each)):
             return f"if `{name}` is a `{classes[0].name}`"
     return None

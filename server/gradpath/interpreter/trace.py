@@ -416,7 +416,7 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then.
-    `annotated` are the classes of the program that parameters are taken to be of, and their bases, by the parameter.
+    `annotated` are the classes of the program, and their bases, that parameters say they are of; `fitted` presumed ones.
     """
 
     entry: ast.AST
@@ -430,6 +430,7 @@ class Trace:
     given_up: list[ast.AST] = field(default_factory=list)
     interrupted: set[ast.AST] = field(default_factory=set)
     annotated: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
+    fitted: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)

@@ -95,7 +95,8 @@ class Overlays:
         return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
-        made = annotated_parameter(machine, function, argument, default)
+        tree = self._project.tree if self._project is not None and function.path == machine.file else None
+        made = annotated_parameter(machine, function, argument, default, tree)
         if made is not UNDEFINED:
             return made
         return unknowns.unknown_parameter(machine, argument, default, uses.role_of_parameter(function, argument.arg))

@@ -9,23 +9,31 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays import weights
+from gradpath.overlays.fitting import fitting_class, methods_of
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.unknowns import unknown_parameter
 
 _MAKING = "instances of annotated classes that are being made"
 
 
-def annotated_parameter(machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
-    """The instance that a parameter without an argument stands for; `UNDEFINED` where its annotation names none.
+def annotated_parameter(
+    machine: Machine, function: Function, argument: ast.arg, default: Value, tree: ast.Module | None
+) -> Value:
+    """The instance that a parameter without an argument stands for; `UNDEFINED` where nothing tells of its class.
 
-    Of a class that something unseen is a base of, or that leaves its `forward` to others, less would be known than of
-    an unknown value.
+    That is what its annotation names, or the class of the checked file `tree` that alone fits. Of a class that
+    something unseen is a base of, or that leaves its `forward` to others, less would be known than of an unknown value.
     """
-    if not isinstance(argument.annotation, ast.Name) or (
-        default is not UNDEFINED and not isinstance(default, Instance)
-    ):
+    if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED
-    cls = function.scope.get(argument.annotation.id)
+    fitted = argument.annotation is None
+    if fitted:
+        cls: Value = fitting_class(function, tree, argument) if tree is not None and default is UNDEFINED else None
+        machine.surveyed.update(() if tree is None else methods_of(tree))
+    elif isinstance(argument.annotation, ast.Name):
+        cls = function.scope.get(argument.annotation.id)
+    else:
+        return UNDEFINED
     if not isinstance(cls, Class) or cls.node is None or cls.open:
         return UNDEFINED
     making = machine.remembered.setdefault(_MAKING, set())
@@ -37,10 +45,10 @@ def annotated_parameter(machine: Machine, function: Function, argument: ast.arg,
         made = _instance(machine, function, cls)
     finally:
         making.discard(cls)
-    if isinstance(made, ModuleInstance) and not _has_forward(cls):
+    if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
         return UNDEFINED
-    classes = (each.node for each in cls.mro)
-    machine.trace.annotated[argument.arg] = tuple(each for each in classes if each is not None)
+    classes = tuple(each.node for each in cls.mro if each.node is not None)
+    (machine.trace.fitted if fitted else machine.trace.annotated)[argument.arg] = classes
     if not isinstance(made, ModuleInstance):
         return made
     weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])

@@ -24,6 +24,11 @@ class ProjectModules:
         self._known: dict[Path, Module] = {}
         self._found: dict[tuple[str, str], Module | None] = {}
 
+    @property
+    def tree(self) -> ast.Module:
+        """The tree of the checked file."""
+        return self._files.checked.tree
+
     def find(self, machine: Machine, name: str) -> Module | None:
         """The module that the code being run calls `name`; None where it is not the project's."""
         key = name, machine.frame.path

@@ -89,7 +89,7 @@ def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope) -> str:
     classes = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)] if owner is not None else []
     if role or not classes:
         return role
-    attributes = [place] if place.startswith("self.") else _kept_as(body, place)
+    attributes = [place] if place.startswith("self.") else kept_as(body, place)
     found = (_of_class(each, find).get(name) for each in classes for name in attributes)
     return next(filter(None, found), "")
 
@@ -110,16 +110,26 @@ def _finder(owner: Class | None, scope: Scope) -> Find:
     return find
 
 
-def _kept_as(method: ast.AST, variable: str) -> Sequence[str]:
+def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
     """The attributes that `self.x = variable` fills."""
     kept = _known_kept.get(method)
     if kept is None:
         kept = _known_kept[method] = {}
         for node in nodes(method):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
-                places = filter(_is_own, map(place_of, node.targets))
-                kept.setdefault(node.value.id, []).extend(places)
+            for target, value in _pairs(node):
+                if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
+                    kept.setdefault(value.id, []).append(place)
     return kept.get(variable, ())
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What an assignment assigns to what, side by side in `self.a, self.b = a, b`."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        match target, getattr(node, "value", None):
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                yield from zip(targets, values, strict=True)
+            case _, ast.expr() as value:
+                yield target, value
 
 
 def _is_own(place: str) -> bool:
@@ -153,7 +163,7 @@ def _worked_out_class(node: ast.ClassDef, find: Find) -> tuple[Roles, _Followed]
             known = _known_of(method, find)
             followed.update(known[1])
             for place, role in known[0].items():
-                for name in [place] if place.startswith("self.") else _kept_as(method, place):
+                for name in [place] if place.startswith("self.") else kept_as(method, place):
                     roles.setdefault(name, role)
     return roles, followed
 

@@ -1,0 +1,294 @@
+"""Parameters that nobody annotates, and that only one class of the file fits by what is done with them.
+
+`memory.get(nodes)` and `memory.update(nodes, messages)` are calls of the class that has both methods, and a model that
+is called as the only network of a file can be called is that network. What follows from it is presumed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from gradpath.interpreter.values import UNDEFINED, Class, Function
+from gradpath.overlays import uses
+from gradpath.overlays.nn import MODULE
+from gradpath.overlays.places import place_of
+from gradpath.overlays.presumed_methods import METHODS
+from gradpath.overlays.roles import role_of_name
+from gradpath.records import dataclass, field
+from gradpath.source.nodes import Noted, nodes
+
+_SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
+"""Methods that too many things have: one of these alone tells nothing of a class."""
+
+_OTHER_ROLES = frozenset({"loader", "optimizer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How something is called: arguments by position (None: not known), keywords, and how many `results` are taken."""
+
+    count: int | None
+    keywords: frozenset[str]
+    results: int | None = None
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a function, or a class, does with one of its places: attributes, methods that it calls, and calls of it.
+
+    `is_part` says that it is kept as a part of a network.
+    """
+
+    is_part: bool = False
+    names: set[str] = field(default_factory=set)
+    methods: dict[str, list[Shape]] = field(default_factory=dict)
+    calls: list[Shape] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a class of the file offers, with the classes of the file that it inherits from."""
+
+    node: ast.ClassDef
+    methods: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
+    names: frozenset[str]
+    is_module: bool
+
+
+_usages: Noted[dict[str, Usage]] = Noted("_fitting_usages")
+_profiles: Noted[tuple[Profile, ...]] = Noted("_fitting_profiles")
+
+
+def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Class | None:
+    """The only class of the file `tree` that a parameter of a function in it can be an instance of."""
+    if function.owner is not None and argument is _arguments(function.node)[0]:
+        return None
+    profiles = _profiles_of(tree)
+    if not profiles:
+        return None
+    usage = _usage(function, argument.arg)
+    role = uses.role_of_parameter(function, argument.arg) or role_of_name(argument.arg)
+    if role in _OTHER_ROLES:
+        return None
+    inside = function.owner.node if function.owner is not None else None
+    made = set() if role == "model" else set(_made_in(tree))
+    found = [
+        each
+        for each in profiles
+        if each.node is not inside
+        and _fits(usage, each, role)
+        and (each.is_module or not usage.calls or each.node.name not in made)  # What the file makes, it calls itself.
+    ]
+    chosen = _chosen(found, argument.arg)
+    if chosen is None or not (_is_telling(usage, chosen, role) or _is_alone(function, chosen, argument)):
+        return None
+    cls = function.scope.get(chosen.node.name)
+    return cls if isinstance(cls, Class) and cls.node is chosen.node else None
+
+
+def methods_of(tree: ast.Module) -> Iterator[ast.AST]:
+    """The methods of the classes that could fit, which the answer depends on."""
+    for each in _profiles_of(tree):
+        yield from each.node.body
+
+
+def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
+    """The one that fits: that of this name, or the only one that is no part of another one."""
+    named = [each for each in found if each.node.name.lower() == name.replace("_", "").lower()]
+    if len(named) == 1:
+        return named[0]
+    made = {made for each in found for made in _made_in(each.node)}
+    whole = [each for each in found if each.node.name not in made]
+    return whole[0] if len(whole) == 1 else None
+
+
+def _made_in(node: ast.AST) -> Iterator[str]:
+    """The names that a part of the file calls, and those that its classes inherit from."""
+    for each in nodes(node):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
+            yield each.func.id
+        elif isinstance(each, ast.ClassDef):
+            yield from (base.id for base in each.bases if isinstance(base, ast.Name))
+
+
+def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
+    """Whether what is used is the class's own, and not what many things have."""
+    own = [name for name in usage.methods if name in profile.methods]
+    rare = [name for name in own if name not in _SHARED and MODULE.find(name) is UNDEFINED]
+    return bool(rare) and (len(own) > 1 or role == "model" or not profile.is_module)
+
+
+def _is_alone(function: Function, profile: Profile, argument: ast.arg) -> bool:
+    """Whether no other parameter is called like that, so that the class is this one's."""
+    for other in _arguments(function.node):
+        if other is argument or (function.owner is not None and other is _arguments(function.node)[0]):
+            continue
+        role = uses.role_of_parameter(function, other.arg) or role_of_name(other.arg)
+        if role not in _OTHER_ROLES and _fits(_usage(function, other.arg), profile, role):
+            return False
+    return True
+
+
+def _fits(usage: Usage, profile: Profile, role: str) -> bool:
+    own = any(name in profile.methods for name in usage.methods)
+    if not own and not (usage.calls and (role == ("model" if profile.is_module else "loss") or usage.is_part)):
+        return False
+    if any(name not in profile.names and not (profile.is_module and _is_native(name)) for name in usage.names):
+        return False
+    for name, shapes in usage.methods.items():
+        method = profile.methods.get(name)
+        if method is not None and not all(_accepts(method, shape) for shape in shapes):
+            return False
+    method = profile.methods.get("forward" if profile.is_module else "__call__")
+    return not usage.calls or (method is not None and all(_accepts(method, shape) for shape in usage.calls))
+
+
+def _is_native(name: str) -> bool:
+    return MODULE.find(name) is not UNDEFINED or name in ("training", "forward")
+
+
+def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bool:
+    """Whether a method can be called like that, and gives as much as is unpacked."""
+    given = method.args
+    static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
+    places = [each.arg for each in (*given.posonlyargs, *given.args)][0 if static else 1 :]
+    required = places[: len(places) - len(given.defaults)]
+    names = {*places, *(each.arg for each in given.kwonlyargs)}
+    if shape.keywords - names and given.kwarg is None:
+        return False
+    if shape.results is not None:
+        counts = {len(each.value.elts) if isinstance(each.value, ast.Tuple) else None for each in _returns(method)}
+        if None not in counts and counts and shape.results not in counts:
+            return False
+    if shape.count is None:
+        return True
+    if shape.count > len(places) and given.vararg is None:
+        return False
+    return all(name in shape.keywords for name in required[shape.count :])
+
+
+def _returns(method: ast.AST) -> list[ast.Return]:
+    return [each for each in nodes(method) if isinstance(each, ast.Return)]
+
+
+def _usage(function: Function, name: str) -> Usage:
+    """What is done with a parameter, also as the attribute of `self` that it is kept as."""
+    usage = _usages_of(function.node).get(name, Usage())
+    owner = function.owner
+    if owner is None or owner.node is None:
+        return usage
+    kept = uses.kept_as(function.node, name)
+    every = [usage, *(_usages_of(owner.node)[place] for place in kept if place in _usages_of(owner.node))]
+    merged = Usage(is_part=bool(kept) and MODULE in owner.mro)
+    for each in every:
+        merged.names |= each.names
+        merged.calls += each.calls
+        for method, shapes in each.methods.items():
+            merged.methods.setdefault(method, []).extend(shapes)
+    return merged
+
+
+def _usages_of(body: ast.AST) -> dict[str, Usage]:
+    known = _usages.get(body)
+    if known is not None:
+        return known
+    found = _usages[body] = {}
+    every = nodes(body)
+    unpacked = dict(_results(every))
+    for node in every:
+        match node:
+            case ast.Attribute(value=value, attr=name) if place := place_of(value):
+                found.setdefault(place, Usage()).names.add(name)
+            case ast.Call():
+                starred = any(isinstance(each, ast.Starred) for each in node.args)
+                keywords = frozenset(each.arg for each in node.keywords if each.arg is not None)
+                splat = len(keywords) < len(node.keywords)
+                shape = Shape(None if starred or splat else len(node.args), keywords, unpacked.get(id(node)))
+                place = place_of(node.func)
+                if place:
+                    found.setdefault(place, Usage()).calls.append(shape)
+                if isinstance(node.func, ast.Attribute) and (holder := place_of(node.func.value)):
+                    found.setdefault(holder, Usage()).methods.setdefault(node.func.attr, []).append(shape)
+    return found
+
+
+def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
+    """How many values the program takes what an expression gives for, by the id of the expression."""
+    taken = {each.value.id for each in every if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)}
+    taken |= {each.value.id for each in every if isinstance(each, ast.Starred) and isinstance(each.value, ast.Name)}
+    for node in every:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=parts), *_], value=value):
+                if isinstance(value, ast.Name):
+                    taken.add(value.id)
+                if not any(isinstance(each, ast.Starred) for each in parts):
+                    yield id(value), len(parts)
+    for node in every:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in taken:
+                yield id(value), 1
+            case ast.Call(args=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
+                yield from ((id(each), 1) for each in parts)
+            case ast.BinOp(left=left, right=right):
+                yield from ((id(left), 1), (id(right), 1))
+
+
+def _profiles_of(tree: ast.Module) -> tuple[Profile, ...]:
+    """The classes at the top of a file of which all bases are known."""
+    known = _profiles.get(tree)
+    if known is None:
+        made: dict[str, Profile] = {}
+        for each in tree.body:
+            if isinstance(each, ast.ClassDef):
+                profile = _profile(each, made)
+                made.pop(each.name, None)
+                if profile is not None:
+                    made[each.name] = profile
+        known = _profiles[tree] = tuple(made.values())
+    return known
+
+
+def _profile(node: ast.ClassDef, made: Mapping[str, Profile]) -> Profile | None:
+    methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+    names: set[str] = set()
+    is_module = False
+    for base in node.bases:
+        match base:
+            case ast.Name(id=name) if name in made:
+                methods.update(made[name].methods)
+                names |= made[name].names
+                is_module = is_module or made[name].is_module
+            case ast.Name(id="Module") | ast.Attribute(attr="Module"):
+                is_module = True
+            case ast.Name(id="object"):
+                pass
+            case _:
+                return None
+    for each in node.body:
+        match each:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+                if not any(isinstance(one, ast.Name) and one.id == "property" for one in each.decorator_list):
+                    methods[name] = each
+            case ast.Assign(targets=targets):
+                names.update(one.id for one in targets if isinstance(one, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+    stored = [each for each in nodes(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]
+    names.update(each.attr for each in stored if isinstance(each.value, ast.Name) and each.value.id == "self")
+    registered = [each for each in nodes(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
+    names.update(
+        each.args[0].value
+        for each in registered
+        if isinstance(each.func, ast.Attribute)
+        and each.func.attr in ("register_buffer", "register_parameter", "add_module")
+        and each.args
+        and isinstance(each.args[0], ast.Constant)
+        and isinstance(each.args[0].value, str)
+    )
+    return Profile(node, methods, frozenset(names), is_module)
+
+
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]

@@ -241,6 +241,21 @@ def test_every_reason_has_its_words(change: tuple[str, str], fate: Fate, reason:
     assert reason in answer.sentences
 
 
+def test_a_step_that_may_be_elsewhere_is_not_denied() -> None:
+    text = CUT.partition("model = Net()")[0].replace(".detach()", "") + "def run():\n    model = Net()\n"
+    text += "    model(torch.randn(2, 4)).sum().backward()\n    return model\n"
+    (answer,) = answers_to(flows(text), "model.head", "train.py")
+    assert answer.headline == "`model.head` (2 parameters) gets gradients, and no step is known"
+    assert not any("no optimizer has it" in sentence for sentence in answer.sentences)
+
+
+def test_the_line_of_another_file_and_a_long_call_fit_as_well() -> None:
+    text = "import torch\nclass Of:\n    def method_with_a_name(self, loss):\n        loss.backward()\n"
+    text += "net = torch.nn.Linear(1, 1)\nthe_object_that_is_called_upon_to_go_back = Of()\n"
+    text += "the_object_that_is_called_upon_to_go_back.method_with_a_name(net(torch.ones(1)).sum() * 2 + 3 - 4)\n" * 2
+    assert max(map(len, as_table(flows(text), "a/very/long/path/" * 5 + "train.py").splitlines()[1:])) <= 80
+
+
 def test_what_is_not_known_is_said_so() -> None:
     assert why(OUTSIDE, "criterion") == "not known: `criterion` comes from outside\n"
     assert "presumed: `model` and `optimizer` come from outside" in why(OUTSIDE, "model")

@@ -299,21 +299,25 @@ def _note_holding(trace: Trace, source: Source, found: Observed) -> None:
         tensor = same[0].tensor
         if key in stepped or not tensor.is_parameter or not tensor.flag or tensor.operation == UNSEEN:
             continue
-        if id(tensor) in held:
-            if not is_whole(trace):
-                continue
-            reason = Reason(Why.UNHELD, "its optimizer never steps")
-        elif id(tensor) in hidden:
+        if id(tensor) in hidden and id(tensor) not in held:
             event = hidden[id(tensor)]
             words = f"`parameters()` does not look into the plain {event.kind} on line {event.site.line}"
             reason = _reason(source, Why.CONTAINER, words, event.site)
-        elif id(tensor) in attached:
+        elif id(tensor) in attached and id(tensor) not in held:
             site = attached[id(tensor)].site
             words = f"it came into the model on line {site.line}, after the optimizer was made"
             reason = _reason(source, Why.LATE, words, site)
+        elif _is_all_seen(trace, found):
+            reason = Reason(Why.UNHELD, "its optimizer never steps" if id(tensor) in held else "no optimizer has it")
         else:
-            reason = Reason(Why.UNHELD, "no optimizer has it")
+            continue
         found.reasons.setdefault(key, {})[reason] = {}
+
+
+def _is_all_seen(trace: Trace, found: Observed) -> bool:
+    """Whether no other optimizer may step: the path is whole, and what is not seen was handed no model."""
+    lent = any(not is_harmless(event) for event in trace.of(Lent))
+    return is_whole(trace) and not lent and (bool(found.steps) or isinstance(trace.entry, ast.Module))
 
 
 def _has_any(cells: Sequence[Cell]) -> bool:

@@ -17,6 +17,9 @@ _NAMES = 34
 
 _MARGIN = "  "
 
+_LEAST = 30
+"""Columns of a call's text that are enough to know it by."""
+
 _BAR = "  |"
 """Between the backwards and the steps."""
 
@@ -58,7 +61,8 @@ def place_of(call: Call, path: str) -> str:
 
 def _table(flow: Flow, path: str, style: Style) -> Iterator[str]:
     title = f"{path}: {flow.entry}" if flow.entry else path
-    yield style.paint(safe_text(title), BOLD)
+    for line in [title] if len(title) <= WIDTH else [f"{path}:", flow.entry]:
+        yield style.paint(safe_text(line), BOLD)
     calls = (*flow.backwards, *flow.steps)
     if calls:
         yield ""
@@ -82,7 +86,14 @@ def _legend(flow: Flow, path: str) -> Iterator[str]:
         if some:
             yield _MARGIN + head
         for call in some:
-            yield f"{_MARGIN}{call.number:>3}  {places[call.number]:<{width}}  {safe_text(call.text)}"
+            place = f"{_MARGIN}{call.number:>3}  {places[call.number]:<{width}}"
+            room = WIDTH - len(place) - 2
+            text = safe_text(call.text)
+            if len(text) <= room or room >= _LEAST:
+                yield f"{place}  {text if len(text) <= room else text[: room - 1] + '…'}"
+            else:
+                yield place.rstrip()
+                yield f"{_MARGIN}     {text}"
 
 
 def _grid(flow: Flow, rows: Sequence[Row]) -> Iterator[str]:

@@ -31,6 +31,7 @@ COMMANDS = (
     ("check", ".", "--jobs", "1", "--baseline", "known.json", "--write-baseline"),
     ("check", ".", "--jobs", "1", "--output-format", "github"),
     ("graph", "good.py:3"),
+    ("flow", "good.py"),
     ("explain", "traceback.txt"),
 )
 _MEASURED = (

@@ -106,6 +106,7 @@ class Conversation:
         assert offered
         self.request("codeAction/resolve", offered[0])
         assert self._execute("gradpath.server.graph", uri, line + 1)
+        assert self._execute("gradpath.server.flow", uri, None)
         self.notify("textDocument/didSave", {"textDocument": document})
         return [each["code"] for each in published["params"]["diagnostics"]]
 

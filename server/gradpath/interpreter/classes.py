@@ -10,6 +10,7 @@ from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Namespace
 from gradpath.interpreter.operators import bounded
 from gradpath.interpreter.origins import Attribute, Made
+from gradpath.interpreter.texts import filled_in, joined
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -115,7 +116,7 @@ def attribute(machine: Machine, value: Value, name: str) -> Value:
 
 
 _GROWING = frozenset({"center", "expandtabs", "format", "join", "ljust", "rjust", "to_bytes", "zfill"})
-"""Methods of constants whose results may be of any length, and are not computed."""
+"""Methods of constants whose results may be of any length, and are not computed but for texts put together."""
 
 
 def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
@@ -129,6 +130,9 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
         return member if isinstance(member, CONSTANTS) else machine.unknown("attribute of a constant", data=True)
 
     def method(machine: Machine, arguments: Arguments) -> Value:
+        text = _put_together(value, name, arguments)
+        if text is not None:
+            return text
         plain = [*arguments.positional, *arguments.keywords.values()]
         if not all(isinstance(each, CONSTANTS) for each in plain) or name in _GROWING or name.startswith("__"):
             return machine.unknown("text", None, tuple(plain), data=True)
@@ -147,6 +151,18 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
         return machine.unknown("method of a constant", data=True)
 
     return NativeFunction(f"{type(value).__name__}.{name}", method)
+
+
+def _put_together(value: Value, name: str, arguments: Arguments) -> str | None:
+    match name, arguments.positional:
+        case "format", given if isinstance(value, str) and not arguments.open:
+            return filled_in(value, given, arguments.keywords)
+        case "join", [List() as parts] if isinstance(value, str) and not parts.open:
+            return joined(value, parts.items)
+        case "join", [tuple() as texts] if isinstance(value, str):
+            return joined(value, texts)
+        case _:
+            return None
 
 
 def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value:

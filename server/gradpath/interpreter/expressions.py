@@ -13,8 +13,9 @@ from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
-from gradpath.interpreter.operators import binary, compare, get_item, negation, text_of
+from gradpath.interpreter.operators import binary, compare, get_item, negation
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.texts import spelled
 from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -254,14 +255,26 @@ def _formatted(machine: Machine, node: ast.JoinedStr) -> Value:
             texts.append(str(part.value))
             continue
         value = evaluate(machine, part.value) if isinstance(part, ast.FormattedValue) else None
-        plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion == -1
-        if plain and isinstance(value, (str, int)):
-            texts.append(text_of(machine, value))
-        else:
+        plain = isinstance(part, ast.FormattedValue) and part.conversion == -1
+        text = spelled(value, _spec(part)) if plain else None
+        if text is None:
             known = False
+        else:
+            texts.append(text)
     if not known or sum(map(len, texts)) > LONGEST:
         return machine.unknown("text", data=True)
     return "".join(texts)
+
+
+def _spec(part: ast.expr) -> str:
+    """The format of a replacement field; one that is made of other values is none that is computed."""
+    match getattr(part, "format_spec", None):
+        case None:
+            return ""
+        case ast.JoinedStr(values=[ast.Constant(value=str() as spec)]):
+            return spec
+        case _:
+            return "?"
 
 
 def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:

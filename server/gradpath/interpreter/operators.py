@@ -12,6 +12,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.texts import inserted
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Object, Unknown, Value, identity
 
 _BINARY: dict[type[ast.operator], tuple[str, Callable[[object, object], object]]] = {
@@ -58,7 +59,8 @@ def _constants(
     machine: Machine, name: str, function: Callable[[object, object], object], left: Value, right: Value
 ) -> Value:
     if name == "mod" and isinstance(left, (str, bytes)) and not isinstance(right, CONSTANTS):
-        return machine.unknown("text", None, (right,), data=True)
+        text = inserted(left, right) if isinstance(left, str) and isinstance(right, tuple) else None
+        return machine.unknown("text", None, (right,), data=True) if text is None else text
     if not is_affordable(name, left, right):
         return too_large(machine, (left, right))
     try:

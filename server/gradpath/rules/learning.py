@@ -15,7 +15,7 @@ from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
 from gradpath.rules.graphs import is_step_function, moved_leaves, reached_leaves
 from gradpath.rules.stories import short_operation
 
-MOST_TENSORS = 4_000
+MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
 
 _COUNTS = CASTS | {"float", "double", "half", "div", "true_divide"}

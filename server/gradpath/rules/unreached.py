@@ -68,13 +68,13 @@ def _known(trace: Trace) -> list[list[Unreached]]:
 
 
 def key_of(tensor: Tensor) -> object:
-    """What tells a parameter from others on all paths: where it came to be, and what it is called.
+    """What tells a parameter from others on all paths: where it came to be, called from where, and what it is called.
 
     The weight and the bias of a layer come to be in the same place: they have different numbers of dimensions.
     """
-    made = tensor.origin
+    made = tensor.origin if isinstance(tensor.origin, Site) and tensor.operation != UNSEEN else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
-    return (tensor.label, made.node if isinstance(made, Site) and tensor.operation != UNSEEN else None, dimensions)
+    return (tensor.label, () if made is None else tuple(each.node for each in made.frames()), dimensions)
 
 
 def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:

@@ -286,6 +286,9 @@ def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
 
 def words(decision: Decision, source: Source) -> str:
     """`when x is None`: the condition as the program writes it."""
+    if isinstance(decision.node, ast.Try):
+        outcome = "raises nothing" if decision.outcome else "raises"
+        return f"when the `try` on line {decision.node.lineno} {outcome}"
     text = source.short(decision.site, decision.node, 60)
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
 

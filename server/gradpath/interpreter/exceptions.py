@@ -6,10 +6,12 @@ import ast
 from collections.abc import Sequence
 from functools import partial
 
-from gradpath.interpreter.doubt import is_certain_raise
+from gradpath.interpreter.doubt import CAUSE, is_certain_raise
 from gradpath.interpreter.machine import Machine, Raised, Signal, Steps
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Arguments, Class, Instance
+from gradpath.source.nodes import nodes
 
 
 def run_raise(machine: Machine, node: ast.Raise) -> Signal:
@@ -51,7 +53,7 @@ def run_try(machine: Machine, node: ast.Try) -> Steps:
 
 
 def _try_body(machine: Machine, node: ast.Try) -> Steps:
-    depth = len(machine.frame.loops)
+    depth, before = len(machine.frame.loops), machine.unknown_count
     try:
         with machine.frame.catching(partial(_waits, machine, machine.frame, node.handlers)):
             signal = yield from machine.run_block(node.body)
@@ -72,9 +74,22 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
         if machine.forgives:
             machine.failed(raised, caught=True)
         return signal
+    if signal is None and node.orelse and not _goes_through(machine, node, machine.unknown_count > before):
+        return (yield from machine.run_block(node.handlers[0].body))
     if signal is None:
         signal = yield from machine.run_block(node.orelse)
     return signal
+
+
+def _goes_through(machine: Machine, node: ast.Try, unseen: bool) -> bool:
+    """Whether the `else` of a `try` follows: where the body calls something `unseen`, that may raise, and decides."""
+    calls = any(isinstance(each, ast.Call) for statement in node.body for each in nodes(statement))
+    if not (unseen and calls and node.handlers):
+        return True
+    if node.handlers[0].name is not None:
+        machine.frame.scope.set(node.handlers[0].name, machine.unknown(CAUSE))
+    place = ("try", node, machine.loops())
+    return machine.decide(machine.unknown("try that may raise", place, made=Made.NUMBER), node)
 
 
 def _waits(machine: Machine, frame: Frame, handlers: Sequence[ast.ExceptHandler], cls: Class) -> bool:

@@ -27,7 +27,7 @@ from gradpath.overlays import targets
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
-from gradpath.overlays.refusals import refused_number
+from gradpath.overlays.refusals import refused_number, refused_source
 from gradpath.overlays.sizing import forget_count, given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
 from gradpath.records import replace
@@ -50,6 +50,9 @@ def call_operation(machine: Machine, op: Op, arguments: Arguments) -> Value:
     if refused is not None:
         kind, parameter = refused
         raise machine.error(kind, f"{op.name}(): argument '{parameter}' must be Tensor, not a number", bound[parameter])
+    overlapping = refused_source(op, bound)
+    if overlapping is not None:
+        raise machine.error("RuntimeError", "some elements of the input tensor and the written-to tensor", overlapping)
     return run_operation(machine, op.name, op, bound)
 
 

@@ -1,4 +1,4 @@
-"""Functions of PyTorch that refuse a number where they take a tensor, as each of them was seen to do in 2.13."""
+"""What functions of PyTorch refuse, as each was seen to do in 2.13: a number for a tensor, a tensor as its own source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradpath.autograd.ops import Op
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays.tensor_value import TensorNumber
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 _TAKE_NUMBERS = """
 add addmm addmv addr bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide
@@ -73,6 +73,20 @@ def refused_number(op: Op, bound: Mapping[str, Value], operands: Collection[str]
     if name.removesuffix("_") in _WANT_TWO and rest and isinstance(bound.get(rest[0]), TensorNumber):
         return kind, rest[0]
     return None
+
+
+_FROM_ANOTHER = frozenset(
+    "index_add_ index_copy_ index_put_ index_reduce_ put_ scatter_ scatter_add_ scatter_reduce_".split()  # noqa: SIM905
+)
+"""Methods that write some elements of a tensor, and read others: not out of the same memory."""
+
+
+def refused_source(op: Op, bound: Mapping[str, Value]) -> TensorValue | None:
+    """The tensor that a function would have to read while writing into it; None where nothing is refused."""
+    if op.name.rpartition(".")[2] not in _FROM_ANOTHER:
+        return None
+    written, *others = bound.values()
+    return next((each for each in others if isinstance(each, TensorValue) and each is written), None)
 
 
 def _is_number(value: Value) -> bool:

@@ -220,7 +220,10 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if term.cause.how in _COPIES or term.measured:
         return True
     if term.cause.how == "gradient":
-        stepped = {id(tensor.storage) for event in trace.of(Stepped) for tensor in event.parameters}
+        steps = trace.of(Stepped)
+        stepped = {id(tensor.storage) for event in steps for tensor in event.parameters}
+        if steps and not stepped and term.source.node is not None:  # Of whose parameters nothing is seen.
+            return not set(leaves([term.source.node])).isdisjoint(reached_leaves(term.ran))
         saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
         return any(id(each.storage) in stepped for each in saved)
     if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):

@@ -52,13 +52,15 @@ class Chain:
     """All calls on the way to a backward, by the places of their callees.
 
     Batches are `iterated` over; `fixed` are the variables that no loop fills anew. `followed` are the definitions of
-    the program that were looked for, with what was found.
+    the program that were looked for, with what was found. `methods` are those that the body calls of something that it
+    holds, in the innermost loop of a backward: `model.encode`.
     """
 
     calls: Mapping[str, Sequence[Call]]
     iterated: Set[str]
     fixed: Set[str]
     followed: Mapping[str, Definition | None] = field(default_factory=dict)
+    methods: Set[str] = frozenset()
 
 
 _NOTHING = Chain({}, frozenset(), frozenset())
@@ -85,7 +87,18 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     batches = {place for name, sources in own.items.items() if name in fed and name not in calls for place in sources}
     again = _read_body([node for node in every if node in looped])
     fixed = own.names - again.values.keys() - again.items.keys()
-    return Chain(calls, batches - calls.keys(), fixed, slices.followed)
+    near = _around([root for root, _ in roots], every)
+    methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
+    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
+
+
+def _around(roots: Sequence[ast.AST], every: Sequence[ast.AST]) -> Set[ast.AST]:
+    """The nodes of the innermost loops around some expressions; of the whole body where one is in no loop."""
+    loops = [frozenset(nodes(each)) for each in every if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+    near: set[ast.AST] = set()
+    for root in roots:
+        near |= min((each for each in loops if root in each), key=len, default=frozenset(every))
+    return near
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
@@ -205,6 +218,7 @@ class _Slices:
     def __init__(self, own: _Body, find: Find) -> None:
         self.followed: dict[str, Definition | None] = {}
         self.handed: set[str] = set()
+        self.methods: list[tuple[str, str, ast.Call]] = []
         self._own, self._find = own, find
         self._bound: dict[tuple[Definition, str], list[_Scoped]] = {}
         self._known: dict[ast.AST, _Read] = {}
@@ -275,7 +289,9 @@ class _Slices:
                 case ast.Call(func=func) if self._is_own(callee := place_of(func), scope):
                     found.calls.append((callee, node))
                     rest += [*node.args, *node.keywords]
-                case ast.Call(func=ast.Attribute(value=receiver)):
+                case ast.Call(func=ast.Attribute(value=receiver, attr=method)):
+                    if scope is None and (place := place_of(receiver)) and self._is_own(place, scope):
+                        self.methods.append((place, method, node))
                     rest += [receiver, *node.args, *node.keywords]
                 case ast.Call():
                     rest += [*node.args, *node.keywords]

@@ -14,6 +14,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.overlays import targets
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance, note_attached
 from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
@@ -137,6 +138,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     bound = bind(spec.forward, values)
     if missing := missing_from(bound, spec.forward):
         return _incomplete(machine, module, values, missing[0])
+    targets.presume(machine, spec.name, bound)
     kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
     inputs: dict[str, list[Tensor]] = {}
     for name, value in bound.items():

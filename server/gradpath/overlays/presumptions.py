@@ -13,9 +13,11 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
 | a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
+| a loss that is called again with another flag (`loss(a, b, 1)`) | may compute it of other arguments | one object has the losses of several networks |
+| a method of a model that is handed a graph, or is called where the backward is (`policy.evaluate(x)`) | is a part of the model | it computes with the same weights |
 | items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
-| an item called `mems`, `memory`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
+| an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
 | what `requires_grad_()` is called on | is a leaf from there on | a tensor with a graph needs no such call |
 | a parameter of a model that is not seen, in arithmetic | is a tensor that requires grad, unless the model is frozen | nobody adds up anything else |
@@ -118,6 +120,16 @@ def _is_computed_by_model(asked: Asked) -> bool:
     if owner is None or asked.grad_enabled or role_of(owner) != "model" or asked.unknown.name.startswith("get_"):
         return False
     return any(_is_known_data(each) for each in asked.arguments.all())
+
+
+def _is_told_which(asked: Asked) -> bool:
+    """Whether a loss of several graphs is called with another flag or number than before: `loss(a, b, 1)`."""
+    if asked.role != "loss" or asked.machine is None:
+        return False
+    given = asked.arguments.all()
+    flags = tuple(each for each in given if isinstance(each, (bool, int, str)))
+    before = asked.machine.remembered.setdefault(("flags", asked.unknown.number), flags)
+    return before != flags and sum(has_graph(asked.machine, (each,)) for each in given) > 1
 
 
 def _is_handed_on(asked: Asked) -> bool:
@@ -250,6 +262,14 @@ CALLS: tuple[Row, ...] = (
         conditions.RESULT,
         "what a model is handed a graph for, it computes from it",
         "presumptions/kinds.md#a-method-of-a-model",
+    ),
+    Row(
+        "loss that is told which",
+        _is_told_which,
+        Kind.ANYTHING,
+        None,
+        "one object computes the losses of several networks, each of other arguments",
+        "presumptions/kinds.md#a-loss-that-is-told-which",
     ),
     Row(
         "loss",

@@ -14,7 +14,7 @@ from gradpath.overlays import conditions
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
 
-_EITHER = frozenset({"huber_loss", "l1_loss", "mse_loss", "smooth_l1_loss"})
+_EITHER = frozenset({"huberloss", "l1loss", "mseloss", "smoothl1loss"})
 """Losses whose arguments may change places: what is computed without gradients is as likely the target itself."""
 
 _NO_GRAPH = frozenset({"no_grad", "inference_mode"})
@@ -23,12 +23,13 @@ _NO_GRAPH = frozenset({"no_grad", "inference_mode"})
 def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
     """`loss(input, target)`: where the prediction was cut off, nobody expects a graph of a target that is handed over.
 
+    The `name` is that of the function or class of the loss, "" for a criterion that is not seen, and for a difference.
     Without a cut, nothing is presumed: a backward through the loss may be all about the target.
     """
     prediction, target = given.get("input"), given.get("target")
     if not isinstance(target, Unknown) or not isinstance(prediction, TensorValue) or not _is_handed_over(target):
         return
-    either = not name or name.rpartition(".")[2] in _EITHER
+    either = not name or name.rpartition(".")[2].replace("_", "").lower() in _EITHER
     if is_cut_off(prediction.tensor, deliberately=either) and machine.autograd.grad_enabled:
         target.kind, target.provenance = Kind.PLAIN, conditions.DATA.of(conditions.name_of(target))
 

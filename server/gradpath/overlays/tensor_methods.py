@@ -16,7 +16,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
-from gradpath.overlays import conditions, conversions
+from gradpath.overlays import conditions, conversions, targets
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -395,6 +395,8 @@ class Methods:
         return self._arithmetic(machine, value, operator, other, reflected)
 
     def _arithmetic(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
+        if operator == "sub":
+            targets.presume(machine, "", {"input": value, "target": other})
         if isinstance(other, Unknown) and may_be_tensor(other):
             presume_tensor(machine, other)
         if reflected and not isinstance(other, (TensorValue, Unknown)):

@@ -69,10 +69,18 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     node = machine.node
     if isinstance(node, ast.Call):
         if not callee.role and not callee.is_data:
-            callee.role = _role_here(machine, place_of(node.func))
+            callee.role = _role_here(machine, place_of(node.func)) or _role_here(machine, _method(node.func))
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))
+
+
+def _method(callee: ast.expr) -> str:
+    """The place of a method of something that has a place of its own."""
+    if not isinstance(callee, ast.Attribute):
+        return ""
+    owner = place_of(callee.value)
+    return owner and f"{owner}.{callee.attr}()"
 
 
 def _role_here(machine: Machine, place: str) -> str:
@@ -192,6 +200,11 @@ def _worked_out(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
             roles.setdefault(place, "model")  # An engine, which wraps one.
     for place, role in _of_chain(chain, roles):
         roles.setdefault(place, role)
+    for place in chain.methods:
+        owner, _, name = place.rpartition(".")
+        is_model = (roles.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"
+        if is_model and not role_of_name(name) and not trains(name) and not name.startswith("get_"):
+            roles.setdefault(f"{place}()", "model")
     steppers = {place for node in calls if (place := _stepper(node))} - roles.keys()
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))

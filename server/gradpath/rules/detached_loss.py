@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
@@ -37,7 +38,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         cause = cuts.cause_of(trace, wanted)
         made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None
-        if cause.how != "plain" or made_here:  # What a loader gives may have been made to require one elsewhere.
+        presumed = isinstance(wanted.provenance, Presumption)  # To be data; else the caller may have required one.
+        if cause.how != "plain" or made_here or presumed:
             yield _of_input(trace, source, failure, wanted, cause)
     for failure, error in failures(trace, FaultKind.UNUSED):
         roots = () if error.call is None else error.call.roots

@@ -1,4 +1,4 @@
-"""What functions of PyTorch refuse, as each was seen to do in 2.13: a number for a tensor, a tensor as its own source."""
+"""What functions of PyTorch refuse, as seen in 2.13: a number for a tensor, a tensor as its own source."""
 
 from __future__ import annotations
 

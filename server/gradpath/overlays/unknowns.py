@@ -342,7 +342,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
         if made.kind is Kind.CUT and machine.autograd.inference:
             presume_tensor(machine, made)  # While the block lasts that marks it.
-        model = owner if made.kind is Kind.CUT and not role_of(unknown) else unknown
+        of_owner = uses.is_method(machine, unknown) or (made.kind is Kind.CUT and not role_of(unknown))
+        model = owner if of_owner else unknown
         if made.kind in (Kind.LIVE, Kind.CUT) and model is not None and role_of(model) == "model":
             weights.note_call(machine, model, made)
     return made

@@ -69,10 +69,21 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     node = machine.node
     if isinstance(node, ast.Call):
         if not callee.role and not callee.is_data:
-            callee.role = _role_here(machine, place_of(node.func)) or _role_here(machine, _method(node.func))
+            callee.role = _role_here(machine, place_of(node.func))
+            if not callee.role and (role := _role_here(machine, _method(node.func))):
+                callee.role = role
+                machine.remembered[_METHOD, callee.number] = True
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))
+
+
+_METHOD = "method of a model"
+
+
+def is_method(machine: Machine, callee: Unknown) -> bool:
+    """Whether something is a model only in so far as it is a method of one, whose weights it computes with."""
+    return (_METHOD, callee.number) in machine.remembered
 
 
 def _method(callee: ast.expr) -> str:

@@ -31,7 +31,7 @@ class Recorder(Protocol):
 
     def site(self) -> object: ...
     def built(self, node: Node, inputs: Inputs) -> None: ...
-    def mutated(self, tensor: Tensor, write: Write) -> None: ...
+    def mutated(self, tensor: Tensor, write: Write, sources: Sequence[Tensor]) -> None: ...
     def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None: ...
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
@@ -370,7 +370,7 @@ class Autograd:
         if name.endswith(_POINTWISE) and any(tensor.overlaps_partly(each) for each in everything):
             raise AutogradError(FaultKind.OVERLAP, tensor=tensor)
         base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
-        self.bump(tensor, name)
+        self.bump(tensor, name, everything if node is None else ())
         if node is None or edges is None:
             return tensor
         if tensor.base is not None:
@@ -402,14 +402,14 @@ class Autograd:
                 self._save(node, parameter, behaviour, edges, tensors)
         return node
 
-    def bump(self, tensor: Tensor, name: str) -> None:
-        """Count a write to `tensor`, where it is settled whose memory it has."""
+    def bump(self, tensor: Tensor, name: str, sources: Sequence[Tensor] = ()) -> None:
+        """Count a write to `tensor`, where it is settled whose memory it has; of `sources` without a graph."""
         if tensor.inference and not self.inference and not tensor.versioned:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         if tensor.aliasing_unsure:
             return
         write = tensor.storage.write(name, self.recorder.site(), tensor)
-        self.recorder.mutated(tensor, write)
+        self.recorder.mutated(tensor, write, sources)
 
     def _check_inplace(self, tensor: Tensor, everything: Sequence[Tensor]) -> None:
         if tensor.aliasing_unsure:

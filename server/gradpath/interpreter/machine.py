@@ -229,9 +229,9 @@ class Machine:
         site = node.site if isinstance(node.site, Site) else self.site()
         self.emit(Built(node, {name: tuple(tensors) for name, tensors in inputs.items()}, site))
 
-    def mutated(self, tensor: Tensor, write: Write) -> None:
+    def mutated(self, tensor: Tensor, write: Write, sources: Sequence[Tensor]) -> None:
         self.budget.refill()
-        self.emit(Mutated(tensor, write, self.site()))
+        self.emit(Mutated(tensor, write, self.site(), tuple(each for each in sources if each is not tensor)))
 
     def was_cut(self, tensor: Tensor, cut: Cut) -> None:
         self.budget.refill()

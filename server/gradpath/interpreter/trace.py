@@ -73,11 +73,12 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class Mutated:
-    """A tensor was written in place."""
+    """A tensor was written in place; `sources` are what was written, where it has no graph after that."""
 
     tensor: Tensor
     write: Write
     site: Site
+    sources: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +333,8 @@ class Form:
     """How tensors are held: `kind` is "tensor", "tuple", "list", "deque", "dict", "record" or "optimizer".
 
     A record is a named tuple, a deque has a limited length. It is "detachable" for an instance whose own class has a
-    `detach` method. `parts` are the forms of the items by
-    index, key or field, as source text; a tensor has none. `tensors` are all of them, `container` is the object itself,
-    which holds more than what is seen where it is `open`.
+    `detach` method. `parts` are the forms of the items by index, key or field, as source text; a tensor has none.
+    `tensors` are all of them, `container` is the object itself, which holds more than is seen where it is `open`.
     """
 
     kind: str
@@ -415,8 +415,8 @@ class Trace:
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
-    went on, and `interrupted` the functions that had been called by then.
-    `annotated` are the classes of the program, and their bases, that parameters say they are of; `fitted` presumed ones.
+    went on, and `interrupted` the functions that had been called by then. `annotated` are the classes of the program,
+    and their bases, that parameters say they are of; `fitted` presumed ones.
     """
 
     entry: ast.AST

@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped,
 from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, reached_leaves, terms_of
+from gradpath.rules.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.learning import ways_to
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
@@ -108,7 +108,7 @@ def _terms(
         origin = _before_detach(read.tensor)
         if result is None or result.node not in zone or origin.node is None or origin.is_open:
             continue
-        if origin.node not in graph:
+        if origin.node not in graph and moves_any(origin.node):
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
 
 
@@ -202,7 +202,7 @@ def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
     """
     if source.node is None:
         return source.is_parameter and source.flag and source.one_element is not True
-    return source.node not in graph and not source.is_open
+    return source.node not in graph and not source.is_open and moves_any(source.node)
 
 
 def _before_detach(tensor: Tensor) -> Tensor:

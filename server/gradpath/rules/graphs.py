@@ -104,6 +104,19 @@ def is_step_function(node: Node) -> bool:
     return _plain_name(node) in _STEPS
 
 
+def moves_any(start: Node) -> bool:
+    """Whether a gradient that arrives at a node gives some leaf below it more than the zeros behind a step function."""
+    todo, seen = [start], {start}
+    while todo:
+        node = todo.pop()
+        if node.accumulates is not None or node.is_open:
+            return True
+        below = [] if is_step_function(node) else [edge for edge in node.edges if edge not in seen]
+        todo += below
+        seen.update(below)
+    return False
+
+
 def moved_leaves(ran: BackwardRan) -> list[Tensor]:
     """Those of the reached leaves whose gradient is more than the zeros behind a step function."""
     if not any(is_step_function(node) for node in ran.executed):

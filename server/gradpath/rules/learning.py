@@ -9,7 +9,18 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, CutOff, Mixed, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Built,
+    Cleared,
+    CutOff,
+    Mixed,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+)
 from gradpath.records import dataclass, field
 from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
 from gradpath.rules.graphs import is_step_function, moved_leaves, reached_leaves
@@ -109,8 +120,8 @@ def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
 
     The walk from there is done once, when this is called.
     """
-    dependents = _Dependents()
-    dependents.follow(run.call.roots, run, trace.once(_besides))
+    dependents = _Dependents(trace)
+    dependents.follow(run.call.roots, run)
 
     def ways(parameter: Tensor) -> Ways | None:
         return _ways(trace, dependents, parameter) if id(parameter) in dependents.of else None
@@ -123,8 +134,8 @@ def ways_to(trace: Trace, value: Tensor, run: BackwardRan) -> Iterator[tuple[Ten
 
     What goes on as an index or as a label alone is no way: nothing could lead a gradient back through it.
     """
-    dependents = _Dependents()
-    dependents.follow([value], run, trace.once(_besides))
+    dependents = _Dependents(trace)
+    dependents.follow([value], run)
     for leaf in reached_leaves(run):
         if id(leaf) in dependents.of:
             ways = _ways(trace, dependents, leaf)
@@ -145,25 +156,35 @@ class _Dependent:
 class _Dependents:
     """For each tensor that some values depend on what was computed from it on the way to them."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.of: dict[int, list[_Dependent]] = {}
         self.complete = True
         self._ends: set[int] = set()
-        self._seen: set[int] = set()
+        self._seen: dict[int, int] = {}
+        self._known: set[tuple[int, int, int]] = set()
+        self._times = trace.once(_times_of_events)
+        self._more = trace.once(_besides)
 
-    def follow(self, values: Iterable[Tensor], run: BackwardRan, more: _Sources) -> None:
-        """Walk from values to all that they were computed from; `more` is what tensors got besides what made them."""
-        todo = list(values)
-        self._ends.update(map(id, todo))
+    def follow(self, values: Iterable[Tensor], run: BackwardRan) -> None:
+        """Walk from values to all that they were computed from, as it was when it was read."""
+        todo = [(self._times.of_event(run), each) for each in values]
+        self._ends.update(id(each) for _, each in todo)
         while todo and self.complete:
-            tensor = todo.pop()
-            if id(tensor) in self._seen:
+            read, tensor = todo.pop()
+            if self._seen.get(id(tensor), -1) >= read:
                 continue
-            self._seen.add(id(tensor))
+            self._seen[id(tensor)] = read
             self.complete = len(self._seen) <= MOST_TENSORS
-            for source, taken in _sources(tensor, more):
-                self.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
-                todo.append(source)
+            made = min(read, self._times.of_tensor(tensor, read))
+            written = [each for each in self._more.get(id(tensor), ()) if each.time < read]
+            sources = [(each.time, each.source, each.taken) for each in written]
+            sources += ((made, source, taken) for source, taken in _sources(tensor))
+            for time, source, taken in sources:
+                key = (id(source), id(tensor), id(taken))
+                if key not in self._known:
+                    self._known.add(key)
+                    self.of.setdefault(id(source), []).append(_Dependent(tensor, taken, run))
+                todo.append((time, source))
 
     def runs_on(self, start: Tensor) -> bool:
         """Whether nothing cuts the way on from a tensor to what was asked for."""
@@ -204,38 +225,75 @@ def _makes_share(made: Tensor, truths: Tensor) -> bool:
 
 def _dependents(trace: Trace) -> _Dependents:
     """Walk from the losses to all that their values were computed from, with a graph or without."""
-    found = _Dependents()
+    found = _Dependents(trace)
     for run in trace.of(BackwardRan):
-        found.follow(run.call.roots, run, trace.once(_besides))
+        found.follow(run.call.roots, run)
     return found
 
 
-_Sources = dict[int, list[tuple[Tensor, Cause | None]]]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Written:
+    """What a tensor got besides what made it: when, and by which cut, where that took the value alone."""
+
+    time: int
+    source: Tensor
+    taken: Cause | None
 
 
-def _besides(trace: Trace) -> _Sources:
-    """What tensors got besides what made them: by a write in place, by a number, by an assignment to `data`."""
-    found: _Sources = {}
-    for event in trace.among(Built, Mixed, Replaced):
+def _besides(trace: Trace) -> dict[int, list[_Written]]:
+    """What tensors got by writes in place, by numbers, by assignments to `data`: in the order of the events."""
+    found: dict[int, list[_Written]] = {}
+
+    def got(time: int, tensor: Tensor | None, source: Tensor, taken: Cause | None = None) -> None:
+        if tensor is not None:
+            found.setdefault(id(tensor), []).append(_Written(time, source, taken))
+
+    for time, event in enumerate(trace.events):
         match event:
             case Built():
                 for output in event.node.outputs:
                     inputs = [each for tensors in event.inputs.values() for each in tensors]
                     if len(inputs) > len(output.maker):
-                        found.setdefault(id(output), []).extend((each, None) for each in inputs if each is not output)
-            case Mixed() if event.tensor is not None:
+                        for each in inputs:
+                            if each is not output:
+                                got(time, output, each)
+            case Mutated() if not event.tensor.is_parameter:
+                for each in event.sources:
+                    taken = Cause("no_grad", event.site, event.tensor) if each.requires_grad else None
+                    got(time, event.tensor, each, taken)
+                    got(time, event.tensor.base, each, taken)
+            case Mixed():
                 read = event.read
-                cause = Cause(read.how, read.site, read.tensor, read.how)
-                found.setdefault(id(event.tensor), []).append((read.tensor, cause))
+                got(time, event.tensor, read.tensor, Cause(read.how, read.site, read.tensor, read.how))
             case Replaced(source=Tensor() as source):
-                cause = Cause("data", event.site, event.tensor)
-                found.setdefault(id(event.tensor), []).append((source, cause))
+                got(time, event.tensor, source, Cause("data", event.site, event.tensor))
+            case _:
+                pass
     return found
 
 
-def _sources(tensor: Tensor, more: _Sources) -> Iterator[tuple[Tensor, Cause | None]]:
+class _Times:
+    """When things happened on a path: the places of the events in it."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._events = {id(event): time for time, event in enumerate(trace.events)}
+        self._nodes = {id(event.node): self._events[id(event)] for event in trace.of(Built)}
+
+    def of_event(self, event: BackwardRan) -> int:
+        """When an event of the path happened."""
+        return self._events[id(event)]
+
+    def of_tensor(self, tensor: Tensor, otherwise: int) -> int:
+        """When a tensor got its node; where it has none, it may have been made at any time."""
+        return otherwise if tensor.node is None else self._nodes.get(id(tensor.node), otherwise)
+
+
+def _times_of_events(trace: Trace) -> _Times:
+    return _Times(trace)
+
+
+def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
     """What the value of a tensor was computed from; a parameter begins a way, unless it was made from a live value."""
-    yield from more.get(id(tensor), ())
     if (tensor.is_parameter and not _is_rewrapped(tensor)) or (tensor.cut is not None and tensor.cut.how == "like"):
         return
     for source in tensor.maker:

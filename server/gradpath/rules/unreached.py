@@ -94,7 +94,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
             continue  # The program has put another one in its place.
         ways = ways_of(trace, tensor)
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
-        if not ways.sure or not severed or any(is_on_purpose(trace, source, each) for each in severed):
+        if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
         zeros = [each for each in severed if each.cause.how == cuts.STEP]
         places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
@@ -146,8 +146,10 @@ def is_of_another_time(severed: Severed) -> bool:
 
 def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
     """Whether a cut is a straight-through estimate, or one that the program makes by a setting."""
-    if _is_straight_through(severed.cause.tensor, severed.ran):
-        return True
+    return is_straight_through(severed) or _is_by_setting(trace, source, severed)
+
+
+def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
     site = severed.site
     if severed.cause.how in _OFF:
         switch = cuts.switch_of(trace, source, severed.cause)
@@ -176,8 +178,12 @@ def _is_main(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def _is_straight_through(value: Tensor, ran: BackwardRan) -> bool:
-    """Whether `value` is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`."""
+def is_straight_through(severed: Severed) -> bool:
+    """Whether a cut is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`.
+
+    It is on purpose for `x`; what `q` alone is computed from learns nothing from it.
+    """
+    value, ran = severed.cause.tensor, severed.ran
     cut = value.cut
     if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
         return False

@@ -14,7 +14,7 @@ from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.term_fixes import undone
-from gradpath.rules.unreached import Place, Unreached, key_of, unreached
+from gradpath.rules.unreached import Place, Unreached, is_straight_through, key_of, unreached
 
 LONGEST = 120
 """Characters of a headline."""
@@ -52,11 +52,17 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         at,
         headline + presumed,
         tuple(steps),
-        help=cuts.way_out(first.cause),
+        help=_way_out(what, places),
         alternatives=(f"if {what} should stay the same: freeze it, or leave it out of the optimizer",),
         fixes=tuple(_fixes(trace, source, places)),
         about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
+
+
+def _way_out(what: str, places: Sequence[Place]) -> str:
+    if any(is_straight_through(place.severed) for place in places):
+        return f"add a loss of its own for {what}: a straight-through estimate trains only what it is added to"
+    return cuts.way_out(places[0].severed.cause)
 
 
 def _named(groups: Sequence[Group]) -> tuple[str, str]:
@@ -94,7 +100,8 @@ def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:
 
 
 def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fix]:
-    for severed in (place.severed for place in places[:MOST_CUTS]):
+    severed_here = [place.severed for place in places[:MOST_CUTS]]
+    for severed in () if any(map(is_straight_through, severed_here)) else severed_here:
         yield from undone(trace, source, severed.cause, severed.ran.site, severed.site)
 
 

@@ -42,14 +42,15 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     reported: set[ast.AST] = set()
-    for each in _untrained(trace, source):
+    for each in untrained(trace, source):
         place = each.cause.site.node
         if place not in reported:
             reported.add(place)
             yield _report(trace, source, each)
 
 
-def _untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
+def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
+    """What optimizers do not hold although gradients arrive at it, cause by cause."""
     if _holds_any(trace):
         return
     held = _held(trace)

@@ -7,7 +7,7 @@ class VectorQuantizerEMA(nn.Module):
     def __init__(self, n, d, decay=0.99, eps=1e-5):
         super().__init__()
         self.n, self.d, self.decay, self.eps = n, d, decay, eps
-        self.embedding = nn.Embedding(n, d)
+        self.embedding = nn.Embedding(n, d).requires_grad_(False)
         self.register_buffer("cluster_size", torch.zeros(n))
         self.register_buffer("ema_w", self.embedding.weight.detach().clone())
 

@@ -41,6 +41,7 @@ def check(
     stack: object = (),
     memory: object = None,
     traced: bool = True,
+    explored: bool = False,
     thorough: bool = False,
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath, `endless()` for what is too much for it."""

@@ -59,6 +59,7 @@ def made_up_check(
     project: object = None,
     memory: object = None,
     traced: bool = True,
+    explored: bool = False,
     thorough: bool = False,
 ) -> Analysis:
     parsed = parse(document, last)

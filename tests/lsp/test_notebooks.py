@@ -430,3 +430,28 @@ def _change(notebook: Notebook, at: random.Random) -> None:
             old = text[start : start + at.choice((0, 0, 1, 20))]
             if text.index(old) == start or not old:
                 notebook.type(index, old, at.choice(("", "(", "\n", "\r\n", "é🙂", "%time ", '"""', "x = 1\n")))
+
+
+async def test_who_learns_from_what_is_told_in_cells(editor: Editor) -> None:
+    made = "import torch\nencoder, head = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)\n"
+    given = "optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)\n"
+    run = "loss = head(encoder(torch.ones(1, 2)).detach()).sum()\nloss.backward()\noptimizer.step()\n"
+    notebook = Notebook(editor, made, given, run)
+    await notebook.shows()
+    asked = types.ExecuteCommandParams("gradpath.server.flow", arguments=[notebook.cells[2], 1])
+    flow = await editor.workspace_execute_command_async(asked)
+    assert "line 2 of cell 3  loss.backward()" in flow["text"]
+    boxes = ElementTree.fromstring(flow["svg"]).iter("{http://www.w3.org/2000/svg}g")
+    assert (notebook.cells[2], "1") in {(box.get("data-path"), box.get("data-line")) for box in boxes}
+    asked = types.ExecuteCommandParams("gradpath.server.why", arguments=[notebook.cells[0], 1, 2])
+    said = await editor.workspace_execute_command_async(asked)
+    assert said.startswith("`encoder` (2 parameters) gets no gradient\n")
+    assert "on line 1 of cell 3 cuts it off" in said
+    found = await editor.text_document_code_lens_async(
+        types.CodeLensParams(types.TextDocumentIdentifier(notebook.cells[2]))
+    )
+    assert [lens.command.title for lens in found or () if lens.command is not None] == [
+        "gradients for `head` (2)",
+        "updates `head` (2); `encoder` (2) gets no gradient",
+    ]
+    notebook.close()

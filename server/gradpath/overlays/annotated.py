@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
+from gradpath.interpreter.trace import Named
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays import weights
 from gradpath.overlays.fitting import fitting_class, methods_of
@@ -51,6 +52,7 @@ def annotated_parameter(
     (machine.trace.fitted if fitted else machine.trace.annotated)[argument.arg] = classes
     if not isinstance(made, ModuleInstance):
         return made
+    machine.emit(Named(argument.arg, made, machine.site()))
     weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])
     return made
 

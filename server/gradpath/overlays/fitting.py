@@ -67,7 +67,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     profiles = _profiles_of(tree)
     if not profiles:
         return None
-    usage = _usage(function, argument.arg)
+    usage = _usage_in(function, argument.arg)
     role = uses.role_of_parameter(function, argument.arg) or role_of_name(argument.arg)
     if role in _OTHER_ROLES:
         return None
@@ -100,7 +100,18 @@ def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
         return named[0]
     made = {made for each in found for made in _made_in(each.node)}
     whole = [each for each in found if each.node.name not in made]
+    parts = {id(part) for each in whole for part in whole if part is not each and _takes(each, part)}
+    whole = [each for each in whole if id(each) not in parts] or whole
     return whole[0] if len(whole) == 1 else None
+
+
+def _takes(profile: Profile, part: Profile) -> bool:
+    """Whether a class is given something that it keeps and calls, and `part` may be that."""
+    initialiser = profile.methods.get("__init__")
+    if initialiser is None or not profile.is_module:
+        return False
+    usages = (_usage(initialiser, profile.node, each.arg, is_module=True) for each in _arguments(initialiser)[1:])
+    return any(usage.calls and _fits(usage, part, "") for usage in usages)
 
 
 def _made_in(node: ast.AST) -> Iterator[str]:
@@ -125,7 +136,7 @@ def _is_alone(function: Function, profile: Profile, argument: ast.arg) -> bool:
         if other is argument or (function.owner is not None and other is _arguments(function.node)[0]):
             continue
         role = uses.role_of_parameter(function, other.arg) or role_of_name(other.arg)
-        if role not in _OTHER_ROLES and _fits(_usage(function, other.arg), profile, role):
+        if role not in _OTHER_ROLES and _fits(_usage_in(function, other.arg), profile, role):
             return False
     return True
 
@@ -172,15 +183,20 @@ def _returns(method: ast.AST) -> list[ast.Return]:
     return [each for each in nodes(method) if isinstance(each, ast.Return)]
 
 
-def _usage(function: Function, name: str) -> Usage:
-    """What is done with a parameter, also as the attribute of `self` that it is kept as."""
-    usage = _usages_of(function.node).get(name, Usage())
+def _usage_in(function: Function, name: str) -> Usage:
     owner = function.owner
-    if owner is None or owner.node is None:
+    inside = None if owner is None else owner.node
+    return _usage(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
+
+
+def _usage(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module: bool) -> Usage:
+    """What is done with a parameter, also as the attribute of `self` that it is kept as."""
+    usage = _usages_of(body).get(name, Usage())
+    if inside is None:
         return usage
-    kept = uses.kept_as(function.node, name)
-    every = [usage, *(_usages_of(owner.node)[place] for place in kept if place in _usages_of(owner.node))]
-    merged = Usage(is_part=bool(kept) and MODULE in owner.mro)
+    kept = uses.kept_as(body, name)
+    every = [usage, *(_usages_of(inside)[place] for place in kept if place in _usages_of(inside))]
+    merged = Usage(is_part=bool(kept) and is_module)
     for each in every:
         merged.names |= each.names
         merged.calls += each.calls

@@ -155,9 +155,10 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
             with machine.autograd.mode(grad=True):  # As all optimizers do.
                 machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
-        updated += [tensor for tensor in weights.handed_in(machine, receiver) if tensor.grad is not None]
+        handed_in = weights.handed_in(machine, receiver)
+        updated += [tensor for tensor in handed_in if tensor.grad is not None]
         updated += weights.shared_out(machine, receiver)
-        unseen = tuple(weights.meant_for(machine, receiver))
+        unseen = (*weights.meant_for(machine, receiver), *handed_in)
         machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))
         return None
     optimizer = arguments.get(0, "optimizer", None)

@@ -216,7 +216,8 @@ def _worked_out(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
         is_model = (roles.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"
         if is_model and not role_of_name(name) and not trains(name) and not name.startswith("get_"):
             roles.setdefault(f"{place}()", "model")
-    steppers = {place for node in calls if (place := _stepper(node))} - roles.keys()
+    managers = {place_of(each.optional_vars) for each in every if isinstance(each, ast.withitem) and each.optional_vars}
+    steppers = {place for node in calls if (place := _stepper(node))} - roles.keys() - managers
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
     return roles, chain.followed

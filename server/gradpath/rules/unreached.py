@@ -23,7 +23,7 @@ from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_harmless, is_whole, optimizer_name
 from gradpath.rules.graphs import moved_leaves
-from gradpath.rules.learning import Severed, has_strangers, learners, ways_of
+from gradpath.rules.learning import Learner, Severed, has_strangers, learners, ways_of
 from gradpath.rules.parameters import held
 from gradpath.rules.report import Source
 from gradpath.rules.rewrapping import rewrappings
@@ -96,12 +96,25 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
+        if _is_presumed(learner) and any(_may_freeze(each.cause) for each in severed):
+            continue  # Whoever made the optimizer may have left out what is cut off here.
         zeros = [each for each in severed if each.cause.how == cuts.STEP]
         places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
         same = tuple(sorted(places))
         together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
     for tensors, found, step in together.values():
         yield Unreached(tuple(tensors), found, step)
+
+
+def _is_presumed(learner: Learner) -> bool:
+    """Whether a parameter that is seen is taken to be one of an optimizer that is not."""
+    tensor = learner.tensor
+    return tensor.operation != UNSEEN and all(any(one is tensor for one in step.unseen) for step in learner.stepped)
+
+
+def _may_freeze(cause: cuts.Cause) -> bool:
+    """Whether programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
+    return cause.how in _OFF or short_operation(cause.how) in ("detach", "data")
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:

@@ -81,8 +81,10 @@ def _named(groups: Sequence[Group]) -> tuple[str, str]:
 
 def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[Group]) -> str:
     """What has to hold of a model, or of an optimizer, that is not seen."""
-    name = next((group.name for group in groups if any(each.operation == UNSEEN for each in group.tensors)), "")
     step = found.step
+    unseen = {id(each) for each in step.unseen}
+    presumed = (each for each in groups if any(one.operation == UNSEEN or id(one) in unseen for one in each.tensors))
+    name = next((group.name for group in presumed), "")
     if name and all(given.optimizer is not step.optimizer for given in trace.of(Given)):
         return f", if `{optimizer_name(trace, source, step.site, step.site) or 'the optimizer'}` has its parameters"
     return f", if `{name}` is not frozen" if name else ""

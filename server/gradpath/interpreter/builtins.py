@@ -327,6 +327,13 @@ def _number(name: str) -> Callable[[Machine, Arguments], Value]:
                 found = value.unary(machine, "abs")
                 if found is not NotImplemented:
                     return found
+            read = (
+                value.unary(machine, name)
+                if isinstance(value, Unknown) and name in ("float", "int")
+                else NotImplemented
+            )
+            if read is not NotImplemented:
+                return read
             return machine.unknown(name, (name, identity(value)), (value,), made=made)
         given = [each for each in arguments.positional if isinstance(each, CONSTANTS)]
         if name == "round" and not all(map(is_whole, given[1:])):

@@ -175,7 +175,16 @@ class RecordInstance(Instance):
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "_replace":
             return NativeFunction(name, self._replaced)
+        if name == "_asdict" and isinstance(self.cls.find("_fields"), tuple):
+            return NativeFunction(name, lambda m, a: self._as_dict())
         return super().native_attribute(machine, name)
+
+    def _as_dict(self) -> Dict:
+        made = Dict()
+        fields = self.cls.find("_fields")
+        for name in fields if isinstance(fields, tuple) else ():
+            made.store(name, self.attributes.get(str(name)))
+        return made
 
     def _replaced(self, machine: Machine, arguments: Arguments) -> Value:
         made = RecordInstance(self.cls)

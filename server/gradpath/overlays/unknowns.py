@@ -79,7 +79,10 @@ def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Va
 
 
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
-    """`-unknown` and its like."""
+    """`-unknown` and its like; `float(unknown)` reads a number out of what a model or a loss gives."""
+    if operator in ("float", "int"):
+        is_tensor = unknown.kind in OF_TENSORS
+        return presume_tensor(machine, unknown).to_number(machine, operator) if is_tensor else NotImplemented
     if unknown.kind in COMPUTED_WITH:
         return presume_tensor(machine, unknown).unary(machine, operator)
     key = ("unary", operator, unknown.number)

@@ -203,7 +203,13 @@ def is_straight_through(severed: Severed) -> bool:
     difference = cut.source
     if short_operation(difference.operation) not in ("sub", "rsub"):
         return False
-    live = {id(each) for each in difference.maker if each.requires_grad}
+    lenders = {id(each) for each in difference.maker}
+    # What was computed from the other side by a choice lends its value; the other way around nothing is lent.
+    live = {
+        id(each)
+        for each in difference.maker
+        if each.requires_grad and not any(id(one) in lenders for one in each.ancestors())
+    }
     sums = (tensor for root in ran.call.roots for tensor in (root, *root.ancestors()) if value in tensor.maker)
     return any(id(each) in live for tensor in sums for each in tensor.maker)
 

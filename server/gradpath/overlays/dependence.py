@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import Container
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Computed
+from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.roles import role_of
@@ -25,10 +26,10 @@ def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
     match unknown.origin:
         case Call(of=Unknown() as callee) if role_of(callee) == "model" and not _is_inherited(callee):
             values = unknown.sources[1:]  # Its own weights are on the graph of what it gives.
-        case Call() | Computed():
-            values = unknown.sources
-        case _:
+        case Attribute() | Item() if unknown.kind in OF_TENSORS:
             values = ()
+        case _:
+            values = unknown.sources
     if _collect(machine, values, found, DEEPEST):
         found |= dict.fromkeys(weights.models(machine))
     behind = [weights.weights_of(machine, model) for model in found]

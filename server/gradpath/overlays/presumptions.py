@@ -44,7 +44,7 @@ from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen, targets, weights
 from gradpath.overlays.conditions import Condition
@@ -119,7 +119,14 @@ def _is_computed_by_model(asked: Asked) -> bool:
     owner = asked.unknown.owner
     if owner is None or asked.grad_enabled or role_of(owner) != "model" or asked.unknown.name.startswith("get_"):
         return False
-    return any(_is_known_data(each) for each in asked.arguments.all())
+    return any(_is_known_data(each) or _is_handed_in(each) for each in asked.arguments.all())
+
+
+def _is_handed_in(value: Value) -> bool:
+    """Whether it is what a function was called with, and neither an option nor something with a role: a graph, say."""
+    return (
+        isinstance(value, Unknown) and isinstance(value.origin, Parameter) and not value.is_data and not role_of(value)
+    )
 
 
 def _is_told_which(asked: Asked) -> bool:

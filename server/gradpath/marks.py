@@ -11,7 +11,7 @@ from gradpath.diagnostic import Range
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
 from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import moved_leaves
+from gradpath.rules.graphs import moved_leaves, reached_leaves
 from gradpath.rules.learning import learners
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Source
@@ -110,9 +110,13 @@ def _updated(trace: Trace, traces: Sequence[Trace], source: Source, steps: Seque
     """What steps of a place update, and what they have that no path gives a gradient."""
     ledger = learners(trace)
     used = _once(tensor for step in steps for tensor in step.updated)
-    moved = [tensor for tensor in used if ledger[id(tensor)].given]
+    empty = {id(tensor) for tensor in used if not ledger[id(tensor)].given}
+    if empty:  # What no backward has reached was given a gradient by hand.
+        empty &= {id(leaf) for run in trace.of(BackwardRan) for leaf in reached_leaves(run)}
+    moved = [tensor for tensor in used if id(tensor) not in empty]
     left = _once(tensor for step in steps for tensor in (*step.parameters, *step.unseen, *step.updated))
-    still = [tensor for tensor in left if not ledger[id(tensor)].given]
+    trained = set(map(id, moved))
+    still = [tensor for tensor in left if not ledger[id(tensor)].given and id(tensor) not in trained]
     frozen = [tensor for tensor in still if not tensor.flag]
     idle = [tensor for tensor in still if tensor.flag] if is_whole(trace) else []
     if idle and len(traces) > 1:

@@ -111,6 +111,13 @@ def test_what_differs_on_another_path_is_not_every_time() -> None:
     assert "  model (4)  yes  |  some\n" in table(text)
 
 
+def test_a_branch_that_was_followed_one_way_alone_is_told() -> None:
+    lines = "".join(f"if __import__('data').at({n}):\n    model.head.weight.requires_grad_(True)\n" for n in range(60))
+    shown = table(CUT.replace("for _ in", lines + "for _ in"))
+    assert "  as if `__import__('data').at(" in shown
+    assert "as if" not in table(CUT)
+
+
 def test_a_program_that_raises_is_told_up_to_there() -> None:
     shown = table(CUT + "loss.backward()\n")
     assert "`loss.backward()` on line 26 raises RuntimeError: what comes after it never" in shown

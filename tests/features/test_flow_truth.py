@@ -161,6 +161,18 @@ for epoch in range(3):
     loss.backward()
     optimizer.step()
 """,
+    "gradients that are given by hand": """\
+import torch
+from torch import nn
+worker, shared = nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
+for _ in range(3):
+    worker.zero_grad()
+    worker(torch.randn(5, 4)).pow(2).mean().backward()
+    for mine, theirs in zip(worker.parameters(), shared.parameters()):
+        theirs.grad = mine.grad
+    optimizer.step()
+""",
     "a backward for some": """\
 import torch
 from torch import nn

@@ -153,7 +153,8 @@ class Flow:
     """What the paths of an entry point show; `entry` is its name, empty for the module body.
 
     `stops` tells where and how the likeliest path ends before its time, `unseen` names the models and the optimizers
-    that come from outside, and `conditions` say what else is presumed of the ways that gradients take.
+    that come from outside, and `conditions` say what else is presumed of the ways that gradients take. `taken` tells of
+    branches that the source does not settle and that were followed one way alone.
     """
 
     entry: str
@@ -163,6 +164,7 @@ class Flow:
     stops: str = ""
     unseen: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
     def rows(self, of: tuple[Parameter, ...] | None = None) -> tuple[Row, ...]:
         """The parameters, or some `of` them, in rows; in the order in which they are here."""

@@ -55,6 +55,7 @@ def _flow(flow: Flow, document: Document) -> dict[str, object]:
         "parameters": [{"name": each.name, "row": numbers[id(each)]} for each in flow.parameters if not each.unseen],
         "unseen": list(flow.unseen),
         "conditions": list(flow.conditions),
+        "taken": list(flow.taken),
         "stops": flow.stops or None,
     }
 

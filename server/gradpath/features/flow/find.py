@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import UNSEEN
 from gradpath.check import Analysis, Walk
 from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Why
 from gradpath.features.flow.observed import Key, Observed, best, observe
-from gradpath.interpreter.trace import Site, Stepped, Trace
+from gradpath.interpreter.trace import Decision, Site, Stepped, Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.records import replace
 from gradpath.rules.gradient_flow import optimizer_name
@@ -102,7 +102,9 @@ def _flow(walk: Walk, source: Source) -> tuple[Flow, dict[int, Site]]:
     keys = dict.fromkeys((*seen[0].known, *others))
     parameters = tuple(_parameter(key, seen, backwards, steps) for key in keys)
     unseen, conditions = _unseen(walk.traces, names), dict.fromkeys(text for each in seen for text in each.conditions)
-    flow = Flow(walk.name, told, stepped, parameters, _stop(first, source), unseen, tuple(conditions))
+    flow = Flow(
+        walk.name, told, stepped, parameters, _stop(first, source), unseen, tuple(conditions), _taken(walk, source)
+    )
     sites = dict(enumerate((*backwards.values(), *steps.values()), 1))
     return flow, sites
 
@@ -200,6 +202,23 @@ def _stop(trace: Trace, source: Source) -> str:
     own = failure.site
     return (
         f"`{source.short(own)}` on line {own.line} raises {failure.exception}" if own.path in source.documents else ""
+    )
+
+
+def _taken(walk: Walk, source: Source) -> tuple[str, ...]:
+    """The branches that all paths took one way, though the other one has to do with gradients: each as a condition."""
+    ways: dict[ast.AST, set[bool]] = {}
+    first: dict[ast.AST, Decision] = {}
+    for trace in walk.traces:
+        for each in trace.decisions:
+            ways.setdefault(each.node, set()).add(each.outcome)
+            if each.speaking and not each.idle and isinstance(each.node, ast.expr):
+                first.setdefault(each.node, each)
+    return tuple(
+        f"`{source.short(each.site, node)}` on line {each.site.line} "
+        f"{'holds' if each.outcome is not each.negated else 'does not hold'}"
+        for node, each in first.items()
+        if len(ways[node]) == 1
     )
 
 

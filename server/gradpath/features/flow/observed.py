@@ -13,6 +13,7 @@ from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import (
     BackwardRan,
     Flagged,
+    GradientSet,
     Lent,
     Mutated,
     Named,
@@ -78,16 +79,19 @@ def observe(trace: Trace, source: Source) -> Observed:
     for each in _known(trace, source):
         found.known.setdefault(each.key, []).append(each)
     frozen = _Frozen(trace)
-    moved: set[int] = set()
-    for event in trace.among(BackwardRan, Stepped, Mutated, Replaced, Flagged):
+    zeros: set[int] = set()
+    for event in trace.among(BackwardRan, Stepped, GradientSet, Mutated, Replaced, Flagged):
         match event:
             case Flagged():
                 frozen.passes(event)
             case BackwardRan() if event.call.accumulates:
                 _backward(trace, source, found, event, frozen)
-                moved.update(map(id, moved_leaves(event)))
+                moved = set(map(id, moved_leaves(event)))
+                zeros = (zeros | set(map(id, reached_leaves(event)))) - moved
+            case GradientSet():
+                zeros.discard(id(event.tensor))
             case Stepped():
-                _step(found, event, moved)
+                _step(found, event, zeros, sure=trace.is_complete)
             case Mutated() | Replaced():
                 leaf = updated_by_hand(trace, event)
                 if leaf is not None:
@@ -234,23 +238,24 @@ def _is_presumed(tensor: Tensor) -> bool:
     return tensor.operation == UNSEEN or isinstance(tensor.provenance, Presumption)
 
 
-def _step(found: Observed, step: Stepped, moved: set[int]) -> None:
+def _step(found: Observed, step: Stepped, zeros: set[int], *, sure: bool) -> None:
+    """What a step does; unless it is `sure` that all before it was run, a gradient may have arrived unseen."""
     key = _key(step.site)
     if not _is_room(found.steps, key, step.site):
         return
     updated = set(map(id, step.updated))
     held = updated | {id(each) for each in (*step.parameters, *step.unseen)}
     for same in found.known.values():
-        cells = [_use(step, each.tensor, updated, held, moved) for each in same]
+        cells = [_use(step, each.tensor, updated, held, zeros, sure=sure) for each in same]
         _note(found, same[0], key, best(cells))
 
 
-def _use(step: Stepped, tensor: Tensor, updated: set[int], held: set[int], moved: set[int]) -> Cell:
+def _use(step: Stepped, tensor: Tensor, updated: set[int], held: set[int], zeros: set[int], *, sure: bool) -> Cell:
     presumed = isinstance(step.optimizer, Unknown) or tensor.operation == UNSEEN
     if id(tensor) in updated:
-        return Cell(Use.UPDATED if id(tensor) in moved else Use.ZEROS, presumed=presumed)
+        return Cell(Use.ZEROS if id(tensor) in zeros else Use.UPDATED, presumed=presumed)
     if id(tensor) in held:
-        return Cell(Use.IDLE, presumed=presumed)
+        return Cell(Use.IDLE if sure else Use.UNKNOWN, presumed=presumed and sure)
     if step.known or step.models:
         return Cell(Use.ABSENT, presumed=tensor.operation == UNSEEN)
     return Cell(Use.UNKNOWN)

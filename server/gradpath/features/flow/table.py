@@ -148,6 +148,8 @@ def _notes(flow: Flow, rows: Sequence[Row], path: str) -> Iterator[str]:
             yield from _wrapped(f"{row.name}{f', {numbers}' if numbers else ''}: {reason.words}")
     if any(cell is not None and cell.presumed for cell in cells):
         yield from _presumed(flow)
+    for condition in flow.taken[:_MOST_REASONS]:
+        yield from _wrapped(f"as if {condition}")
     if flow.stops:
         yield from _wrapped(f"{flow.stops}: what comes after it never runs")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradpath.interpreter.bounds import ITEMS, is_affordable, is_light, is_member, is_small
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import Container, List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
@@ -118,6 +118,8 @@ def compare(machine: Machine, operator: ast.cmpop, left: Value, right: Value) ->
     if name == "ne" and (isinstance(left, Unknown) or isinstance(right, Unknown)):
         return negation(machine, compare(machine, ast.Eq(), left, right))
     for value, other, how, reflected in ((left, right, name, False), (right, left, mirrored, True)):
+        if other is None and isinstance(value, Container) and name in ("eq", "ne"):
+            return name == "ne"
         if isinstance(value, Object) and not isinstance(value, Unknown):
             result = value.compare(machine, how, other, reflected)
             if result is not NotImplemented:

@@ -14,6 +14,9 @@ from gradpath.records import dataclass, field
 from gradpath.source.nodes import Noted, nodes, parts
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
+_BOUNDING = frozenset({"clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_"})
+"""What takes bounds beside a tensor: numbers, as a rule, and no way to a model."""
+
 _GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
 _STORING = frozenset({"add", "append", "extend", "insert"})
 
@@ -289,8 +292,12 @@ class _Slices:
                 case ast.Call(func=func) if self._is_own(callee := place_of(func), scope):
                     found.calls.append((callee, node))
                     rest += [*node.args, *node.keywords]
+                case ast.Call(func=ast.Attribute(value=receiver, attr=method)) if method in _BOUNDING:
+                    place = place_of(receiver)
+                    rest += [receiver] if not place or self._is_own(place, scope) else node.args[:1]
                 case ast.Call(func=ast.Attribute(value=receiver, attr=method)):
-                    if scope is None and (place := place_of(receiver)) and self._is_own(place, scope):
+                    place = place_of(receiver)
+                    if scope is None and place and self._is_own(place, scope):
                         self.methods.append((place, method, node))
                     rest += [receiver, *node.args, *node.keywords]
                 case ast.Call():

@@ -18,7 +18,7 @@ from gradpath.interpreter.run import Use, make_machine, run_definitions, run_fun
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
-from gradpath.overlays.engines import place_of_result
+from gradpath.overlays.engines import places_of_result
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
@@ -220,7 +220,8 @@ def _inspect(
 def _is_of_result(runs: Runs, report: Report) -> bool:
     """Whether the backward through the result is where PyTorch would raise, or compute wrongly, and no other place."""
     last = report.raised_at or report.steps[-1].site
-    return runs.entry is not None and last.node is place_of_result(runs.entry.function)
+    places = () if runs.entry is None else places_of_result(runs.entry.function)
+    return any(last.node is given for _, given in places)
 
 
 def _failure(runs: Runs, error: Exception, rule: str = "") -> Gap:

@@ -119,7 +119,7 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
     frame = Frame(function.path or before.path, before.scope, before.function, before.caller)
     frame.parent, frame.depth, frame.outer_loops, frame.loops = before.parent, before.depth, before.outer_loops, []
     frame.loops = before.loops
-    machine.frame, machine.node = frame, place_of_result(function.node)
+    machine.frame, machine.node = frame, _place_of_result(function.node, machine.trace.visits)
     try:
         run()
     except AutogradError as error:
@@ -128,10 +128,20 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
         machine.frame, machine.node = before, node
 
 
-def place_of_result(function: ast.AST) -> ast.AST:
-    """The expression of the last `return` that gives a value, else the function."""
-    found = function
-    for node in ast.walk(function):
+def _place_of_result(function: ast.AST, visits: Mapping[ast.AST, int]) -> ast.AST:
+    """What the last `return` gives that was come to, else the last one that there is."""
+    order = {node: number for number, node in enumerate(visits)}
+    return max(places_of_result(function), key=lambda each: order.get(each[0], -1))[1]
+
+
+def places_of_result(function: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
+    """The `return`s of a function that give a value, the last one first, with what they give; else the function."""
+    found: list[ast.Return] = []
+    todo = list(ast.iter_child_nodes(function))
+    for node in todo:
         if isinstance(node, ast.Return) and node.value is not None:
-            found = node.value
-    return found
+            found.append(node)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            todo.extend(ast.iter_child_nodes(node))
+    found.sort(key=lambda each: -each.lineno)
+    return [(each, each.value) for each in found if each.value is not None] or [(function, function)]

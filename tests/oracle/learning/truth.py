@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+import torch._dynamo  # Else the first optimizer loads it, and the time limit may stop that halfway.
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from ..observe import FILENAME, Session

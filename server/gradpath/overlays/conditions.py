@@ -52,6 +52,7 @@ PARAMETER = Condition("parameter", "the parameters of {name} require grad", "{na
 DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)
 LOADER = Condition("loader", "{name} gives data without a graph", "{name} gives data", 2)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
+FROZEN = Condition("frozen", "all that {name} computes with is frozen", "{name} is all frozen", 3)
 OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)
 PARTS = Condition("parts", "what {name} returns shares one graph", "{name} returns one graph", 4)
 GIVEN = Condition("given", "{name} saves what it is given", "{name} saves what it gets", 4)

@@ -6,17 +6,29 @@ A model counts as frozen from `model.requires_grad_(False)`, the same (or `detac
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 
+from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.roles import role_of
 from gradpath.patterns import regex
+from gradpath.source.nodes import Noted, nodes
 
 _FROZEN = "frozen model"
+_WHOLLY = "wholly frozen model"
+
+_HARMLESS = frozenset(
+    """apply children cuda eval float modules named_children named_modules named_parameters parameters
+    requires_grad_ state_dict to train zero_grad""".split()  # noqa: SIM905
+)
+"""Methods of modules that thaw nothing."""
 
 _FREEZING = regex(r"^_?(un)?freeze(_(all|grads?|model|module|net|network|parameters|params|weights))?$")
 _SWITCHING = regex(r"^_?((set|toggle|switch|enable)_)?(requires_grads?|grads?)$", re.I)
@@ -28,6 +40,8 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     One parameter stands for all, unless something was asked since it came up. `looked_up` attributes of it are no such
     question.
     """
+    if value is not False:
+        _doubt(machine, target)
     if role_of(target) == "model":
         models = [target]
     elif value is not False or machine.unknown_count <= target.number + looked_up:
@@ -38,12 +52,18 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
         _switch(machine, model, value)
         if isinstance(value, bool):
             weights.flag(machine, model, value)
+        if value is False and not _thaws_somewhere(machine):
+            machine.remembered[_WHOLLY, model.number] = model
 
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
     freezes, switches = _speaks(callee.name)
     values = arguments.all()
+    if callee.owner is not None and callee.name not in _HARMLESS:
+        _doubt(machine, callee.owner)
+    for each in values:
+        _doubt(machine, each)
     if freezes is None and (not switches or len(values) != 2):
         return
     value: Value = values[1] if freezes is None else not freezes
@@ -78,8 +98,52 @@ def thaw(machine: Machine, model: Unknown) -> None:
     """Some of the model's parameters, or of those that it is a part of, are trained again."""
     for number in weights.line(model):
         machine.remembered.pop((_FROZEN, number), None)
+        machine.remembered.pop((_WHOLLY, number), None)
     for tensor in weights.of(machine, model):
         tensor.flag = True
+
+
+_known_thaws: Noted[bool] = Noted("_frozen_thaws")
+
+
+def _thaws_somewhere(machine: Machine) -> bool:
+    """Whether the running body sets something free as well, if only where a branch goes that way."""
+    body = machine.trace.entry if machine.frame.function is None else machine.frame.function.node
+    known = _known_thaws.get(body)
+    if known is None:
+        known = _known_thaws[body] = any(map(_is_thaw, nodes(body)))
+    return known
+
+
+def _is_thaw(node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=value):
+            return not (isinstance(value, ast.Constant) and value.value is False)
+        case ast.Call(func=ast.Attribute(attr="requires_grad_"), args=args, keywords=keywords):
+            given = [*args, *(each.value for each in keywords)]
+            return not any(isinstance(each, ast.Constant) and each.value is False for each in given)
+        case _:
+            return False
+
+
+def _doubt(machine: Machine, thing: Value) -> None:
+    """Something was done with a part of a model, of which nobody knows whether it is trained since."""
+    while isinstance(thing, Unknown) and thing.kind in (Kind.ANYTHING, Kind.PARAMETER):
+        machine.remembered.pop((_WHOLLY, thing.number), None)
+        match thing.origin:
+            case Attribute(of=Unknown() as of) | Item(of=Unknown() as of) | Call(of=Unknown() as of):
+                thing = of
+            case _:
+                return
+
+
+def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
+    """The weights of a model of which the program has frozen all, and let them alone since; else none."""
+    for number in weights.line(model) if isinstance(model, Unknown) else ():
+        found = machine.remembered.get((_WHOLLY, number))
+        if isinstance(found, Unknown):
+            return [each for each in weights.of(machine, found) if not each.requires_grad]
+    return []
 
 
 def is_frozen(machine: Machine, model: Unknown) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OPEN
+from gradpath.autograd.provenance import OPEN, Presumption
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -13,7 +13,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
 from gradpath.interpreter.values import Object, Unknown, Value
-from gradpath.overlays import branches, conditions, weights
+from gradpath.overlays import branches, conditions, frozen, weights
 from gradpath.overlays.dependence import hearsay
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
@@ -54,7 +54,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     match unknown.kind:
         case Kind.PLAIN:
             made = machine.autograd.tensor(dtype=None)
-            made.maker = tuple(sources)
+            made.maker = (*sources, *_data_behind(machine, unknown))
             made.provenance = unknown.provenance
             how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
             if how and live is not None:
@@ -100,6 +100,26 @@ def _way_out(unknown: Unknown) -> str:
 def _is_known_data(unknown: Unknown) -> bool:
     """Whether data was used as a tensor already, or was taken from what may have a graph."""
     return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
+
+
+def _data_behind(machine: Machine, unknown: Unknown) -> list[Tensor]:
+    """The tensors without a graph that a call made data of: what a frozen model gave, and its parameters."""
+    if not isinstance(unknown.origin, Call):
+        return []
+    behind = frozen.frozen_whole(machine, unknown.origin.of)
+    for each in unknown.origin.arguments:
+        if isinstance(each, Unknown) and is_of_frozen(machine, each):
+            behind.append(presume_tensor(machine, each).tensor)
+    return behind
+
+
+def is_of_frozen(machine: Machine, value: object) -> bool:
+    """Whether a frozen model has computed something, or a loss has of such."""
+    if not isinstance(value, Unknown) or value.kind is not Kind.PLAIN or not isinstance(value.origin, Call):
+        return False
+    return bool(frozen.frozen_whole(machine, value.origin.of)) or any(
+        is_of_frozen(machine, each) for each in value.origin.arguments
+    )
 
 
 def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
@@ -207,6 +227,21 @@ def is_computed(unknown: Unknown) -> bool:
             return made is Made.ARITHMETIC
         case _:
             return False
+
+
+def is_made_as_tensor(key: Value) -> bool:
+    """Whether an index is what a loader gives, or what a method of tensors does: no name, and no number."""
+    while isinstance(key, Unknown):
+        if isinstance(key.provenance, Presumption) and key.provenance.row == conditions.LOADER.row:
+            return True
+        match key.origin:
+            case Item(of=of):
+                key = of
+            case Call(of=Unknown(), name=name):
+                return is_method_of_tensors(name)
+            case _:
+                return False
+    return False
 
 
 def _is_of_graph(value: Value) -> bool:

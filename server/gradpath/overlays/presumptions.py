@@ -40,15 +40,15 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
+from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Parameter
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen, targets, weights
 from gradpath.overlays.conditions import Condition
-from gradpath.overlays.presumed_tensors import graph_sources, is_method_of_tensors
+from gradpath.overlays.presumed_tensors import graph_sources, is_made_as_tensor, is_of_frozen
 from gradpath.overlays.roles import role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.records import dataclass
@@ -114,6 +114,14 @@ def _is_frozen(asked: Asked) -> bool:
     return not asked.has_graph
 
 
+def _is_wholly_frozen(asked: Asked) -> bool:
+    """Whether the program has frozen all of a model, and hands it data."""
+    if asked.role != "model" or asked.machine is None or not frozen.frozen_whole(asked.machine, asked.unknown):
+        return False
+    given = asked.arguments.all()
+    return bool(given) and not asked.has_graph and all(map(_is_known_data, given))
+
+
 def _is_computed_by_model(asked: Asked) -> bool:
     """Whether a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
     owner = asked.unknown.owner
@@ -160,11 +168,11 @@ def _is_method_of_data(asked: Asked) -> bool:
 
 def _is_loss_of_data(asked: Asked) -> bool:
     named = role_of_name(asked.unknown.name or asked.unknown.label) == "loss"  # What is used as one may be a model.
-    if not named or asked.unknown.owner is not None or asked.machine is None or not asked.is_of_tensors:
-        return False
-    if asked.has_graph:
+    if not named or asked.unknown.owner is not None or asked.machine is None or asked.has_graph:
         return False
     given = asked.arguments.all()
+    if not asked.is_of_tensors and not any(is_of_frozen(asked.machine, each) for each in given):
+        return False
     if len(given) > 1:
         targets.presume(asked.machine, "", {"input": given[0], "target": given[1]})
     return not any(map(is_open, given))
@@ -172,23 +180,8 @@ def _is_loss_of_data(asked: Asked) -> bool:
 
 def _is_tensor_index(asked: Asked) -> bool:
     """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[batch]`."""
-    computed = isinstance(asked.key, (tuple, TensorValue, Slice)) or _is_made_as_tensor(asked.key)
+    computed = isinstance(asked.key, (tuple, TensorValue, Slice)) or is_made_as_tensor(asked.key)
     return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
-
-
-def _is_made_as_tensor(key: Value) -> bool:
-    """Whether an index is what a loader gives, or what a method of tensors does: no name, and no number."""
-    while isinstance(key, Unknown):
-        if isinstance(key.provenance, Presumption) and key.provenance.row == conditions.LOADER.row:
-            return True
-        match key.origin:
-            case Item(of=of):
-                key = of
-            case Call(of=Unknown(), name=name):
-                return is_method_of_tensors(name)
-            case _:
-                return False
-    return False
 
 
 def _is_entry_of_data(asked: Asked) -> bool:
@@ -229,6 +222,14 @@ CALLS: tuple[Row, ...] = (
         None,
         "whoever calls a model without a thing may as well make it: `self.net = self.net()`",
         "presumptions/kinds.md#a-model-that-a-call-makes",
+    ),
+    Row(
+        "wholly frozen model",
+        _is_wholly_frozen,
+        Kind.PLAIN,
+        conditions.FROZEN,
+        "nothing is left that could be trained",
+        "presumptions/kinds.md#a-wholly-frozen-model",
     ),
     Row(
         "frozen model",

@@ -10,7 +10,8 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays import conditions
+from gradpath.overlays import conditions, weights
+from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
 
@@ -27,9 +28,12 @@ def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
     Without a cut, nothing is presumed: a backward through the loss may be all about the target.
     """
     prediction, target = given.get("input"), given.get("target")
+    if isinstance(prediction, Unknown) and prediction.kind is Kind.CUT:
+        prediction = presume_tensor(machine, prediction)
     if not isinstance(target, Unknown) or not isinstance(prediction, TensorValue) or not _is_handed_over(target):
         return
     either = not name or name.rpartition(".")[2].replace("_", "").lower() in _EITHER
+    either = either and (weights.FED, target.number) not in machine.remembered  # Data: a model was called with it.
     if is_cut_off(prediction.tensor, deliberately=either) and machine.autograd.grad_enabled:
         target.kind, target.provenance = Kind.PLAIN, conditions.DATA.of(conditions.name_of(target))
 

@@ -395,8 +395,8 @@ class Methods:
         return self._arithmetic(machine, value, operator, other, reflected)
 
     def _arithmetic(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
-        if operator == "sub":
-            targets.presume(machine, "", {"input": value, "target": other})
+        if operator == "sub" or (operator == "truediv" and not reflected):
+            targets.presume(machine, "" if operator == "sub" else operator, {"input": value, "target": other})
         if isinstance(other, Unknown) and may_be_tensor(other):
             presume_tensor(machine, other)
         if reflected and not isinstance(other, (TensorValue, Unknown)):

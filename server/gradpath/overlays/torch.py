@@ -17,6 +17,7 @@ from gradpath.interpreter.containers import List, is_slender, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
+from gradpath.overlays import plain_data
 from gradpath.overlays.conversions import converted
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -269,6 +270,8 @@ def tensor(machine: Machine, arguments: Arguments) -> Value:
     sources = tensors_in(machine, data)
     if isinstance(made, TensorValue):
         _note_cut(machine, made.tensor, sources, data, "torch.tensor")
+        if isinstance(data, Unknown) and plain_data.is_of_library(data):
+            made.tensor.operation = "numpy"
         if not made.tensor.flag:
             made.fill(machine, data)
     return made

@@ -62,6 +62,10 @@ def _known(machine: Machine) -> _Known:
     return found
 
 
+FED = "handed to a model"
+"""With the number of an unknown, the key under which a path remembers that a model was called with it."""
+
+
 def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     """A model was called: remember in which state its weights were, or that nothing can reach them by this call."""
     known = _known(machine)
@@ -72,6 +76,9 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     versions = {
         part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number
     }
+    for each in result.sources[1:]:
+        if isinstance(each, Unknown):
+            machine.remembered[FED, each.number] = True
     is_object = isinstance(model.root, Parameter)  # What a library gives may be a mere function.
     given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
     handed = tuple((each, each.storage.version) for each in given if each.requires_grad)

@@ -69,13 +69,22 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
 
 def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:
     """`unknown += other`: what is a parameter, a leaf or the result of a model is written in place."""
-    match unknown.origin:
-        case Item(of=Unknown(kind=Kind.PARAMETER) as parameter, key=key) if key is not None:
-            item = presume_tensor(machine, parameter).item(machine, key)
-            return item.inplace(machine, operator, other) if isinstance(item, TensorValue) else item
+    item = _item_of_parameter(machine, unknown)
+    if item is not None:
+        return item.inplace(machine, operator, other)
     if unknown.kind is Kind.PARAMETER or is_made_leaf(unknown) or _meets_as_tensor(unknown, operator, other):
         return presume_tensor(machine, unknown).inplace(machine, operator, other)
     return pieces.write(machine, unknown, (other,), lambda piece: piece.inplace(machine, operator, other))
+
+
+def _item_of_parameter(machine: Machine, unknown: Unknown) -> TensorValue | None:
+    """The view of a parameter that something is: `model.weight[3]`."""
+    match unknown.origin:
+        case Item(of=Unknown(kind=Kind.PARAMETER) as parameter, key=key) if key is not None:
+            item = presume_tensor(machine, parameter).item(machine, key)
+            return item if isinstance(item, TensorValue) else None
+        case _:
+            return None
 
 
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
@@ -313,6 +322,9 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or _meets_tensors(unknown, arguments)
         if writes or (of_tensors and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+        item = _item_of_parameter(machine, owner) if unknown.name.endswith("_") else None
+        if item is not None and is_method_of_tensors(unknown.name):
+            return machine.call(item.attribute(machine, unknown.name), arguments)
         if unknown.name.endswith("_"):
             pieces.write(
                 machine,

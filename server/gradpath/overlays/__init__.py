@@ -99,7 +99,8 @@ class Overlays:
         made = annotated_parameter(machine, function, argument, default, tree)
         if made is not UNDEFINED:
             return made
-        return unknowns.unknown_parameter(machine, argument, default, uses.role_of_parameter(function, argument.arg))
+        role = uses.role_of_parameter(function, argument.arg, default)
+        return unknowns.unknown_parameter(machine, argument, default, role)
 
     def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
         """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""

@@ -13,7 +13,7 @@ from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.values import Class, Function, Unknown
+from gradpath.interpreter.values import Class, Function, NativeFunction, Unknown, Value
 from gradpath.overlays.back_propagated import Call, Chain, Definition, Find, back_propagated
 from gradpath.overlays.clearing import trains
 from gradpath.overlays.gradmode import Guarded
@@ -48,8 +48,10 @@ _known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
 _known_steppers: Noted[frozenset[str]] = Noted("_uses_known_steppers")
 
 
-def role_of_parameter(function: Function, name: str) -> str:
+def role_of_parameter(function: Function, name: str, default: Value = None) -> str:
     """What a function, or the class that it is a method of, uses a parameter as; "" where nothing tells."""
+    if isinstance(default, (Function, NativeFunction)):
+        return ""
     return _role(function.node, function.owner, name, function.scope)
 
 
@@ -60,7 +62,7 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     """
     if value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
         value.kind, value.provenance = Kind.ANYTHING, OPEN
-    if not value.role and not value.is_data:
+    if not value.role and _may_have_role(value):
         value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
 
 
@@ -68,7 +70,7 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     """Something unknown is called, by what the program calls it."""
     node = machine.node
     if isinstance(node, ast.Call):
-        if not callee.role and not callee.is_data:
+        if not callee.role and _may_have_role(callee):
             callee.role = _role_here(machine, place_of(node.func))
             if not callee.role and (role := _role_here(machine, _method(node.func))):
                 callee.role = role
@@ -76,6 +78,11 @@ def note_call(machine: Machine, callee: Unknown) -> None:
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))
+
+
+def _may_have_role(value: Unknown) -> bool:
+    """Whether something may be a module or the like: not data, nor what is a plain function unless one is handed in."""
+    return not value.is_data and not isinstance(value.hint, (Function, NativeFunction))
 
 
 _METHOD = "method of a model"

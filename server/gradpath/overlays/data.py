@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -11,6 +11,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.containers import Container, List, iterate
 from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.loops import COUNTED
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Made
@@ -47,14 +48,15 @@ class TensorDataset(Object):
 
 
 class DataLoader(Object):
-    """A loader over a data set; each iteration gives new tensors."""
+    """A loader over a data set; each iteration gives new tensors. `size` is that of the batches, where it is known."""
 
-    __slots__ = ("batch", "collate", "dataset", "drawn", "encodes")
+    __slots__ = ("batch", "collate", "dataset", "drawn", "encodes", "size")
 
-    def __init__(self, dataset: Value, batch: int | None, collate: Value = None) -> None:
+    def __init__(self, dataset: Value, batch: int | None, collate: Value = None, size: int | None = None) -> None:
         self.dataset = dataset
         self.batch = batch
         self.collate = collate
+        self.size = size
         self.drawn = 0
         self.encodes: bool | None = None
 
@@ -63,6 +65,14 @@ class DataLoader(Object):
 
     def attribute(self, machine: Machine, name: str) -> Value:
         return self.dataset if name == "dataset" else super().attribute(machine, name)
+
+    def length(self, machine: Machine) -> int | None:
+        items = self.dataset.length(machine) if isinstance(self.dataset, TensorDataset) else None
+        return None if items is None or self.size is None else -(-items // self.size)
+
+    def iterate(self, machine: Machine) -> Iterator[Value] | None:
+        length = self.length(machine)
+        return None if length is None or length > COUNTED else (self.fresh_item(machine) for _ in range(length))
 
     def fresh_item(self, machine: Machine) -> Value:
         """What the next iteration gives."""
@@ -180,10 +190,16 @@ def _dataset(machine: Machine, arguments: Arguments) -> Value:
     return TensorDataset(list(arguments.positional))
 
 
+_CHOOSING = frozenset({"sampler", "batch_sampler", "drop_last"})
+"""Options of a loader by which it may give other batches than all items make."""
+
+
 def _loader(machine: Machine, arguments: Arguments) -> Value:
     size = arguments.get(1, "batch_size", 1)
     batch = None if not isinstance(size, int) else 1 if size == 1 else MANY
-    return DataLoader(arguments.get(0, "dataset", None), batch, arguments.keywords.get("collate_fn"))
+    fixed = len(arguments.positional) < 4 and arguments.keywords.keys().isdisjoint(_CHOOSING)
+    counted = size if fixed and isinstance(size, int) and size > 0 else None
+    return DataLoader(arguments.get(0, "dataset", None), batch, arguments.keywords.get("collate_fn"), counted)
 
 
 NAMES: Names = {

@@ -16,7 +16,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
-from gradpath.overlays import conditions, conversions, targets
+from gradpath.overlays import conditions, conversions, targets, weights
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -40,7 +40,7 @@ def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
         [value.tensor],
         retain=keeps(machine, retain),
         create_graph=keeps(machine, create) is True,
-        inputs=None if inputs is None else tensors_in(machine, inputs),
+        inputs=None if inputs is None else weights.inputs_of(machine, inputs),
         seeded=gradient is not None,
         seeds=tensors_in(machine, gradient),
     )

@@ -14,7 +14,7 @@ from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape, Tensor
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List, is_slender, sequence
-from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays import plain_data
@@ -321,7 +321,8 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "ndarray", None)
     if isinstance(data, Unknown):
         sources = tensors_in(machine, data.sources)
-        _note_cut(machine, made, sources, data, "numpy")
+        if is_array(data) or data.kind not in OF_TENSORS:  # A tensor would be refused: then it is none on this path.
+            _note_cut(machine, made, sources, data, "numpy")
         if is_array(data) and data.sources and isinstance(data.sources[0], TensorValue) and len(sources) == 1:
             made.shape, made.dtype = sources[0].shape, sources[0].dtype
     return wrap(made)

@@ -16,7 +16,7 @@ from gradpath.rules.learning import ways_to
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
-from gradpath.rules.unreached import is_of_another_time, is_on_purpose, unreached
+from gradpath.rules.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
@@ -96,7 +96,7 @@ def _terms(
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
                 if cut is not None and cut.source is not None and isinstance(cut.site, Site):
-                    if _is_apart(cut.source, graph):
+                    if _is_apart(cut.source, graph) and not is_carried(each):
                         yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
                     break
                 call = _asked_for(each, asked) if _is_penalty(tensor, each) else None

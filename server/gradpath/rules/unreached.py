@@ -154,7 +154,18 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
 def is_of_another_time(severed: Severed) -> bool:
     """Whether the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
     cut, ran = severed.site.loops, severed.ran.site.loops
-    return iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran)
+    if iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran):
+        return True
+    return is_carried(severed.cause.tensor)
+
+
+def is_carried(value: Tensor) -> bool:
+    """Whether what was cut off was computed in an earlier iteration: the state that truncated training starts from."""
+    cut = value.cut
+    made = None if cut is None or cut.source is None else cut.source.origin
+    if cut is None or not isinstance(made, Site) or not isinstance(cut.site, Site):
+        return False
+    return iterations_between(made.loops, cut.site.loops) is not None
 
 
 def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:

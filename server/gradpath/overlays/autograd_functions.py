@@ -42,8 +42,8 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     retain = keeps(machine, arguments.get(3, "retain_graph", None))
     create = keeps(machine, arguments.get(4, "create_graph", False)) is True
     unused = arguments.keywords.get("allow_unused", arguments.get(6, "allow_unused", None))
-    if arguments.keywords.get("materialize_grads") is True:
-        unused = True
+    if arguments.keywords.get("materialize_grads") is True or (unused is None and arguments.open):
+        unused = True  # Options that are handed on unseen may allow it.
     results = engine.gradients(
         machine.autograd,
         outputs,

@@ -50,8 +50,8 @@ def annotated_parameter(
         return UNDEFINED
     classes = tuple(each.node for each in cls.mro if each.node is not None)
     (machine.trace.fitted if fitted else machine.trace.annotated)[argument.arg] = classes
-    if not isinstance(made, ModuleInstance):
-        return made
+    if not isinstance(made, ModuleInstance) or making:
+        return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))
     weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])
     return made

@@ -72,19 +72,24 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     if role in _OTHER_ROLES:
         return None
     inside = function.owner.node if function.owner is not None else None
-    made = set() if role == "model" else set(_made_in(tree))
+    made = set(_made_in(tree))
     found = [
         each
         for each in profiles
         if each.node is not inside
         and _fits(usage, each, role)
-        and (each.is_module or not usage.calls or each.node.name not in made)  # What the file makes, it calls itself.
+        and (_is_whole(usage, each) or each.node.name not in made)  # What the file makes, it calls itself.
     ]
     chosen = _chosen(found, argument.arg)
     if chosen is None or not (_is_telling(usage, chosen, role) or _is_alone(function, chosen, argument)):
         return None
     cls = function.scope.get(chosen.node.name)
     return cls if isinstance(cls, Class) and cls.node is chosen.node else None
+
+
+def _is_whole(usage: Usage, profile: Profile) -> bool:
+    """Whether something is more than called, or may be a network of which the file makes the parts."""
+    return not usage.calls or (profile.is_module and not usage.is_part)
 
 
 def methods_of(tree: ast.Module) -> Iterator[ast.AST]:

@@ -109,8 +109,7 @@ def _denied(trace: Trace, report: Report) -> bool:
     if any(id(tensor) in held for each in here for tensor in each.tensors):
         return True
     for event in trace.of(Named):
-        named = not report.about or event.name in report.about  # `encoder, decoder = Encoder(), Decoder()`
-        if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
+        if event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
             return True
     twice = {id(second.optimizer) for _, second in doubled(trace)}
     return any(
@@ -263,7 +262,6 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
         help=lowered(fixes[0].title) if fixes else way,
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,
-        about=(cause.bound.name,) if isinstance(cause, LeftOut) else (),
     )
 
 

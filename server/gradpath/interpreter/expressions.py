@@ -13,7 +13,7 @@ from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
-from gradpath.interpreter.operators import binary, compare, get_item, negation
+from gradpath.interpreter.operators import binary, compare, get_item, negation, text_of
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.texts import spelled
 from gradpath.interpreter.unbound import undefined
@@ -256,7 +256,11 @@ def _formatted(machine: Machine, node: ast.JoinedStr) -> Value:
             continue
         value = evaluate(machine, part.value) if isinstance(part, ast.FormattedValue) else None
         plain = isinstance(part, ast.FormattedValue) and part.conversion == -1
-        text = spelled(value, _spec(part)) if plain else None
+        spec = _spec(part)
+        if plain and not spec and isinstance(value, (str, int)):
+            text: str | None = text_of(machine, value)
+        else:
+            text = spelled(value, spec) if plain else None
         if text is None:
             known = False
         else:

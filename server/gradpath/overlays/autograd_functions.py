@@ -76,7 +76,7 @@ def backward(machine: Machine, arguments: Arguments) -> Value:
         tensors_in(machine, arguments.get(0, "tensors", ()), presume=True),
         retain=keeps(machine, arguments.get(2, "retain_graph", None)),
         create_graph=keeps(machine, arguments.get(3, "create_graph", False)) is True,
-        inputs=None if inputs is None else weights.inputs_of(machine, inputs),
+        inputs=None if inputs is None else [*tensors_in(machine, inputs), *weights.named_in(machine, inputs)],
         seeded=seeds is not None,
         seeds=tensors_in(machine, seeds),
     )

@@ -40,7 +40,7 @@ def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
         [value.tensor],
         retain=keeps(machine, retain),
         create_graph=keeps(machine, create) is True,
-        inputs=None if inputs is None else weights.inputs_of(machine, inputs),
+        inputs=None if inputs is None else [*tensors_in(machine, inputs), *weights.named_in(machine, inputs)],
         seeded=gradient is not None,
         seeds=tensors_in(machine, gradient),
     )

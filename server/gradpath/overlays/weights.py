@@ -17,7 +17,6 @@ from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
-from gradpath.overlays.operations import tensors_in
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.records import dataclass, field, replace
@@ -234,12 +233,11 @@ def handed_in(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     return found[0] if len(found) == 1 and (part_of_optimizer(name) or not known.models) else []
 
 
-def inputs_of(machine: Machine, inputs: Value) -> list[Tensor]:
-    """The leaves that `backward(inputs=...)` names: tensors, and the weights of models whose parameters it names."""
+def named_in(machine: Machine, inputs: Value) -> list[Tensor]:
+    """The weights of the models whose parameters `backward(inputs=...)` names."""
     items = inputs.items if isinstance(inputs, List) else inputs if isinstance(inputs, tuple) else (inputs,)
     models = [model for each in items for model in models_of_parameter(each)]
-    unseen = [tensor for model in models for tensor in of(machine, model)]
-    return list(dict.fromkeys([*tensors_in(machine, inputs), *unseen]))
+    return list(dict.fromkeys(tensor for model in models for tensor in of(machine, model)))
 
 
 def note_trained(machine: Machine, parameters: Value) -> None:

@@ -163,7 +163,7 @@ def _is_method_of_data(asked: Asked) -> bool:
     owner = asked.unknown.owner
     if owner is None or owner.kind is not Kind.PLAIN or not find_op(f"torch.Tensor.{asked.unknown.name}"):
         return False
-    return not asked.has_graph
+    return not asked.has_graph and not any(map(is_open, asked.arguments.all()))
 
 
 def _is_loss_of_data(asked: Asked) -> bool:

@@ -335,6 +335,9 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             _fill(machine, owner, value)
+    if owner is not None and owner.kind is Kind.PLAIN and unknown.name.endswith("_"):
+        if any(map(presumptions.is_open, arguments.all())):
+            owner.kind, owner.provenance = Kind.ANYTHING, OPEN  # What is written into it may bring a graph.
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
     if not data and presumptions.may_clear(machine, unknown, arguments):

@@ -161,7 +161,8 @@ def _is_known_data(value: Value) -> bool:
 
 def _is_method_of_data(asked: Asked) -> bool:
     owner = asked.unknown.owner
-    if owner is None or owner.kind is not Kind.PLAIN or not find_op(f"torch.Tensor.{asked.unknown.name}"):
+    name = asked.unknown.name
+    if owner is None or owner.kind is not Kind.PLAIN or name == "requires_grad_" or not find_op(f"torch.Tensor.{name}"):
         return False
     return not asked.has_graph and not any(map(is_open, asked.arguments.all()))
 

@@ -138,6 +138,13 @@ def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role:
     return made
 
 
+def _may_get_graph(method: Unknown, arguments: Arguments) -> bool:
+    """Whether data may have a graph after a method of it: it is made a leaf, or something unseen is written into it."""
+    if method.name == "requires_grad_":
+        return True
+    return method.name.endswith("_") and any(map(presumptions.is_open, arguments.all()))
+
+
 def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     """`unknown.name`: methods of tensors, modules and optimizers are presumed by their names."""
     key = ("attr", unknown.number, name)
@@ -335,9 +342,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             _fill(machine, owner, value)
-    if owner is not None and owner.kind is Kind.PLAIN and unknown.name.endswith("_"):
-        if any(map(presumptions.is_open, arguments.all())):
-            owner.kind, owner.provenance = Kind.ANYTHING, OPEN  # What is written into it may bring a graph.
+    if owner is not None and owner.kind is Kind.PLAIN and _may_get_graph(unknown, arguments):
+        owner.kind, owner.provenance = Kind.ANYTHING, OPEN
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
     if not data and presumptions.may_clear(machine, unknown, arguments):

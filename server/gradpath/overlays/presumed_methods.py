@@ -216,6 +216,8 @@ def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) ->
         require(machine, receiver)  # It may be a module as well, which never is used as a tensor.
         return receiver
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
+    if receiver.kind is Kind.PLAIN:
+        receiver.kind = Kind.ANYTHING
     return receiver
 
 

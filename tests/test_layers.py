@@ -33,7 +33,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"features"},
     {"analyst"},
     {"lsp"},
-    {"cli"},
+    {"cli", "pytest_plugin"},
     {"__main__"},
 ]
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
@@ -62,6 +62,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "grandalf": {"features"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
+    "pytest": {"pytest_plugin"},
     "websockets": {"lsp"},
     "tomli": {"toml"},
 }

@@ -41,7 +41,10 @@ def test_the_process_answers_with_the_exit_status(project: Path, write: Write) -
     assert (missing.returncode, missing.stderr) == (2, "gradpath: absent.py: no such file or folder\n")
 
 
-@pytest.mark.parametrize("command", [(), ("check",), ("rule",), ("graph",), ("flow",), ("why",), ("server",)])
+COMMANDS = ("check", "rule", "explain", "run", "graph", "flow", "why", "server")
+
+
+@pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])
 def test_every_command_has_help(gradpath_main: Run, command: tuple[str, ...]) -> None:
     result = gradpath_main(*command, "--help")
     assert (result.status, result.err) == (0, "")

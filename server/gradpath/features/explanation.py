@@ -59,6 +59,26 @@ def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool]
             "this is not one of the errors that PyTorch's autograd raises" if found else "there is no traceback in it"
         )
         return Answer(found[-1] if found else None, reason=reason)
+    return explanation_of(failure, whereabouts, cancelled)
+
+
+def answers_to(
+    text: str, whereabouts: Whereabouts, most: int, cancelled: Callable[[], bool] = lambda: False
+) -> Iterator[Answer]:
+    """The answers to the last `most` different autograd errors of a text, in its order.
+
+    Several processes or tests may have died, of the same error or of one each; ranks that died alike are told of once.
+    """
+    distinct: dict[tuple[str, tuple[Place, ...]], Failure] = {}
+    for failure in failures(text):
+        if of_autograd([failure]):
+            distinct[failure.kind, tuple(whereabouts.places(failure.frames))] = failure
+    for failure in list(distinct.values())[-most:]:
+        yield explanation_of(failure, whereabouts, cancelled)
+
+
+def explanation_of(failure: Failure, whereabouts: Whereabouts, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+    """Find the fault that an exception of autograd tells of."""
     places = whereabouts.places(failure.frames)
     if not places:
         return Answer(failure, reason="no file that the traceback names is here (--program PATH names one)")

@@ -85,6 +85,11 @@ class _Reader:
         self.in_forward = self.awaits_code = False
 
 
+def mentions_a_traceback(text: str) -> bool:
+    """Whether there may be any; quick, where most texts have none."""
+    return "Error" in text
+
+
 def failures(text: str) -> list[Failure]:
     """The exceptions that a text tells of, in its order; of a chain each is one."""
     reader = _Reader()

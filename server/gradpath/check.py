@@ -14,7 +14,7 @@ from gradpath import entries, gaps
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
 from gradpath.failures import Place, failed
-from gradpath.inspection import Runs, inspect
+from gradpath.inspection import Runs, Way, inspect
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.paths import Paths, explore
@@ -76,11 +76,13 @@ class Story:
 class Walk:
     """An entry point that was run, by its name, which is empty for the module body, and the traces of its paths.
 
-    The likeliest comes first; the others are there where they were asked for.
+    The likeliest comes first; the others are there where they were asked for, and then `ways` are all the ways in which
+    it was run, with what came of each report.
     """
 
     name: str
     traces: tuple[Trace, ...]
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +377,8 @@ def _entries(
             found.incomplete,
         )
         if walks is not None:
-            walks.append(Walk(record.name, tuple(found.traces) if explored else tuple(found.traces[:1])))
+            kept = tuple(found.traces) if explored else tuple(found.traces[:1])
+            walks.append(Walk(record.name, kept, found.ways if explored else ()))
         if found.sound:
             reuse.records[number] = record
         return record

@@ -26,7 +26,7 @@ from gradpath.rules.report import Report, Source
 from gradpath.source.cells import bodies
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
-from gradpath.verdict import Found, judge
+from gradpath.verdict import Found, Judgement, judge
 
 
 class Runs:
@@ -96,17 +96,33 @@ class Runs:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """One way to run an entry point: the condition, in words, and what was found on its paths, the likeliest first."""
+
+    condition: str
+    traces: tuple[Trace, ...]
+    judgements: tuple[Judgement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Inspected:
     """What came of an entry point: at least one trace, the likeliest path's first, and what of it was not checked.
 
-    `places` are those of all reports on single paths. `sound` is false where the analysis itself failed on it.
+    `places` are those of all reports on single paths. `sound` is false where the analysis itself failed on it. `ways`
+    are all the ways in which it was run, the plain one first.
     """
 
-    diagnostics: tuple[Diagnostic, ...]
+    ways: tuple[Way, ...]
     traces: list[Trace]
     incomplete: tuple[Gap, ...]
     sound: bool
     places: frozenset[tuple[str, ast.AST]] = frozenset()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is reported."""
+        judged = (each.outcome for way in self.ways for each in way.judgements)
+        return tuple(each for each in judged if isinstance(each, Diagnostic))
 
 
 def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
@@ -153,7 +169,7 @@ def _with(found: Inspected, more: Inspected) -> Inspected:
     """What was found, and what was found besides."""
     return replace(
         found,
-        diagnostics=(*found.diagnostics, *more.diagnostics),
+        ways=(*found.ways, *more.ways),
         incomplete=found.incomplete if more.sound else (*found.incomplete, *more.incomplete),
         sound=found.sound and more.sound,
         places=found.places | more.places,
@@ -207,10 +223,11 @@ def _inspect(
                     if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
                     if runs.use is not Use.BACKWARD or _is_of_result(runs, each)
                 ]
-        diagnostics = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
+        judgements = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())
         places = frozenset((each.rule.id, each.report.at.node) for each in found)
-        return Inspected(diagnostics, traces, incomplete, True, places)
+        way = Way(presumed or "", tuple(traces), judgements)
+        return Inspected((way,), traces, incomplete, True, places)
     except Cancelled:
         raise
     except Exception as error:  # noqa: BLE001 - told, and the rest of the document is still analysed.

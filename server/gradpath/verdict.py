@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
@@ -44,6 +45,31 @@ class Found:
         return Level.WARNING if self.report.silent and self.rule.level is Level.ERROR else self.rule.level
 
 
+class Silence(Enum):
+    """Why nothing is reported of what a rule found on a path."""
+
+    HALF_TYPED = "half typed"
+    """A line of its story cannot be read yet."""
+    NOT_ALWAYS = "not always"
+    """It raises nothing, and another path reaches the same places without it."""
+    ONE_WAY = "one way"
+    """It raises nothing, and is not there where a branch goes the other way each time, or that takes too long."""
+    OPEN = "open"
+    """It depends on a condition that is half typed, or on the mode in which a function elsewhere is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What comes of a report, the first of its kind and place: a diagnostic, or a reason for silence.
+
+    `traces` are those of the paths that it was found on.
+    """
+
+    found: Found
+    traces: tuple[Trace, ...]
+    outcome: Diagnostic | Silence
+
+
 def judge(
     found: Sequence[Found],
     traces: Sequence[Trace],
@@ -51,26 +77,32 @@ def judge(
     source: Source,
     unread: Unread,
     presumed: str | None = None,
-) -> list[Diagnostic]:
-    """One diagnostic for each rule and place: an error where no path passes unharmed, else a conditional warning.
+) -> list[Judgement]:
+    """One judgement for each rule and place: an error where no path passes unharmed, else a conditional warning.
 
-    What happens in an `unread` line, or depends on a condition there, is left out. `presumed` is a condition, in words,
-    on which everything depends that is found.
+    Nothing is reported of what happens in an `unread` line, or depends on a condition there. `presumed` is a condition,
+    in words, on which everything depends that is found.
     """
     first: dict[tuple[str, str, ast.AST], Found] = {}
-    faulty: dict[tuple[str, str, ast.AST], set[int]] = {}
+    faulty: dict[tuple[str, str, ast.AST], dict[int, Trace]] = {}
     for each in found:
         key = (each.rule.id, each.report.at.path, each.report.at.node)
         first.setdefault(key, each)
-        faulty.setdefault(key, set()).add(id(each.trace))
-    return [
-        _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
-        for key, each in first.items()
-        if not any(site.line in unread(site.path) for site in _sites(each))
-        if each.level is Level.ERROR or (_agreed(each, faulty[key], traces) and _stands(each, paths, source))
-        for condition in (_condition(each, traces, paths, presumed),)
-        if condition is None or not _hangs_on_what_is_open(each, condition, paths, unread)
-    ]
+        faulty.setdefault(key, {})[id(each.trace)] = each.trace
+
+    def outcome(each: Found, on: Collection[int]) -> Diagnostic | Silence:
+        if any(site.line in unread(site.path) for site in _sites(each)):
+            return Silence.HALF_TYPED
+        if each.level is not Level.ERROR and not _agreed(each, on, traces):
+            return Silence.NOT_ALWAYS
+        if each.level is not Level.ERROR and not _stands(each, paths, source):
+            return Silence.ONE_WAY
+        condition = _condition(each, traces, paths, presumed)
+        if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
+            return Silence.OPEN
+        return _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
+
+    return [Judgement(each, tuple(faulty[key].values()), outcome(each, faulty[key])) for key, each in first.items()]
 
 
 def _sites(found: Found) -> list[Site]:
@@ -109,7 +141,7 @@ def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
     return texts and decision.site.path != found.report.at.path
 
 
-def _agreed(found: Found, paths: set[int], traces: Sequence[Trace]) -> bool:
+def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bool:
     """Whether a silent fault is found on every path that runs to its end and reaches the places that it is about.
 
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent.

@@ -65,3 +65,11 @@ def test_the_table_in_the_readme_is_what_the_program_writes(monkeypatch: pytest.
     monkeypatch.chdir(Path(__file__).parents[2])
     assert main(["flow", "samples/right/gan.py"]) == 0
     assert capsys.readouterr().out in README
+
+
+def test_what_the_page_on_debugging_shows_is_what_the_program_writes(write: Write, capsys: Capture) -> None:
+    page = (Path(__file__).parents[2] / "server" / "DEBUGGING.md").read_text(encoding="utf-8")
+    program, shown = re.findall(r"^```(?:py)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    write("train.py", program)
+    assert main(["debug", "train.py"]) == 0
+    assert capsys.readouterr().out == shown

@@ -47,6 +47,7 @@ _COMMANDS = {
     "graph": _Entry("gradpath.cli.graph", "draw the graph behind a loss"),
     "flow": _Entry("gradpath.cli.flow", "show which parameters get gradients from which loss, and what updates them"),
     "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or who trains it"),
+    "debug": _Entry("gradpath.cli.debug", "show what was looked at in a file, and why nothing is reported of a line"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
 }
 

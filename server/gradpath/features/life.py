@@ -23,7 +23,7 @@ def story_at(analysis: Analysis, position: Position) -> Story | None:
         bound = _binding(trace, analysis.document.path, name, function, position.line)
         if bound is not None and bound.tensor is not None:
             lines = tuple(_lines(trace, bound.tensor))
-            return Story(analysis.document.range_of(node), f"`{name}`: {_kind(bound.tensor)}", lines)
+            return Story(analysis.document.range_of(node), f"`{name}`: {kind_of(bound.tensor)}", lines)
     return None
 
 
@@ -72,7 +72,8 @@ def _inside(function: Function, line: int) -> bool:
     return isinstance(function, ast.Module) or function.lineno <= line <= (function.end_lineno or line)
 
 
-def _kind(tensor: Tensor) -> str:
+def kind_of(tensor: Tensor) -> str:
+    """What a tensor is to autograd, in a few words."""
     if tensor.is_parameter:
         return "a parameter" if tensor.flag else "a frozen parameter"
     if tensor.node is not None:

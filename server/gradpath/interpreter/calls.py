@@ -40,6 +40,8 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
         machine.inner[function.node] = None
     scope = Scope(function.scope)
     bind_arguments(machine, function, arguments, scope)
+    if function.node is machine.trace.entry and not machine.trace.given:
+        machine.trace.given = dict(scope.variables)
     frame = _frame(machine, function, scope)
     if frame.is_generator:
         return _generator(machine, function, frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
@@ -416,7 +416,8 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `annotated` are the classes of the program,
-    and their bases, that parameters say they are of; `fitted` presumed ones.
+    and their bases, that parameters say they are of; `fitted` presumed ones. `given` has the arguments of the
+    function that was entered.
     """
 
     entry: ast.AST
@@ -431,6 +432,7 @@ class Trace:
     interrupted: set[ast.AST] = field(default_factory=set)
     annotated: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
     fitted: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
+    given: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)
@@ -490,11 +492,9 @@ def _leaves_out(trace: Trace) -> bool:
 
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
     """The activation number of the innermost loop that both sites share in different iterations, else None."""
-    found: int | None = None
     for (loop, before), (other, after) in zip(earlier, later, strict=False):
         if loop != other:
-            break
+            return None
         if before != after:
-            found = loop
-            break
-    return found
+            return loop
+    return None

@@ -16,6 +16,7 @@ VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared",
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
     {"", "isolation", "nearest", "packages", "patterns", "reading", "records"},
+    {"repairs"},
     {"diagnostic", "failures", "gitignore", "toml"},
     {"config", "render"},
     {"source", "autograd"},
@@ -48,7 +49,8 @@ ONLY = {  # Layers that may import these parts of gradpath and no others, themse
     "reading": set[str](),
     "records": set[str](),
     "toml": {"patterns"},
-    "diagnostic": {"records"},
+    "diagnostic": {"records", "repairs"},
+    "repairs": {"records"},
     "autograd": {"records"},
     "config": {"diagnostic", "gitignore", "nearest", "reading", "records", "toml"},
     "render": {"diagnostic", "records"},
@@ -247,3 +249,53 @@ def test_regular_expressions_of_modules_come_from_patterns() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
     ]
     assert wrong == []
+
+
+WORDS = {"title", "headline", "help", "alternatives"}  # What users read of reports and fixes.
+READING = {"startswith", "endswith", "split", "partition", "rpartition", "removeprefix", "removesuffix", "find"}
+
+
+def decisions_by_words(source: str) -> Iterator[int]:
+    """The lines that compare, search or take apart what is there to be read by people."""
+
+    def worded(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+            return False  # How long a line is to be.
+        own = isinstance(node, ast.Attribute) and node.attr in WORDS
+        return own or any(map(worded, ast.iter_child_nodes(node)))
+
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare(left=left, comparators=others) if any(map(worded, [left, *others])):
+                yield node.lineno
+            case ast.Call(func=ast.Attribute(attr=name, value=text)) if name in READING and worded(text):
+                yield node.lineno
+            case ast.Subscript(value=ast.Attribute(attr="title" | "headline" | "help")):
+                yield node.lineno
+
+
+@pytest.mark.parametrize("part", ["rules", "mending", "verdict", "inspection", "features", "analyst", "lsp", "cli"])
+def test_nothing_is_decided_by_the_words_of_titles_and_help(part: str) -> None:
+    found = [
+        f"{module}:{line}"
+        for module, file in FILES.items()
+        if module.split(".")[1:2] == [part]
+        for line in decisions_by_words(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_decisions_by_words_are_found() -> None:
+    decided = 'if fix.title.startswith("Move"):\n    pass\nif "clone()" not in fix.title:\n    pass\n'
+    assert list(decisions_by_words(decided)) == [1, 3]
+
+
+def test_fixes_of_rules_say_what_they_do_as_data() -> None:
+    found = [
+        f"{module}:{node.lineno}"
+        for module, file in FILES.items()
+        if module.startswith(("gradpath.rules", "gradpath.mending"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Fix"
+    ]
+    assert found == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gradpath.records import dataclass, replace
+from gradpath.repairs import Repair, Transformation, title_of
 
 
 class Level(str, Enum):
@@ -91,6 +92,7 @@ class Fix:
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
     Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. `if_certain` says that a
     safe fix is safe because the program fails without it: a run that got past the place would have other gradients.
+    `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
     """
 
     title: str
@@ -100,6 +102,26 @@ class Fix:
     rewrite: bool = False
     if_certain: bool = False
     eligible: bool = False
+    repairs: tuple[Repair, ...] = ()
+
+    @classmethod
+    def by(
+        cls,
+        repairs: Repair | tuple[Repair, ...],
+        safety: Safety,
+        edits: tuple[Edit, ...],
+        *,
+        preferred: bool = False,
+        rewrite: bool = False,
+        if_certain: bool = False,
+    ) -> Fix:
+        """The fix that makes these repairs; they are its title."""
+        done = (repairs,) if isinstance(repairs, Repair) else repairs
+        return cls(title_of(done), safety, edits, preferred, rewrite, if_certain, repairs=done)
+
+    def does(self, transformation: Transformation) -> bool:
+        """Whether the first of its repairs, which the others complete, is such a transformation."""
+        return bool(self.repairs) and self.repairs[0].transformation is transformation
 
 
 @dataclass(frozen=True, slots=True)

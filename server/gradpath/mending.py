@@ -13,17 +13,14 @@ from gradpath.check import Analysis, check, never
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
-from gradpath.patterns import regex
 from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
+from gradpath.repairs import Repair, Transformation, title_of
 from gradpath.reuse import Ending, Memory
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference, kept_lines, place_before
-
-_LINES = regex(r"(?<=\bline )\d+|(?<=\blines )\d+|(?<=\d and )\d+")
-"""The numbers of lines in a title."""
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
@@ -226,7 +223,8 @@ class _Workshop:
             if place is None:
                 return None
             moved.append(replace(edit, range=place))
-        return replace(fix, title=_in_lines(fix.title, back), edits=tuple(moved))
+        repairs = _in_lines(fix.repairs, back)
+        return replace(fix, title=title_of(repairs), edits=tuple(moved), repairs=repairs)
 
     def _place_before(self, path: str, place: Range, made: Fix, texts: Texts) -> Range | None:
         before, after = Document(path, self._source(path)), Document(path, _text(texts, path, self._source))
@@ -286,11 +284,10 @@ class _Workshop:
         edits = tuple(
             edit for path, text in texts.items() for edit in difference(Document(path, self._source(path)), text)
         )
-        line = f" on line {other.edits[0].range.start.line}" if other.title == "Drop `retain_graph=True`" else ""
-        more = _in_lines(f"{other.title[:1].lower()}{other.title[1:]}{line}", back)
-        title = one.title if one.title == other.title else f"{one.title}, and {more}"
+        repairs = tuple(dict.fromkeys((*one.repairs, *_in_lines(other.repairs, back))))
         safety = Safety.SAFE if safe else Safety.UNSAFE
-        return Fix(title, safety, edits, rewrite=one.rewrite or other.rewrite, eligible=one.eligible and safe)
+        made = Fix.by(repairs, safety, edits, rewrite=one.rewrite or other.rewrite)
+        return replace(made, eligible=one.eligible and safe)
 
     def _edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
         after = dict(texts)
@@ -400,12 +397,7 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
 
 def _says(fix: Fix, other: Fix) -> bool:
     """Whether a fix does what another one does, and perhaps more than that."""
-    return fix.edits == other.edits or _parts(other) <= _parts(fix)
-
-
-def _parts(fix: Fix) -> set[str]:
-    """What a fix does, one by one, as its title says it."""
-    return {f"{part[:1].lower()}{part[1:]}" for part in fix.title.split(", and ")}
+    return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))
 
 
 def _added(edits: Sequence[Edit], place: Range, path: str) -> int:
@@ -445,26 +437,27 @@ def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
 
 
 def _same_subject(one: Fix, other: Fix) -> bool:
-    """Whether two fixes are about the same thing, by the first code in their titles."""
-    subjects = [fix.title.split("`")[1:2] for fix in (one, other)]
-    return subjects[0] == subjects[1] != []
+    """Whether two fixes are about the same thing."""
+    return [each.subject for each in one.repairs[:1]] == [each.subject for each in other.repairs[:1]]
 
 
-def _in_lines(title: str, back: Mapping[int, int]) -> str:
-    """A title with the numbers that lines had before other edits."""
-    return _LINES.sub(lambda match: str(back.get(int(match[0]), match[0])), title)
+def _in_lines(repairs: Sequence[Repair], back: Mapping[int, int]) -> tuple[Repair, ...]:
+    """Repairs with the numbers that lines had before other edits."""
+    return tuple(each.moved(lambda line: back.get(line, line)) for each in repairs)
 
 
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
     """Whether a fix that drops one of several cuts has brought up the next one of them."""
-    return fix.title.startswith("Drop ") and _best(idle, fix) is not None
+    return fix.does(Transformation.UNDO_CUT) and _best(idle, fix) is not None
 
 
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
     """The fix for what another one has uncovered: of the same sort, as the next place of the same mistake wants."""
-    sort = first.title.split()[0]
-    fixes = [
-        fix for fix in diagnostic.fixes if fix.edits and (diagnostic.rule == NEEDLESS or fix.title.startswith(sort))
-    ]
+    sort = _sort(first)
+    fixes = [fix for fix in diagnostic.fixes if fix.edits and (diagnostic.rule == NEEDLESS or _sort(fix) is sort)]
     order = (Safety.SAFE, Safety.UNSAFE)
     return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)
+
+
+def _sort(fix: Fix) -> Transformation | None:
+    return fix.repairs[0].transformation if fix.repairs else None

@@ -9,6 +9,7 @@ import gradpath.check
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
 from gradpath.gaps import unreadable
+from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
 
@@ -76,10 +77,9 @@ def _diagnostic(path: str, number: int, match: re.Match[str]) -> Diagnostic:
     fixes: tuple[Fix, ...] = (Fix("read the manual", Safety.DISPLAY),)
     if word in _FIXES:
         new_text, safety = _FIXES[word]
-        fixes = (
-            Fix(f"write {new_text}", safety, (Edit(path, place, new_text),), preferred=True, eligible=True),
-            *fixes,
-        )
+        repairs = (Repair(Way.NEW_TENSOR, text=new_text),)
+        edits = (Edit(path, place, new_text),)
+        fixes = (Fix(f"write {new_text}", safety, edits, preferred=True, eligible=True, repairs=repairs), *fixes)
     return Diagnostic(
         path,
         place,

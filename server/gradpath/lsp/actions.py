@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from lsprotocol import types
 
@@ -36,8 +37,9 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
                 continue
             made.kind = name
             if server.state.client.resolves_edits and made.edit is not None:
-                made.edit = None
+                key, made.edit = _key(made.edit), None
                 made.data = {
+                    "key": key,
                     "uri": params.text_document.uri,
                     "state": server.state.documents.found_at(document.path)[1],
                     "range": server.protocol._converter.unstructure(params.range),
@@ -55,10 +57,15 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
         if found is None or server.state.documents.found_at(found[0].path)[1] != data.get("state"):
             return params  # The document has changed: the client asks for actions again.
         for kind, made in found[1]:
-            if made.title == params.title and str(params.kind).endswith(kind):
+            if made.edit is not None and _key(made.edit) == data.get("key") and str(params.kind).endswith(kind):
                 params.edit = made.edit
                 break
         return params
+
+
+def _key(edit: types.WorkspaceEdit) -> int:
+    """What tells the edit of an action from those of the others at a place."""
+    return crc32(repr(edit).encode(errors="surrogatepass"))
 
 
 async def offered(

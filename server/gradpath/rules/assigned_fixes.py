@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import statement_of
@@ -33,9 +34,9 @@ def assigned_alone(trace: Trace, source: Source, entered: Iterable[Node]) -> Ite
         changes[statement] = edits.append(document, statement.value, ".detach()")
         names[edits.flat(document, statement.targets[0])] = statement.lineno
     if 0 < len(changes) <= MOST and len(names) == len(changes):
-        what = " and ".join(f"`{name}` on line {line}" for name, line in names.items())
         every = tuple(edit for each in changes.values() for edit in each)
-        yield Fix(f"Keep the value alone in {what}: `.detach()`", Safety.SAFE, every, preferred=True)
+        repair = Repair(Way.ASSIGN_VALUES, tuple(names), tuple(names.values()))
+        yield Fix.by(repair, Safety.SAFE, every, preferred=True)
 
 
 def _assignment(trace: Trace, node: Node) -> tuple[Bound, ast.Assign] | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import name_of, same_activation
@@ -77,15 +78,16 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
     edit: Edit | None
     if isinstance(call.func, ast.Attribute):
         edit = edits.drop_method(document, call)
-        title = f"Drop `.{call.func.attr}()` on line {read.site.line}"
+        dropped = f".{call.func.attr}()"
     else:
         edit = edits.unwrap_call(document, call)
-        title = f"Drop `{read.how}()` on line {read.site.line}"
+        dropped = f"{read.how}()"
     if edit is None:
         return
     safety = Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE
     elsewhere = not same_activation(read.site, failure.site)
-    yield Fix(title, safety, (edit,), preferred=True, if_certain=elsewhere)
+    repair = Repair(Way.DROP_CUT, lines=(read.site.line,), text=dropped)
+    yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=elsewhere)
 
 
 def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Site
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import is_drawn, leaves, reach
@@ -32,13 +33,13 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         text = edits.flat(document, memory)
         if _name(memory) == "cached_property":
             edit: Edit | None = edits.replace(document, memory, "property")
-            title = f"Compute `{function.name}` again each time: `@property` on line {memory.lineno}"
+            repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")
         else:
             edit = _without(document, function, memory)
-            title = f"Compute `{function.name}` again on each call: drop `@{text}` on line {memory.lineno}"
+            repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{text}")
         if edit is not None:
             drawn = any(is_drawn(node.name) for node in reach([case.first]))
-            yield Fix(title, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, if_certain=True)
+            yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, if_certain=True)
         return
 
 

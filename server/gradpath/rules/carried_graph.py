@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
+from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
 from gradpath.rules.projected_fixes import is_projected
@@ -96,7 +97,7 @@ def _steps(case: Case) -> Iterator[Step]:
 
 def _help(case: Case, preferred: Fix | None) -> str:
     """The way out, with the fix that is preferred."""
-    line, best = case.loop.lineno, preferred.title if preferred is not None else ""
+    line, best = case.loop.lineno, lowered(preferred.title) if preferred is not None else ""
     turn, around = turn_of(case.loop), _around(case)
     if case.from_outside and case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of {around}"
@@ -107,8 +108,10 @@ def _help(case: Case, preferred: Fix | None) -> str:
         return (
             f"this loop trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
         )
-    if case.from_outside and preferred is not None and best.startswith("Detach") and preferred.safety is Safety.SAFE:
-        return f"the step that follows trains nothing upstream of it: {lowered(best)}"
+    detaches = preferred is not None and preferred.does(Transformation.DETACH)
+    later = preferred is not None and preferred.repairs[0].way is Way.DETACH_AFTER
+    if case.from_outside and preferred is not None and detaches and preferred.safety is Safety.SAFE:
+        return f"the step that follows trains nothing upstream of it: {best}"
     if case.from_outside:
         where = f"inside {around}"
         if (
@@ -121,17 +124,17 @@ def _help(case: Case, preferred: Fix | None) -> str:
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
-        if best and (not best.startswith("Empty") or " after " in best):
-            return lowered(best)
+        if preferred is not None and preferred.repairs[0].way is not Way.EMPTY_AT_START:
+            return best
         return f"empty `{kept}` at the start of each {turn} of {around}"
-    if best.startswith("Forget"):
-        return f"{lowered(best)}, and it is computed again"
+    if preferred is not None and preferred.does(Transformation.FORGET):
+        return f"{best}, and it is computed again"
     if preferred is not None and is_projected(preferred):
-        return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {lowered(best)}"
+        return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {best}"
     if preferred is not None and _adds(preferred):
-        return f"the step comes after the loop and waits for all of them: {lowered(best)}"
-    if best.startswith("Detach") and (" after " in best or not case.name or f"`{case.name}`" not in best):
-        return f"start each {turn} from the value alone: {lowered(best)}"
+        return f"the step comes after the loop and waits for all of them: {best}"
+    if detaches and (later or not case.carried[0].cached):
+        return f"start each {turn} from the value alone: {best}"
     if not case.carried or not case.name:
         return f"start each {turn} from values alone: detach what is carried over"
     carried = case.carried[0]
@@ -151,7 +154,7 @@ def _around(case: Case) -> str:
 
 def _adds(fix: Fix) -> bool:
     """Whether a fix puts one backward after the loop."""
-    return fix.title.startswith("Add the losses")
+    return fix.repairs[0].way is Way.SUM_AFTER_LOOP
 
 
 def detaching(case: Case) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.caching_fixes import computed_each_time
@@ -92,13 +93,14 @@ def _one_call(case: Case) -> Iterator[Fix]:
         return
     text = f"sum({losses}).backward()"
     if len(loop.body) == 1:
-        yield Fix(f"Call backward once: `{text}`", Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
+        repair = Repair(Way.SUM_ONCE, text=text)
+        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
         return
     inside = [event for event in case.trace.of(Cleared) if any(number == case.number for number, _ in event.site.loops)]
     new, gone = edits.insert_before(document, loop, text), edits.delete_statement(document, own)
     if not inside and new is not None and gone is not None:
-        title = f"Call backward once, before the loop: `{text}`"
-        yield Fix(title, Safety.SAFE, (new, gone), preferred=True, rewrite=True)
+        repair = Repair(Way.SUM_BEFORE_LOOP, text=text)
+        yield Fix.by(repair, Safety.SAFE, (new, gone), preferred=True, rewrite=True)
 
 
 def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | None:
@@ -146,10 +148,9 @@ def _own_loss(case: Case) -> Iterator[Fix]:
     if not isinstance(own, (ast.Name, ast.Attribute)):
         return
     text = edits.flat(_document(case), own)
-    title = f"Back-propagate `{text}`, not the running total"
     change = edits.replace(_document(case), call.func.value, text)
     value = edits.append(case.source.document(carried.use), own, ".detach()")
-    yield Fix(title, Safety.SAFE, (*value, change), preferred=True)
+    yield Fix.by(Repair(Way.OWN_LOSS, (text,)), Safety.SAFE, (*value, change), preferred=True)
 
 
 def detaching_fixes(case: Case) -> Iterator[Fix]:
@@ -166,7 +167,6 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
     if line is None:
         return
     document = case.source.document(first.use)
-    what = " and ".join(f"`{name}`" for name in names)
     safety = Safety.SAFE if _once_an_iteration(case, statement) else Safety.UNSAFE
     always = _goes_back_each_time(case)
     trained = any(_starts_with_graph(case, each) for each in together)
@@ -177,7 +177,7 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         if len(together) == 1 and len(first.reads) == 1 and first.held is None and isinstance(statement, ast.AugAssign):
             return
         edit = edits.insert_before(document, statement, line)
-        place = f"before line {statement.lineno}"
+        repair = Repair(Way.DETACH_BEFORE, tuple(names), (statement.lineno,), line)
     elif _is_here(case, first):
         passed_on = _passed_on(case, first) if len(together) == 1 else None
         if passed_on is not None:
@@ -186,15 +186,15 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         always = True
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(document, last, line)
-        place = f"after line {case.again.line}"
+        repair = Repair(Way.DETACH_AFTER, tuple(names), (case.again.line,), line)
         safety = Safety.SAFE
     else:
         unit = edits.indent_unit(document)
         guard = " and ".join(f"{name} is not None" for name in names)
         edit = edits.insert_before(document, statement, f"if {guard}:", f"{unit}{line}")
-        place = f"before line {statement.lineno}"
+        repair = Repair(Way.DETACH_BEFORE, tuple(names), (statement.lineno,), line)
     if edit is not None:
-        yield Fix(f"Detach {what} {place}", safety, (edit,), preferred=True, if_certain=not always)
+        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=not always)
 
 
 def _passed_on(case: Case, carried: Carried) -> Fix | None:
@@ -209,8 +209,8 @@ def _passed_on(case: Case, carried: Carried) -> Fix | None:
         ):
             document = case.source.document(bound.site)
             text = f"{carried.name} = {edits.flat(document, value)}.detach()"
-            title = f"Carry the value alone: `{text}` on line {statement.lineno}"
-            return Fix(title, Safety.SAFE, edits.append(document, value, ".detach()"), preferred=True)
+            repair = Repair(Way.CARRY_VALUE, (carried.name,), (statement.lineno,), text)
+            return Fix.by(repair, Safety.SAFE, edits.append(document, value, ".detach()"), preferred=True)
     return None
 
 
@@ -295,7 +295,7 @@ def _untrained(case: Case, argument: ast.expr) -> Iterator[Fix]:
     name = edits.flat(case.source.document(use), argument)
     edit = edits.append(case.source.document(use), argument, ".detach()")
     kept = clears(case.trace, case.carried[0].node, case.earlier)
-    yield Fix(f"Detach `{name}` on line {use.line}", Safety.SAFE, edit, preferred=True, if_certain=not kept)
+    yield Fix.by(Repair(Way.DETACH_ON, (name,), (use.line,)), Safety.SAFE, edit, preferred=True, if_certain=not kept)
 
 
 def _is_touched(case: Case) -> bool:
@@ -327,9 +327,9 @@ def _added_up(case: Case) -> Iterator[Fix]:
     text = f"{name} = {name} + {edits.flat(document, call.func.value)}"
     end = edits.insert_below(document, loop, f"{name}.backward()")
     if start is not None and end is not None and edits.stands_alone(document, statement):
-        title = f"Add the losses up, and call backward once after the loop on line {loop.lineno}"
+        repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
         changes = (start, edits.replace(document, statement, text), end)
-        yield Fix(title, Safety.SAFE, changes, preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, changes, preferred=True, rewrite=True)
 
 
 def _retained(case: Case) -> Iterator[Fix]:
@@ -337,9 +337,9 @@ def _retained(case: Case) -> Iterator[Fix]:
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
     if edit is not None and call is not None:
-        title = f"Keep the graph: `retain_graph=True` on line {case.again.line}, which costs memory until the loop ends"
+        repair = Repair(Way.RETAIN_IN_LOOP, lines=(case.again.line,))
         is_one = case.from_outside or is_from_outside(case.node, case.again, case.number)
-        yield Fix(title, Safety.SAFE, (edit,), preferred=is_one)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=is_one)
 
 
 def _only_asks(case: Case) -> bool:
@@ -371,10 +371,9 @@ def _into_the_loop(case: Case) -> Iterator[Fix]:
         statements = list(dict.fromkeys(_beside(case, each, found) for each in found))
         moved = into_block(case.trace, case.source.document(place), statements, loop, loop.body)
         if moved is not None:
-            first, last = found[0].lineno, found[-1].lineno
-            what = f"line {first}" if first == last else f"lines {first} to {last}"
+            repair = Repair(Way.MOVE_INTO_LOOP, lines=tuple(each.lineno for each in found))
             safety = Safety.SAFE if _is_at_once(case) and not _draws(case, found) else Safety.UNSAFE
-            yield Fix(f"Move {what} into the loop", safety, moved, preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, moved, preferred=True, rewrite=True)
             return
 
 
@@ -414,10 +413,8 @@ def _again_in_the_loop(case: Case) -> Iterator[Fix]:
     again = written_again(case.trace, case.source.document(case.turn), found, found[-1], statement)
     if again is not None:
         edit, target = again
-        first, last = found[0].lineno, found[-1].lineno
-        what = f"line {first}" if first == last else f"lines {first} to {last}"
-        title = f"Compute {what} again before line {target.lineno}"
-        yield Fix(title, Safety.UNSAFE, (edit,), rewrite=True)
+        repair = Repair(Way.AGAIN_BEFORE, lines=tuple(each.lineno for each in found), near=target.lineno)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), rewrite=True)
 
 
 def _beside(case: Case, statement: ast.stmt, found: list[ast.stmt]) -> ast.stmt:
@@ -434,7 +431,7 @@ def _kept_detached(case: Case) -> Iterator[Fix]:
     statement = None if bound is None else statement_of(case.trace, bound.site.node)
     if bound is not None and isinstance(statement, ast.Assign) and bound.value is not None and not case.carried[0].held:
         edit = edits.append(case.source.document(bound.site), statement.value, ".detach()")
-        yield Fix(f"Keep `{case.name}` detached: it will not be trained", Safety.UNSAFE, edit)
+        yield Fix.by(Repair(Way.KEEP_DETACHED, (case.name,)), Safety.UNSAFE, edit)
 
 
 def _document(case: Case) -> Document:

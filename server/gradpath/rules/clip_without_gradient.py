@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.moving import ahead, behind, beside
@@ -63,7 +64,8 @@ def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr |
     ]
     if len(bound) == 1:
         text = f"list({edits.flat(document, bound[0])})"
-        yield Fix(f"Keep a list: `{text}`", Safety.SAFE, (edits.replace(document, bound[0], text),), preferred=True)
+        repair = Repair(Way.LIST_OF, text=text)
+        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, bound[0], text),), preferred=True)
 
 
 def _stored(given: ast.expr | None) -> str:
@@ -178,8 +180,8 @@ def _fixes(
     statement = beside(trace, statement, other)
     moved = behind(trace, document, statement, other) if early else ahead(trace, document, statement, other)
     if moved is not None:
-        where = "after the backward" if early else "before the step"
-        yield Fix(f"Move line {statement.lineno} {where}", Safety.UNSAFE, moved, rewrite=True)
+        way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
+        yield Fix.by(Repair(way, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 
 
 RULE = Rule(

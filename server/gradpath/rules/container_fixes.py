@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site, Stored
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import nodes_of, terms_of
@@ -38,8 +39,8 @@ def started_anew(case: Case) -> Iterator[Fix]:
                     return
                 moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
                 if moved is not None:
-                    title = f"Start `{name}` again in each iteration: move line {statement.lineno} into the loop"
-                    yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
+                    repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
+                    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
                 return
 
 
@@ -57,13 +58,13 @@ def emptied(case: Case) -> Iterator[Fix]:
         return
     if here and _is_of_one_iteration(case):
         edit = edits.insert_before(case.source.document(case.again), case.loop.body[0], f"{name}.clear()")
-        title = f"Empty `{name}` at the start of each iteration"
+        repair = Repair(Way.EMPTY_AT_START, (name,))
     else:
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(case.source.document(case.again), last, f"{name}.clear()")
-        title = f"Empty `{name}` after line {case.again.line}"
+        repair = Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
-        yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
+        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=True)
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -106,9 +107,10 @@ def stored_alone(case: Case) -> Iterator[Fix]:
         if value is not None:
             document = case.source.document(event.site)
             edit = edits.append(document, value, ".detach()")
-            title = f"Keep the value alone: `{edits.flat(document, value)}.detach()` on line {event.site.line}"
+            text = edits.flat(document, value)
+            repair = Repair(Way.STORE_VALUE, (text,), (event.site.line,), f"{text}.detach()")
             safety = Safety.UNSAFE if has_gone_over(case) or is_read_back(case, event, value) else Safety.SAFE
-            yield Fix(title, safety, edit, preferred=True, if_certain=True)
+            yield Fix.by(repair, safety, edit, preferred=True, if_certain=True)
         return
 
 

@@ -7,6 +7,7 @@ import ast
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Built, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.out_of_place import written_name
 from gradpath.rules.overwriting import Overwriting
@@ -57,8 +58,8 @@ def saved_copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
     if len(around) > 1 and isinstance(node, ast.Call) and isinstance(around[-2], ast.Subscript):
         return None  # It may give several values: `gru(x)[0]`.
     text = edits.followed(source.text(site, node), node, ".clone()")
-    where = f"on line {site.line}" if len(text) > 40 else f"on line {site.line}: `{text}`"
-    return Fix(f"Save a copy {where}", Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
+    repair = Repair(Way.SAVE_COPY, lines=(site.line,), text=text if len(text) <= 40 else "")
+    return Fix.by(repair, Safety.SAFE, edits.append(document, node, ".clone()"), preferred=True)
 
 
 def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:

@@ -10,6 +10,7 @@ from typing import TypeGuard
 from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.rules.moving import ahead, removed
@@ -43,41 +44,42 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             edit = edits.add_keyword(document, node, "create_graph", "True")
             if edit is not None:
                 own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-                title = f"Pass `create_graph=True` on line {site.line}"
-                yield Fix(title, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
+                repair = Repair(Way.CREATE, lines=(site.line,))
+                yield Fix.by(repair, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
         case "detach_", ast.Call():
             statement = statement_of(trace, node)
             alone = isinstance(statement, ast.Expr) and statement.value is node
             edit = edits.delete_statement(document, statement) if statement is not None and alone else None
             edit = edit if alone else edits.drop_method(document, node)
             if edit is not None:
-                yield Fix("Drop `.detach_()`", Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+                repair = Repair(Way.DROP_CUT_HERE, text=".detach_()")
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
         case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
             name in CASTS and not node.args
         ):
             edit = _not_reassigned(trace, document, node) or edits.drop_method(document, node)
             if edit is not None:
                 kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
-                title = _dropping(source, site, node, f".{name}()")
-                yield Fix(title, kept, (edit,), preferred=True, if_certain=elsewhere)
+                repair = _dropping(source, site, node, f".{name}()")
+                yield Fix.by(repair, kept, (edit,), preferred=True, if_certain=elsewhere)
         case "not differentiable", ast.Call(func=ast.Attribute(attr="sample") as name) if (
             cause.detail == REPARAMETRIZED
         ):
             end = document.range_of(name).end
             start = Position(end.line, end.column - len(name.attr))
             edit = Edit(document.path, Range(start, end), "rsample")
-            yield Fix(f"Draw with `rsample()` on line {site.line}", Safety.UNSAFE, (edit,))
+            yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
         case "not differentiable", _:
             yield from _smooth(trace, source, cause)
         case "data", ast.Attribute(attr="data"):
-            title = _dropping(source, site, node, ".data")
+            repair = _dropping(source, site, node, ".data")
             edit = edits.drop_attribute(document, node)
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
         case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
             edit = _without_copy(trace, source, document, node, cause)
             if edit is not None:
-                title = f"Use the tensor itself instead of `{source.short(site)}`"
-                yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+                repair = Repair(Way.USE_TENSOR, (source.short(site),))
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
             else:
                 yield from _stacked(document, node, elsewhere=elsewhere)
             yield from _stacked_list(trace, source, cause, elsewhere=elsewhere)
@@ -86,7 +88,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained")):
             edit = edits.add_keyword(document, node, "freeze", "False") if len(node.args) < 2 else None
             if edit is not None:
-                yield Fix(f"Pass `freeze=False` on line {site.line}", Safety.SAFE, (edit,), preferred=True)
+                yield Fix.by(Repair(Way.NOT_FROZEN, lines=(site.line,)), Safety.SAFE, (edit,), preferred=True)
         case "frozen", _:
             yield from _thawed(trace, source, near)
 
@@ -121,7 +123,7 @@ def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
             continue
         edit = edits.add_keyword(source.document(frame), call, "use_reentrant", "False")
         if edit is not None:
-            yield Fix(f"Pass `use_reentrant=False` on line {frame.line}", Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.NOT_REENTRANT, lines=(frame.line,)), Safety.SAFE, (edit,), preferred=True)
         return
 
 
@@ -146,12 +148,14 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
         plain = all(isinstance(each, (ast.Assign, ast.AnnAssign)) for each in switch.block.body)
         sure = plain and same_activation(switch.site, near)
         if edit is not None:
-            yield Fix(f"Take `with {text}:` on line {line} away", Safety.SAFE, (edit,), True, if_certain=not sure)
+            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=not sure)
     elif switch.decorated is not None:
         whole = document.line(line).strip()
         if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
             edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
-            yield Fix(f"Take `@{text}` on line {line} away", Safety.SAFE, (edit,), True, if_certain=True)
+            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}")
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=True)
     elif switch.lasting:
         yield from _decorated(trace, source, switch)
 
@@ -177,7 +181,8 @@ def _yielded(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             continue
         edit = None if torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
         if edit is not None:
-            yield Fix(f"Yield under `torch.enable_grad()` on line {statement.lineno}", Safety.SAFE, (edit,), True)
+            repair = Repair(Way.RECORD_YIELD, lines=(statement.lineno,))
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
 
 
 def _recorded(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -188,7 +193,7 @@ def _recorded(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterato
     torch = torch_in(document)
     edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
     if edit is not None and place.node is not near.node and not is_checkpoint(cause):
-        yield Fix(f"Compute line {place.line} under `torch.enable_grad()`", Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
 
 
 def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: Site) -> Iterator[Fix]:
@@ -204,8 +209,7 @@ def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: S
         torch = torch_in(document)
         edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
         if edit is not None:
-            title = f"Compute line {frame.line} under `torch.enable_grad()`"
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.RECORD, lines=(frame.line,)), Safety.SAFE, (edit,), preferred=True)
         return
 
 
@@ -234,23 +238,22 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     if function is None:
         off = removed(trace, document, statement)
         if off is not None:
-            text = edits.flat(document, statement)
-            title = f"Delete `{text}` on line {switch.site.line}"
-            yield Fix(title, Safety.SAFE, (off,), preferred=True, if_certain=True)
+            repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
+            yield Fix.by(repair, Safety.SAFE, (off,), preferred=True, if_certain=True)
         return
     gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")
     if gone is not None and new is not None and any(each is statement for each in function.body):
-        title = f"Switch gradients off in `{function.name}` alone, with `@torch.no_grad()`"
-        yield Fix(title, Safety.SAFE, (new, gone), preferred=True)
+        yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone), preferred=True)
 
 
-def _dropping(source: Source, site: Site, node: ast.Call | ast.Attribute, cut: str) -> str:
-    """The title of a fix that drops a cut; it names the cut value where the line has several such cuts."""
+def _dropping(source: Source, site: Site, node: ast.Call | ast.Attribute, cut: str) -> Repair:
+    """Dropping a cut; the cut value is named where the line has several such cuts."""
     read = node.func if isinstance(node, ast.Call) else node
     several = source.document(site).line(site.line).count(cut) > 1
-    of = f" of `{source.short(site, read.value, 30)}`" if several and isinstance(read, ast.Attribute) else ""
-    return f"Drop `{cut}`{of} on line {site.line}"
+    if several and isinstance(read, ast.Attribute):
+        return Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
+    return Repair(Way.DROP_CUT, lines=(site.line,), text=cut)
 
 
 def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Call, cause: Cause) -> Edit | None:
@@ -298,8 +301,8 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
         end = document.range_of(call).end
         first = document.range_of(listed).end
         changes.append(Edit(document.path, Range(first, Position(end.line, end.column - 1)), ""))
-    title = f"Stack the tensors themselves: `{edits.flat(document, call.func.value)}.stack`, without `.item()`"
-    yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+    repair = Repair(Way.STACK_HERE, text=f"{edits.flat(document, call.func.value)}.stack")
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
 
 
 def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool) -> Iterator[Fix]:
@@ -330,8 +333,8 @@ def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool
         changes.append(
             Edit(document.path, Range(document.range_of(listed).end, Position(end.line, end.column - 1)), "")
         )
-    title = f"Stack the tensors themselves: drop `.item()` on line {site.line}, and `stack` on line {cause.site.line}"
-    yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+    repair = Repair(Way.STACK_LIST, lines=(site.line,), near=cause.site.line)
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
 
 
 def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -383,8 +386,8 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             kept = document.slice(document.range_of(left))
             kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
             shown = " ".join(kept.split())
-            title = f"Use `{shown if len(shown) <= 40 else 'the probability'}` itself, without a threshold"
-            yield Fix(title, Safety.UNSAFE, (edits.replace(document, outer, kept),))
+            repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
         case ast.Call(func=ast.Attribute(attr="argmax", value=value)) if value is not None:
             given = list(node.args)
             if isinstance(value, ast.Name) and value.id == "torch" and given:
@@ -401,7 +404,8 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             if len(around) > 3 and isinstance(around[-3], ast.Attribute) and isinstance(around[-4], ast.Call):
                 outer = around[-4]
             text = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
-            yield Fix(f"Use the probabilities: `{text}`", Safety.UNSAFE, (edits.replace(document, outer, text),))
+            repair = Repair(Way.PROBABILITIES, text=text)
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, text),))
 
 
 def _wants_choices(around: ast.AST) -> bool:
@@ -431,8 +435,8 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     first = next((each for each in block[start:last] if names_in(each) & names), None)
     moved = None if first is None else ahead(trace, source.document(site), statement, first)
     if first is not None and moved is not None:
-        title = f"Move line {statement.lineno} before line {first.lineno}"
-        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+        repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
+        yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
 
 
 def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
@@ -458,8 +462,8 @@ def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
                     continue
             edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
             if edit is not None:
-                title = f"Let `{names[0]}` be trained: `{names[0]}.requires_grad_()`"
-                yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+                repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
             return
 
 

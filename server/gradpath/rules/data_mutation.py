@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import behind, beside
 from gradpath.rules.out_of_place import NO_COUNTERPART, augmented, write_text
@@ -141,9 +142,8 @@ def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: Backw
     statement = beside(trace, statement, last)
     moved = behind(trace, source.document(place), statement, last)
     if moved is not None:
-        first, end = statement.lineno, statement.end_lineno
-        what = f"line {first}" if first == end else f"lines {first} to {end}"
-        yield Fix(f"Move {what} after the backward", Safety.UNSAFE, moved, rewrite=True)
+        lines = statement.lineno, statement.end_lineno or statement.lineno
+        yield Fix.by(Repair(Way.MOVE_AFTER_BACKWARD, lines=lines), Safety.UNSAFE, moved, rewrite=True)
 
 
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:
@@ -157,7 +157,8 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
             if edit is not None:
                 name = edits.flat(document, written)
                 text = edit.new_text.replace(f"{name}.data", name)
-                yield Fix(f"Make a new tensor: `{text}`", Safety.UNSAFE, (edits.replace(document, statement, text),))
+                repair = Repair(Way.NEW_TENSOR, (name,), text=text)
+                yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, statement, text),))
             return
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or statement is None:
         return
@@ -169,8 +170,8 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
     document = source.document(event.site)
     variable = edits.flat(document, receiver.value)
     start, end = document.range_of(call).start, document.range_of(call.func).end
-    yield Fix(
-        f"Make a new tensor: `{variable} = {variable}.{name[:-1]}(…)`",
+    yield Fix.by(
+        Repair(Way.NEW_TENSOR, (variable,), text=f"{variable} = {variable}.{name[:-1]}(…)"),
         Safety.UNSAFE,
         (
             Edit(document.path, Range(start, start), f"{variable} = "),

@@ -9,6 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.ownership import Wrapped
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, lowered, with_time
@@ -74,7 +75,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
     document = source.document(wrapped.site)
     added = edits.add_keyword(document, call, "find_unused_parameters", "True")
     if added is not None:
-        yield Fix("Pass `find_unused_parameters=True`", Safety.UNSAFE, (added,), preferred=True)
+        yield Fix.by(Repair(Way.FIND_UNUSED), Safety.UNSAFE, (added,), preferred=True)
     statement, owner = statement_of(trace, wrapped.site.node), _owner(names)
     others = [name for name in wrapped.names if name.startswith(f"{owner}.") and name not in names]
     if not owner or others or statement is None or not call.args:
@@ -85,7 +86,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
     line = f"{edits.flat(document, call.args[0])}{''.join(parts)}.requires_grad_(False)"
     frozen = edits.insert_before(document, statement, line)
     if frozen is not None:
-        yield Fix(f"Freeze them before: `{line}`", Safety.UNSAFE, (frozen,))
+        yield Fix.by(Repair(Way.FREEZE, text=line), Safety.UNSAFE, (frozen,))
 
 
 RULE = Rule(

@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits, late_fixes, outside_fixes
 from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rebinding import rebound_behind
@@ -83,7 +84,8 @@ def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix
         case ast.Call(func=ast.Attribute(attr="clone", value=ast.expr() as own), args=[], keywords=[]):
             document = source.document(failure.site)
             text = edits.flat(document, own)
-            yield Fix(f"Ask for `{text}` itself", Safety.SAFE, (edits.replace(document, given, text),), preferred=True)
+            repair = Repair(Way.ASK_ITSELF, (text,))
+            yield Fix.by(repair, Safety.SAFE, (edits.replace(document, given, text),), preferred=True)
 
 
 def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:

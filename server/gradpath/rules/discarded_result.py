@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import Discarded, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry, statement_of
@@ -198,13 +199,13 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
         ):
             return
         end = document.range_of(method).end
-        title = f"Do it in place: `{edits.flat(document, method)}_`"
-        yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), "_"),))
+        repair = Repair(Way.DO_IN_PLACE, text=f"{edits.flat(document, method)}_")
+        yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "_"),))
         return
     variable = edits.flat(document, subject)
     start = document.range_of(statement).start
     edit = Edit(document.path, Range(start, start), f"{variable} = ")
-    yield Fix(f"Assign the result to `{variable}`", Safety.UNSAFE, (edit,))
+    yield Fix.by(Repair(Way.ASSIGN_TO, (variable,)), Safety.UNSAFE, (edit,))
 
 
 def _may_be_view(event: Discarded) -> bool:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import loop_between
 from gradpath.rules.graphs import meeting, nodes_of, surely_leads
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.second_call_fixes import fixes_for
 from gradpath.rules.second_calls import Case, taken_alone
-from gradpath.rules.second_order_fixes import is_differentiated
 from gradpath.rules.state_fixes import state_of
 from gradpath.rules.stories import (
     failures,
@@ -134,9 +134,9 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     if state is not None:
         way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
         return f"start from the value alone: {way}"
-    if fixes and fixes[0].title.startswith("Detach"):
+    if fixes and fixes[0].repairs[0].way is Way.DETACH_ON:
         return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {lowered(fixes[0].title)}"
-    if fixes and is_differentiated(fixes[0]):
+    if fixes and fixes[0].does(Transformation.CREATE_GRAPH):
         return f"{lowered(fixes[0].title)}, so that the gradient can itself be back-propagated: the graph stays, too"
     if fixes:
         return lowered(fixes[0].title)
@@ -145,14 +145,13 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
 
 def _is_cut(fixes: tuple[Fix, ...]) -> bool:
     """Whether the first fix takes a value out of its graph, between one run of a body and the next."""
-    return bool(fixes) and fixes[0].title.startswith(("Keep the value alone", "Detach `"))
+    return bool(fixes) and fixes[0].does(Transformation.DETACH)
 
 
 def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
     left_out = _is_cut(fixes) or not (case.same_place or state_of(case))
     for fix in fixes[1:] if left_out else fixes:
-        cost = " (costs memory until then)" if fix.title.endswith("`") and "retain_graph" in fix.title else ""
-        yield f"{lowered(fix.title)}{cost}"
+        yield lowered(fix.title)
     if case.same_root and not case.same_place and not case.is_updated:
         yield "for twice the gradient, scale the loss"
 

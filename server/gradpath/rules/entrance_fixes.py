@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Held, Kept, Site, Trace
 from gradpath.records import dataclass
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
@@ -53,11 +54,9 @@ def detached_at(
         changes += edits.append(source.document(each.site), each.expression, ".detach()")
     names = dict.fromkeys(source.text(each.site, each.expression) for each in found.values())
     lines = sorted({each.site.line for each in found.values()})
-    what = " and ".join(f"`{name}`" for name in names)
-    title = f"Detach {what} on {'line' if len(lines) == 1 else 'lines'} {' and '.join(map(str, lines))}"
     if len(names) <= 3 and len(lines) <= 3:
         safety = Safety.UNSAFE if cut or not untrained else Safety.SAFE
-        yield Fix(title, safety, tuple(changes), preferred=True)
+        yield Fix.by(Repair(Way.DETACH_ON, tuple(names), tuple(lines)), safety, tuple(changes), preferred=True)
 
 
 def _taking(trace: Trace, source: Source, node: Node, edge: Node, near: Site) -> Taking | None:

@@ -17,6 +17,7 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.gradient_flow import is_whole
@@ -131,7 +132,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
     if not _is_used(trace, run, call):
         dropped = edits.drop_keyword(document, call, "create_graph")
         if dropped is not None:
-            yield Fix("Drop `create_graph=True`", Safety.UNSAFE, (dropped,))
+            yield Fix.by(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, (dropped,))
     block = block_of(trace, statement) or [statement]
     owner = _cleared_by(function_of(trace, statement))
     line = f"{owner}.zero_grad()"
@@ -143,7 +144,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
     else:
         cleared = None
     if cleared is not None:
-        yield Fix(f"Insert `{line}` when the gradients are no longer needed", Safety.UNSAFE, (cleared,))
+        yield Fix.by(Repair(Way.CLEAR_LATER, text=line), Safety.UNSAFE, (cleared,))
 
 
 def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
@@ -164,7 +165,8 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
             gone, torch = edits.delete_statement(document, statement), torch_in(document)
             text = f"{torch}.autograd.grad({edits.flat(document, loss)}, {names}, create_graph=True)"
             if gone is not None and torch is not None:
-                yield Fix(f"Use `{text}`", Safety.UNSAFE, (gone, edits.replace(document, read, text)), preferred=True)
+                changes = gone, edits.replace(document, read, text)
+                yield Fix.by(Repair(Way.USE_GRAD, text=text), Safety.UNSAFE, changes, preferred=True)
         case _:
             return
 

@@ -9,6 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import Switch, switch_around
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -74,7 +75,7 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
         edit = _as_no_grad(source, switch)
         if edit is not None:
             line = switch.site.line
-            yield Fix(f"Use `torch.no_grad()` on line {line}", Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.NO_GRAD_ON, lines=(line,)), Safety.SAFE, (edit,), preferred=True)
     reads = [
         each
         for each in ast.walk(site.node)
@@ -82,7 +83,7 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
     ]
     if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
         edit_clone = edits.append(source.document(site), reads[0], ".clone()")
-        yield Fix(f"Use a copy: `{name}.clone()`", Safety.SAFE, edit_clone, preferred=True)
+        yield Fix.by(Repair(Way.USE_COPY, (name,), text=f"{name}.clone()"), Safety.SAFE, edit_clone, preferred=True)
 
 
 def _as_no_grad(source: Source, switch: Switch) -> Edit | None:

@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import behind
 from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
@@ -63,9 +64,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 
 def _help(fixes: tuple[Fix, ...]) -> str:
-    if fixes and "no_grad" in fixes[0].title:
+    if fixes and fixes[0].does(Transformation.GRAD_MODE):
         return "an update that is not itself part of the computation goes under `torch.no_grad()`"
-    if fixes and fixes[0].title.startswith("Make a new tensor"):
+    if fixes and fixes[0].does(Transformation.OUT_OF_PLACE):
         return f"{lowered(fixes[0].title)}; under `torch.no_grad()` what is added would get no gradient"
     return "make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation"
 
@@ -83,7 +84,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         torch = torch_name(trace)
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
-            yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,), preferred=True)
             yield from _put_off(trace, document, statement, torch)
         if not _has_graph(trace, statement):
             yield from into
@@ -93,8 +94,8 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
 
 def _out_of_place(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[Fix]:
     for fix in counterparts(trace, source, site, leaf):
-        if "clone()" not in fix.title:
-            yield Fix(fix.title, Safety.UNSAFE, fix.edits)
+        if not fix.does(Transformation.CLONE):
+            yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
 
 
 def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
@@ -131,8 +132,9 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     unit = edits.indent_unit(document)
     new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
     if gone is not None and new is not None and lines:
-        title = f"Write under `torch.no_grad()`, after line {last.lineno}"
-        yield Fix(title, Safety.SAFE, (gone, new), preferred=True, rewrite=True)
+        yield Fix.by(
+            Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, (gone, new), preferred=True, rewrite=True
+        )
 
 
 def _goes_back(statement: ast.stmt) -> bool:
@@ -159,7 +161,8 @@ def _into_the_dict(trace: Trace, document: Document, statement: ast.stmt) -> Ite
                 ) if value == name and edit is not None:
                     text = edit.new_text.replace(f"{name} =", f"{owner}[{key}] =", 1)
                     changed = replace(edit, new_text=text)
-                    yield Fix(f"Put the result into the dict: `{text}`", Safety.SAFE, (changed,), preferred=True)
+                    repair = Repair(Way.NEW_IN_DICT, (owner,), text=text)
+                    yield Fix.by(repair, Safety.SAFE, (changed,), preferred=True)
                     return
 
 

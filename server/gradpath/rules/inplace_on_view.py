@@ -8,6 +8,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.out_of_place import counterparts, write_text
@@ -68,7 +69,7 @@ def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, 
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
         edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:
-            yield Fix("Write under `torch.no_grad()`", Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,), preferred=True)
 
 
 def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:

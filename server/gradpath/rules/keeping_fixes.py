@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Form, Held, Kept, Site, Stored
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import nodes_of, reach
@@ -58,15 +59,15 @@ def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -
     edit = edits.insert_after(document, statement, *lines)
     if edit is None or len(found) > MOST or not all(lines):
         return
-    what = " and ".join(f"`{each.text}`" for each in found)
-    title = f"Detach {what} after line {statement.end_lineno}"
+    names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
+    repair = Repair(Way.DETACH_AFTER, names, (statement.end_lineno or statement.lineno,), text)
     cached = bool(case.carried) and case.carried[0].cached
     stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
     rarer = _is_rarer(case, statement)
     if rarer and any(each.form.kind in ("list", "deque", "dict") for each in found):
         return  # A loss of a few items may then have nothing else to lead back to.
     safety = Safety.UNSAFE if stale or rarer or _is_needed_again(case) else Safety.SAFE
-    yield Fix(title, safety, (edit,), preferred=True)
+    yield Fix.by(repair, safety, (edit,), preferred=True)
     yield from _at_the_start(case, frame, found, safety)
 
 
@@ -86,8 +87,9 @@ def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) ->
     edit = edits.insert_before(document, body[0], *lines)
     if edit is not None and body[0].lineno > case.loop.lineno:
         safety = Safety.UNSAFE if has_gone_over(case) else safety
-        what = " and ".join(f"`{each.text}`" for each in found)
-        yield Fix(f"Detach {what} before line {body[0].lineno}", safety, (edit,), preferred=True)
+        names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
+        repair = Repair(Way.DETACH_BEFORE, names, (body[0].lineno,), text)
+        yield Fix.by(repair, safety, (edit,), preferred=True)
 
 
 def has_gone_over(case: Case) -> bool:
@@ -150,10 +152,9 @@ def forgotten(case: Case) -> Iterator[Fix]:
         known = [line for line in lines if line is not None]
         edit = edits.insert_after(case.source.document(frame), statement, *known)
         if edit is not None and len(known) == len(lines):
-            what = " and ".join(f"`{each.text}`" for each in found)
-            title = f"Forget {what} after line {statement.end_lineno}"
-            title += f": `{known[0]}`" if len(known) == 1 else ""
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True, if_certain=True)
+            names, text = tuple(each.text for each in found), known[0] if len(known) == 1 else ""
+            repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=True)
         return
 
 

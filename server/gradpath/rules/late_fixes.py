@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import makes_optimizer, torch_in
 from gradpath.rules.cuts import Cause
@@ -44,11 +45,9 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     again = written_again(trace, source.document(near), statements, thawed, first)
     if again is not None:
         edit, target = again
-        numbers = [each.lineno for each in statements]
-        what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
-        title = f"Compute {what} again before line {target.lineno}, where it is recorded"
+        repair = Repair(Way.AGAIN_RECORDED, lines=tuple(each.lineno for each in statements), near=target.lineno)
         safety = Safety.SAFE if _is_the_same(trace, list(before.values())) else Safety.UNSAFE
-        yield Fix(title, safety, (edit,), preferred=True, rewrite=True)
+        yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
 
 
 def _body(trace: Trace, near: Site) -> list[ast.stmt]:
@@ -91,10 +90,11 @@ def asked_in_time(trace: Trace, source: Source, failure: Failed, wanted: Tensor)
         statement = None if use is None else statement_of(trace, use.node)
         if kept is None or statement is None or use is None or use.node is failure.site.node:
             continue
-        edit = edits.insert_before(source.document(use), statement, f"{kept.text}.requires_grad_()")
+        text = f"{kept.text}.requires_grad_()"
+        edit = edits.insert_before(source.document(use), statement, text)
         if edit is not None:
-            title = f"Let `{kept.text}` require a gradient before line {statement.lineno}"
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+            repair = Repair(Way.REQUIRE_BEFORE, (kept.text,), (statement.lineno,), text)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
             return
 
 
@@ -125,8 +125,9 @@ def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) ->
         return
     edit = edits.insert_before(document, first, *(text.replace("False", "True") for text in texts))
     if edit is not None:
-        title = f"Undo line {switch.lineno} before line {first.lineno}: `{texts[-1].strip().replace('False', 'True')}`"
-        yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+        text = texts[-1].strip().replace("False", "True")
+        repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=text, near=first.lineno)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
 
 
 def _switch_beside(trace: Trace, block: list[ast.stmt], frozen: list[Tensor]) -> ast.stmt | None:
@@ -163,8 +164,8 @@ def thawed_part(trace: Trace, source: Source, cause: Cause, failure: Failed, roo
             ):
                 edit = edits.insert_before(source.document(frame), statement, f"{layer}.requires_grad_()")
                 if edit is not None:
-                    title = f"Let `{layer}` be trained: `{layer}.requires_grad_()`"
-                    yield Fix(title, Safety.SAFE, (edit,), preferred=True)
+                    repair = Repair(Way.TRAIN, (layer,), text=f"{layer}.requires_grad_()")
+                    yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
                 return
 
 
@@ -207,8 +208,8 @@ def joined_again(trace: Trace, source: Source, wanted: Tensor) -> Iterator[Fix]:
     if len(reads) != 1 or hasattr(behind[0], "body") or not isinstance(reads[0].ctx, ast.Load):
         return
     text = f"{torch}.cat([{', '.join(names)}], dim=1)"
-    title = f"Compute with the parts themselves: `{text}` on line {reads[0].lineno}"
-    yield Fix(title, Safety.SAFE, (edits.replace(document, reads[0], text),), preferred=True)
+    repair = Repair(Way.WITH_PARTS, tuple(names), (reads[0].lineno,), text)
+    yield Fix.by(repair, Safety.SAFE, (edits.replace(document, reads[0], text),), preferred=True)
 
 
 def _taken_from(node: ast.AST) -> str | None:

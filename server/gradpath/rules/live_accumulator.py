@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.accumulating import Growing, growing, is_number
 from gradpath.rules.gradient_flow import has_run_loops
@@ -186,8 +187,8 @@ def _fixes(
         if not kept and isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             continue  # The total is used as a tensor.
         safety = Safety.SAFE if sure and kept else Safety.UNSAFE
-        title = "Keep the number with `.item()`" if number else "Keep the value with `.detach()`"
-        yield Fix(title, safety, edits.append(document, node, way), preferred=True)
+        repair = Repair(Way.KEEP_NUMBER if number else Way.KEEP_VALUE)
+        yield Fix.by(repair, safety, edits.append(document, node, way), preferred=True)
 
 
 def _is_put_together(trace: Trace, found: Growing) -> bool:

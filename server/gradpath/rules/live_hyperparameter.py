@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import OptionSet, Site, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted
@@ -62,7 +63,7 @@ def _value(trace: Trace, event: OptionSet, statement: ast.stmt | None) -> ast.ex
 def _fixes(source: Source, event: OptionSet, value: ast.expr | None) -> Iterator[Fix]:
     if value is not None:
         edit = edits.append(source.document(event.site), value, ".item()")
-        yield Fix("Take the number with `.item()`", Safety.SAFE, edit, preferred=True)
+        yield Fix.by(Repair(Way.TAKE_NUMBER), Safety.SAFE, edit, preferred=True)
 
 
 RULE = Rule(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import first_line, removed, stored_names
 from gradpath.rules.report import Source
@@ -62,11 +63,12 @@ def _moved(
     for place in [*places, *(each for each in [reading] if each is not None and each is not begin)]:
         new = edits.insert_before(document, place, *lines)
         if new is not None:
-            where = "there" if place is begin else f"before line {place.lineno}"
-            title = f"Compute `{own}.{name}` in `{reader.name}`: move line {statement.lineno} {where}"
+            near = None if place is begin else place.lineno
+            way = Way.MOVE_TO_READER if near is None else Way.MOVE_TO_READING
+            repair = Repair(way, (f"{own}.{name}",), (statement.lineno,), reader.name, near)
             # Several steps have used what was computed once: they would now use what the parameters have become.
             safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-            yield Fix(title, safety, (gone, new), preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, (gone, new), preferred=True, rewrite=True)
 
 
 def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:

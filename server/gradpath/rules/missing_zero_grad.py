@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import (
     Effect,
@@ -114,19 +115,19 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     line, stepping = f"{name}.zero_grad()", statement_of(trace, step.site.node)
     if not _is_bound_behind(trace, name.partition(".")[0], statement):
         edit = edits.insert_before(source.document(near), statement, line)
-        where = "before the backward"
+        way = Way.CLEAR_BEFORE_BACKWARD
     else:
         yield from _each_cleared(trace, source, near, statement, stepping, line)
         edit = None if stepping is None else edits.insert_after(source.document(step.site), stepping, line)
-        where = "after the step"
+        way = Way.CLEAR_AFTER_STEP
     if edit is not None:
-        yield Fix(f"Insert `{line}` {where}", Safety.UNSAFE, (edit,))
+        yield Fix.by(Repair(way, (name,), text=line), Safety.UNSAFE, (edit,))
     block = None if stepping is None else block_of(trace, stepping)
-    if stepping is None or where == "after the step" or any(each is statement for each in block or ()):
+    if stepping is None or way is Way.CLEAR_AFTER_STEP or any(each is statement for each in block or ()):
         return
     edit = edits.insert_after(source.document(step.site), stepping, line)
     if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
-        yield Fix(f"Insert `{line}` after the step", Safety.UNSAFE, (edit,))
+        yield Fix.by(Repair(Way.CLEAR_AFTER_STEP, (name,), text=line), Safety.UNSAFE, (edit,))
 
 
 def _each_cleared(
@@ -142,7 +143,7 @@ def _each_cleared(
     header = f"for {edits.flat(document, loop.target)} in {edits.flat(document, loop.iter)}:"
     edit = edits.insert_before(document, backward, header, f"{edits.indent_unit(document)}{line}")
     if edit is not None:
-        yield Fix(f"Insert `{header} {line}` before the backward", Safety.UNSAFE, (edit,))
+        yield Fix.by(Repair(Way.CLEAR_BEFORE_BACKWARD, text=f"{header} {line}"), Safety.UNSAFE, (edit,))
 
 
 def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:
@@ -159,7 +160,7 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
         found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])
     made = tuple(edit for edit in found.values() if edit is not None)
     if made and len(made) == len(found):
-        yield Fix(f"Insert `{lines[0]}` after the update", Safety.UNSAFE, made)
+        yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
 
 
 def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -58,7 +59,11 @@ def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keywo
     at = replace(run.site, node=keyword)
     text = source.short(run.site, call.func, 40)
     edit = edits.drop_keyword(source.document(run.site), call, "retain_graph")
-    fixes = () if edit is None else (Fix("Drop `retain_graph=True`", Safety.SAFE, (edit,), preferred=True),)
+    fixes = (
+        ()
+        if edit is None
+        else (Fix.by(Repair(Way.RELEASE, lines=(run.site.line,)), Safety.SAFE, (edit,), preferred=True),)
+    )
     return Report(
         RULE.id,
         at,

@@ -9,6 +9,7 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lifted, name_of
@@ -83,7 +84,7 @@ def _fixes(source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[s
         return
     for way in ways:
         edit = edits.append(source.document(failure.site), loss, f".{way}()")
-        yield Fix(f"Reduce it with `.{way}()`", Safety.SAFE, edit, preferred=way == ways[0])
+        yield Fix.by(Repair(Way.REDUCE_BY, text=f".{way}()"), Safety.SAFE, edit, preferred=way == ways[0])
 
 
 RULE = Rule(

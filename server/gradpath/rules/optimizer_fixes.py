@@ -9,13 +9,13 @@ from typing import TypeGuard
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import makes_optimizer, undo
 from gradpath.rules.cuts import cause_of_tensor
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.moving import behind, removed
 from gradpath.rules.report import Source
-from gradpath.rules.stories import lowered
 from gradpath.rules.syntax import ancestry, block_of, function_of, names_in
 from gradpath.source.nodes import nodes
 
@@ -41,7 +41,7 @@ def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
         if isinstance(made.node, ast.Call):
             change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
         if change is not None:
-            yield Fix("Let it require a gradient: `requires_grad=True`", Safety.UNSAFE, (change,), preferred=True)
+            yield Fix.by(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, (change,), preferred=True)
 
 
 def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
@@ -52,8 +52,8 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
     moved = behind(trace, document, made, replaced[-1]) if replaced else None
     if moved is not None:
         text = edits.flat(document, replaced[-1].targets[0])
-        title = f"Make the optimizer after line {replaced[-1].lineno}, where `{text}` is replaced"
-        yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+        repair = Repair(Way.OPTIMIZER_WHERE_REPLACED, (text,), (replaced[-1].lineno,))
+        yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
 
 
 def _gives_a_part(statement: ast.stmt, names: set[str]) -> TypeGuard[ast.Assign]:
@@ -84,8 +84,8 @@ def _made_in_loop(trace: Trace, source: Source, step: Stepped, made: ast.Assign)
     gone, lines = removed(trace, document, made), edits.lines_to_move(document, made)
     new = edits.insert_after(document, anew[0], *lines) if len(anew) == 1 and lines is not None else None
     if gone is not None and new is not None:
-        title = f"Make the optimizer after line {anew[0].lineno}, where `{module.id}` is made again"
-        yield Fix(title, Safety.UNSAFE, (gone, new), rewrite=True)
+        repair = Repair(Way.OPTIMIZER_WHERE_MADE, (module.id,), (anew[0].lineno,))
+        yield Fix.by(repair, Safety.UNSAFE, (gone, new), rewrite=True)
 
 
 def _given(made: ast.Assign) -> ast.expr | None:
@@ -111,8 +111,7 @@ def _of_others(trace: Trace, source: Source, near: Site | None, made: ast.Assign
     here = function_of(trace, made) is user or (attribute and _owner(trace, made) is _owner(trace, near.node))
     document = source.document(near)
     if here and name != edits.flat(document, module):
-        title = f"Give the optimizer the parameters of `{name}`"
-        yield Fix(title, Safety.UNSAFE, (edits.replace(document, module, name),))
+        yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (edits.replace(document, module, name),))
 
 
 def _missed(trace: Trace) -> list[Tensor]:
@@ -176,7 +175,6 @@ def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
         if found is not None and cause.site is not None:
             fixes.setdefault(id(cause.site.node), found)
     if 0 < len(fixes) <= MOST_CUTS:
-        titles = list(dict.fromkeys(fix.title for fix in fixes.values()))
-        title = " and ".join([titles[0], *map(lowered, titles[1:])])
+        repairs = tuple(dict.fromkeys(repair for fix in fixes.values() for repair in fix.repairs))
         changes = {edit: None for fix in fixes.values() for edit in fix.edits}
-        yield Fix(title, Safety.UNSAFE, tuple(changes))
+        yield Fix.by(repairs, Safety.UNSAFE, tuple(changes))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import Definition, ancestry, function_of, is_alone, statement_of
@@ -77,7 +78,7 @@ def counterparts(
             target = edits.flat(document, node.target)
             full = " ".join(edit.new_text.split())
             text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
-            yield Fix(f"Make a new tensor: `{text}`", safety, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,), preferred=True)
     elif isinstance(node, ast.Call):
         fixes = list(_called(trace, document, node, statement, safety))
         yield from fixes
@@ -89,7 +90,8 @@ def counterparts(
         name = edits.flat(document, base)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
         if line is not None:
-            yield Fix(f"Write into a copy: `{name} = {name}.clone()` first", safety, (line,), preferred=True)
+            repair = Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()")
+            yield Fix.by(repair, safety, (line,), preferred=True)
 
 
 def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
@@ -151,7 +153,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         if edit is not None and assigned is not None:
             if not is_alone(statement, call) and _is_read_again(trace, statement, first):
                 safety = Safety.UNSAFE
-            yield Fix("Drop `inplace=True`", safety, (*assigned, edit), preferred=True)
+            yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit), preferred=True)
         return
     if not isinstance(call.func, ast.Attribute):
         return
@@ -168,7 +170,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
     drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
     if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, receiver):
         safety = Safety.UNSAFE
-    yield Fix(f"Make a new tensor with `{name[:-1]}`", safety, (*assigned, drop), preferred=True)
+    yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop), preferred=True)
 
 
 def _assigned(
@@ -277,7 +279,7 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
         return
     edit = edits.drop_keyword(source.document(made), made.node, "inplace")
     if edit is not None:
-        yield Fix(f"Drop `inplace=True` on line {made.line}", safety, (edit,), preferred=True)
+        yield Fix.by(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, (edit,), preferred=True)
 
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.cuts import Cause
@@ -80,9 +81,8 @@ def _not_read_out(trace: Trace, document: Document, call: ast.Call, behind: Sequ
     dropped = [edits.drop_method(document, each) for each in reads.values()]
     changes = [*(each for each in dropped if each is not None), *taken]
     lines = sorted({each.lineno for each in reads.values()})
-    where = f"{'line' if len(lines) == 1 else 'lines'} {' and '.join(map(str, lines))}"
-    title = f"Work with the tensors themselves: drop `.item()` on {where}"
-    yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, if_certain=True)
+    repair = Repair(Way.WITHOUT_READING, lines=tuple(lines))
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=True)
 
 
 def _reads(trace: Trace) -> Iterator[ReadOut]:
@@ -204,9 +204,8 @@ def _translated(
     if all(translation.takes(each) for each in behind) and translation.arrays:
         changes = [*translation.changes, *_unwrapped(trace, document, call)]
         lines = sorted({each.range.start.line for each in changes})
-        where = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
-        title = f"Compute it with PyTorch on {where}"
-        yield Fix(title, Safety.SAFE, tuple(changes), preferred=True, rewrite=True, if_certain=True)
+        repair = Repair(Way.WITH_PYTORCH, lines=tuple(lines))
+        yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, rewrite=True, if_certain=True)
 
 
 def is_used_by_numpy(trace: Trace, behind: Sequence[ast.expr]) -> bool:

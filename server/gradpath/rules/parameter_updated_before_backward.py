@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
@@ -109,7 +110,7 @@ def _alternatives(trace: Trace, source: Source, found: Overwriting, old: bool, f
     if old:
         yield "not a way out: more retain_graph=True; the parameters have changed all the same"
         return
-    moved = [fix for fix in fixes if fix.title.startswith("Move")]
+    moved = [fix for fix in fixes if fix.does(Transformation.MOVE)]
     if moved:
         also = " (it then sees the gradients of both)" if _reaches_stepped(trace, found) else ""
         yield f"{lowered(moved[0].title)}{also}"
@@ -151,8 +152,8 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     if isinstance(built, ast.Assign) and _is_read_only_by(built, last):
         moved = behind(trace, document, built, update)
         if moved is not None:
-            title = f"Compute line {built.lineno} after the update"
-            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+            repair = Repair(Way.COMPUTE_AFTER_UPDATE, lines=(built.lineno,))
+            yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
     if isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
         moved = behind(trace, document, update, last)
         if moved is not None:
@@ -189,8 +190,8 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
     if isinstance(statement.targets[0], ast.Name):
         document = source.document(made)
         end = document.range_of(statement.value).end
-        title = f"Detach what `{source.short(made, limit=40)}` gives"
-        yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), ".detach()"),))
+        repair = Repair(Way.DETACH_RESULT, (source.short(made, limit=40),))
+        yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), ".detach()"),))
 
 
 def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
@@ -209,8 +210,8 @@ def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> I
         nearest = max(number for number in lines if number < last.lineno)
         moved = behind(trace, source.document(near), built, lines[nearest])
         if moved is not None:
-            title = f"Compute line {built.lineno} before line {last.lineno}, after the updates"
-            yield Fix(title, Safety.UNSAFE, moved, rewrite=True)
+            repair = Repair(Way.COMPUTE_AFTER_UPDATES, lines=(built.lineno,), near=last.lineno)
+            yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
             return
     again = _written_again(trace, source, found, near, update, last)
     if again is not None:
@@ -230,10 +231,10 @@ def _computed_after(
     earlier = [each for each in built if each.lineno < update.lineno]
     if not earlier:
         return
-    what = f"line {earlier[0].lineno}" if len(earlier) == 1 else f"lines {earlier[0].lineno} to {earlier[-1].lineno}"
     moved = all_behind(trace, document, earlier, update)
     if moved is not None:
-        yield Fix(f"Compute {what} after the update", Safety.UNSAFE, moved, rewrite=True)
+        repair = Repair(Way.COMPUTE_AFTER_UPDATE, lines=tuple(each.lineno for each in earlier))
+        yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
         return
     again = _written_again(trace, source, found, found.site, update, last)
     if again is not None:
@@ -251,12 +252,8 @@ def _written_again(
     if built is None or not earlier:
         return None
     again = written_again(trace, source.document(near), built, update, last)
-    what = f"line {earlier[0].lineno}" if len(earlier) == 1 else f"lines {earlier[0].lineno} to {earlier[-1].lineno}"
-    return (
-        None
-        if again is None
-        else Fix(f"Compute {what} again after the update", Safety.UNSAFE, (again[0],), rewrite=True)
-    )
+    repair = Repair(Way.AGAIN_AFTER_UPDATE, lines=tuple(each.lineno for each in earlier))
+    return None if again is None else Fix.by(repair, Safety.UNSAFE, (again[0],), rewrite=True)
 
 
 def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
@@ -273,26 +270,27 @@ def _moved(
 
     Safe where nothing is computed with the parameters in between, and they get no more gradients than before.
     """
-    title = f"Move line {update.lineno} after the last backward"
+    repair = Repair(Way.MOVE_AFTER_LAST_BACKWARD, lines=(update.lineno,))
     step = step_of(trace, found)
     waits = step is not None and not _is_computed_with(trace, step)
     if not _reaches_stepped(trace, found):
-        return Fix(title, Safety.SAFE if waits else Safety.UNSAFE, edit, preferred=True, rewrite=True, if_certain=True)
+        safety = Safety.SAFE if waits else Safety.UNSAFE
+        return Fix.by(repair, safety, edit, preferred=True, rewrite=True, if_certain=True)
     call = call_of(trace, found.failure.site.node)
     if step is None or call is None:
-        return Fix(title, Safety.UNSAFE, edit, rewrite=True)
+        return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
     safety = Safety.SAFE if waits else Safety.UNSAFE
     given = next((each.value for each in call.keywords if each.arg == "inputs"), None)
     if given is not None and is_for_others(given, step, found.failure):
-        return Fix(title, safety, edit, preferred=True, rewrite=True, if_certain=True)
+        return Fix.by(repair, safety, edit, preferred=True, rewrite=True, if_certain=True)
     own = trained_behind(trace, source, step, last, found.failure)
     if own is not None and given is None:
         only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
         what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
         if only is not None:
-            title += f", which then gives gradients to `{what}` alone"
-            return Fix(title, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
-    return Fix(title, Safety.UNSAFE, edit, rewrite=True)
+            repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
+            return Fix.by(repair, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
+    return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
 
 
 def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import Stepped
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.syntax import statement_of, torch_name
-
-_TITLE = "Write into "
 
 
 def projected(case: Case) -> Iterator[Fix]:
@@ -44,9 +43,10 @@ def projected(case: Case) -> Iterator[Fix]:
         name, old = edits.flat(document, target), document.slice(document.range_of(statement))
         text = f"{name}.copy_({edits.flat(document, statement.value)})"
         edit = Edit(edit.path, edit.range, edit.new_text.replace(old, text, 1))
-        yield Fix(f"{_TITLE}`{name}`: `with {torch}.no_grad(): {text}`", Safety.UNSAFE, (edit,))
+        repair = Repair(Way.WRITE_INTO, (name,), text=f"with {torch}.no_grad(): {text}")
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
 def is_projected(fix: Fix) -> bool:
     """Whether a fix is one of these."""
-    return fix.title.startswith(_TITLE)
+    return fix.repairs[0].way is Way.WRITE_INTO

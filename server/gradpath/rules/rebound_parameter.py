@@ -10,6 +10,7 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import switch_around
 from gradpath.rules.rebinding import lost_updates, rebinding_of, rebound_behind
@@ -125,11 +126,11 @@ def _fixes(
     cuts = [each for part in parts for each in ast.walk(part) if _is_cut(each)]
     kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
     if kept and not tracked:
-        what = " and ".join(dict.fromkeys(f"`.{name}`" for name in map(_cutting, cuts)))
-        yield Fix(f"Keep the graph: drop {what} on line {at.line}", Safety.SAFE, kept, preferred=True)
+        what = tuple(dict.fromkeys(f".{name}" for name in map(_cutting, cuts)))
+        yield Fix.by(Repair(Way.KEEP_GRAPH, what, (at.line,)), Safety.SAFE, kept, preferred=True)
     again = tuple(edit for part in parts for edit in edits.append(document, part, _LEAF))
     if again:
-        yield Fix(f"Make `{name}` a leaf again: `{_LEAF}`", Safety.SAFE, again, preferred=True)
+        yield Fix.by(Repair(Way.LEAF_AGAIN, (name,), text=_LEAF), Safety.SAFE, again, preferred=True)
 
 
 def _in_place_fixes(
@@ -149,7 +150,7 @@ def _in_place_fixes(
         return
     if not tracked and switch_around(trace, source, at) is not None:
         direct = edits.replace(document, statement, update)
-        yield Fix(f"Update in place: `{update}`", safety, (direct,), preferred=True)
+        yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,), preferred=True)
         return
     torch = torch_name(trace)
     if torch is not None and edits.stands_alone(document, statement):
@@ -157,7 +158,8 @@ def _in_place_fixes(
         if edit is not None:
             old = document.slice(document.range_of(statement))
             edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
-            yield Fix(f"Update in place: `with torch.no_grad(): {update}`", safety, (edit,), preferred=True)
+            repair = Repair(Way.UPDATE_IN_PLACE, (name,), text=f"with torch.no_grad(): {update}")
+            yield Fix.by(repair, safety, (edit,), preferred=True)
 
 
 _LEAF = ".detach().requires_grad_()"

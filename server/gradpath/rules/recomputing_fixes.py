@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Event, Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import is_drawn, leaves, reach
@@ -28,20 +29,19 @@ def recomputed(case: Case) -> Iterator[Fix]:
     found = _before_the_loop(case) or _in_constructor(case, use)
     if use is None or not found:
         return
-    numbers = [each.lineno for each in found]
-    what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
+    lines = tuple(each.lineno for each in found)
     if _is_within(use, case.loop, found) and not isinstance(use, Compound) and _gives_the_same(case, use):
         edit = _copied(case.source.document(case.carried[0].use), found, use, behind=False)
         if edit is not None:
-            title = f"Compute {what} again before line {use.lineno}"
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
+            repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=use.lineno)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, rewrite=True)
         return
     step = _out_of_date(case)
     if step is not None and _is_within(step, case.loop, found):
         edit = _copied(case.source.document(case.turn), found, step, behind=True)
         if edit is not None:
-            title = f"Compute {what} again after line {step.end_lineno}"
-            yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
+            repair = Repair(Way.AGAIN_AFTER, lines=lines, near=step.end_lineno)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, rewrite=True)
 
 
 def _before_the_loop(case: Case) -> list[ast.stmt]:
@@ -138,10 +138,8 @@ def recomputed_behind(case: Case, update: ast.stmt, site: Site, is_old: Callable
         return
     edit = _copied(case.source.document(site), built, update, behind=True)
     if edit is not None:
-        numbers = [each.lineno for each in built]
-        what = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]} to {numbers[-1]}"
-        title = f"Compute {what} again after line {update.end_lineno}"
-        yield Fix(title, Safety.SAFE, (edit,), preferred=True, rewrite=True)
+        repair = Repair(Way.AGAIN_AFTER, lines=tuple(each.lineno for each in built), near=update.end_lineno)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, rewrite=True)
 
 
 def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
@@ -181,8 +179,8 @@ def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
             edits.replace(document, loop.target, edits.flat(document, part.target)),
             edits.replace(document, loop.iter, edits.flat(document, part.iter)),
         )
-        title = f"Compute each `{name}` in the loop on line {loop.lineno}"
-        yield Fix(title, Safety.SAFE, (begun, *header, new), preferred=True, rewrite=True)
+        repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
+        yield Fix.by(repair, Safety.SAFE, (begun, *header, new), preferred=True, rewrite=True)
 
 
 def _behind(trace: Trace, site: Site) -> list[Event]:

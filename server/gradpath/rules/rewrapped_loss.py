@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
 from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -77,7 +78,7 @@ def _fixes(
             ):
                 gone = removed(trace, document, statement)
                 if gone is not None:
-                    yield Fix("Delete the copy", Safety.UNSAFE, (gone,))
+                    yield Fix.by(Repair(Way.DELETE_COPY), Safety.UNSAFE, (gone,))
                 return
             kept = document.slice(document.range_of(loss))
             if isinstance(loss, _EXPRESSIONS):
@@ -89,11 +90,11 @@ def _fixes(
             elif _is_list(trace, loss) and isinstance(found.site.node.func, ast.Attribute):
                 kept = f"{edits.flat(document, found.site.node.func.value)}.stack({kept})"
             edit = edits.replace(document, found.site.node, kept)
-            yield Fix(f"Use `{source.short(found.site, loss, 30)}` itself", Safety.UNSAFE, (edit,))
+            yield Fix.by(Repair(Way.USE_ITSELF, (source.short(found.site, loss, 30),)), Safety.UNSAFE, (edit,))
         return
     for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
         if drop is not None:
-            yield Fix(f"{fix.title}, and require no gradient by force", Safety.UNSAFE, (*fix.edits, drop))
+            yield Fix.by((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, (*fix.edits, drop))
 
 
 def _copies(wrap: ast.expr, cut: ast.AST) -> bool:

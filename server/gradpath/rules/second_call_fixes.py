@@ -10,6 +10,8 @@ from gradpath.autograd.gradients import is_of_gradient
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
+from gradpath.records import replace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.entrance_fixes import detached_at
@@ -59,10 +61,10 @@ def _detached(case: Case) -> Iterator[Fix]:
     taken = taken_alone(case)
     if taken is not None:
         value = case.source.text(taken[0], taken[1])
-        title = f"Detach `{value}` on line {taken[0].line}"
+        repair = Repair(Way.DETACH_ON, (value,), (taken[0].line,))
         detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
         kept = clears(case.trace, case.shared, case.earlier)
-        yield Fix(title, Safety.SAFE, detached, preferred=True, if_certain=not kept)
+        yield Fix.by(repair, Safety.SAFE, detached, preferred=True, if_certain=not kept)
 
 
 def _detached_later(case: Case, *, truncates: bool) -> Iterator[Fix]:
@@ -87,7 +89,7 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
     if isinstance(statement, ast.Expr):
         edit = removed(case.trace, case.source.document(case.again), statement)
         if edit is not None:
-            yield Fix("Delete the second call", Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.DELETE_SECOND), Safety.SAFE, (edit,), preferred=True)
 
 
 def _kept(case: Case) -> Iterator[Fix]:
@@ -100,13 +102,13 @@ def _kept(case: Case) -> Iterator[Fix]:
     edit = edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
     if edit is None:
         return
-    title = f"Keep the graph: `retain_graph=True` on line {before.line}"
+    repair = Repair(Way.RETAIN, lines=(before.line,))
     doubles = case.same_root and not _only_asks(call)
     if doubles:
-        title += ", which counts the gradients twice"
+        repair = replace(repair, way=Way.RETAIN_TWICE)
     elif steps:
-        title += f", although line {steps[0].site.line} steps in between"
-    yield Fix(title, Safety.SAFE, (edit,), preferred=not doubles and not steps)
+        repair = replace(repair, way=Way.RETAIN_OVER_STEP, near=steps[0].site.line)
+    yield Fix.by(repair, Safety.SAFE, (edit,), preferred=not doubles and not steps)
 
 
 def _keeping_call(case: Case) -> Site:
@@ -140,11 +142,11 @@ def _computed_again(case: Case) -> Iterator[Fix]:
     again = written_again(case.trace, case.source.document(case.again), statements, after, last)
     if again is not None:
         edit, target = again
-        lines = [each.lineno for each in statements if each.lineno < after.lineno]
-        what = f"line {lines[0]}" if len(lines) == 1 else f"lines {lines[0]} to {lines[-1]}"
-        title = f"Compute {what} again before line {target.lineno}"
+        lines = tuple(each.lineno for each in statements if each.lineno < after.lineno)
+        repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=target.lineno)
         same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
-        yield Fix(title, Safety.SAFE if same else Safety.UNSAFE, (edit,), preferred=not case.same_root, rewrite=True)
+        safety = Safety.SAFE if same else Safety.UNSAFE
+        yield Fix.by(repair, safety, (edit,), preferred=not case.same_root, rewrite=True)
 
 
 def _started_anew(case: Case) -> Iterator[Fix]:
@@ -166,8 +168,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
             if edit is not None:
-                title = f"Start `{name}` again before line {outer.lineno}: `{text}`"
-                yield Fix(title, Safety.UNSAFE, (edit,))
+                yield Fix.by(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.UNSAFE, (edit,))
         return
 
 
@@ -202,10 +203,8 @@ def _into_function(case: Case) -> Iterator[Fix]:
         return
     moved = into_block(case.trace, case.source.document(made), statements, function, function.body)
     if moved is not None:
-        first, last = statements[0].lineno, statements[-1].lineno
-        what = f"line {first}" if first == last else f"lines {first} to {last}"
-        title = f"Move {what} into `{function.name}`"
-        yield Fix(title, Safety.SAFE, moved, preferred=True, rewrite=True)
+        repair = Repair(Way.MOVE_INTO, (function.name,), tuple(each.lineno for each in statements))
+        yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
 
 
 def _is_stale(case: Case) -> bool:
@@ -254,7 +253,8 @@ def _summed(case: Case) -> Fix | None:
     if gone is None:
         return None
     text = f"{first[1]}{left} + {right}{first[2]}"
-    return Fix(f"Add the losses: `{text}`", Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+    repair = Repair(Way.SUM_TWO, text=text)
+    return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
 
 
 def _asks_for_gradients(block: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
@@ -299,7 +299,7 @@ def _added(case: Case) -> Fix | None:
     if not isinstance(first, edits.ATOMS) and not isinstance(first, ast.BinOp):
         return None
     edit = edits.replace(document, one, text)
-    return Fix(f"Add it to the loss: `{text}`", Safety.SAFE, (edit,), preferred=True)
+    return Fix.by(Repair(Way.SUM_INTO, text=text), Safety.SAFE, (edit,), preferred=True)
 
 
 def _bound_before(case: Case, name: str) -> set[str]:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.second_calls import Case
 from gradpath.rules.stories import short_operation
 from gradpath.rules.syntax import call_of
-
-_TITLE = "Pass `create_graph=True`"
 
 _FLAT = frozenset({"sign", "sgn", "round", "floor", "ceil", "argmax", "argmin"})
 """What has no slope: a gradient that goes through these is a direction, and nobody differentiates it."""
@@ -35,12 +34,7 @@ def differentiated(case: Case) -> Iterator[Fix]:
         return
     edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
     if edit is not None:
-        yield Fix(f"{_TITLE} on line {case.before.line}", Safety.SAFE, (edit,), preferred=True)
-
-
-def is_differentiated(fix: Fix) -> bool:
-    """Whether a fix is one that makes a gradient differentiable."""
-    return fix.title.startswith(_TITLE)
+        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,), preferred=True)
 
 
 def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:

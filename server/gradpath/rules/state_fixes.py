@@ -8,6 +8,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Held, Site, Trace
 from gradpath.records import dataclass
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.entrance_fixes import inputs_of, is_gone_through
 from gradpath.rules.graphs import entrances, nodes_of, reach
@@ -75,8 +76,8 @@ def let_go(case: Case, state: State) -> Iterator[Fix]:
     reads = [each for each in reads_of(state.use.node) if case.source.text(state.use, each) == state.name]
     if edit is not None:
         safety = Safety.UNSAFE if is_gone_through(case.trace, reads, ran) else Safety.SAFE
-        title = f"Detach `{state.name}` before line {statement.lineno}"
-        yield Fix(title, safety, (edit,), preferred=True, if_certain=True)
+        repair = Repair(Way.DETACH_BEFORE, (state.name,), (statement.lineno,), line)
+        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=True)
 
 
 def _starts_as_tensor(trace: Trace, state: State, line: int) -> bool:

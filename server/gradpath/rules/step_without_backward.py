@@ -17,6 +17,7 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
 )
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits, optimizer_fixes
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.graphs import leaves, reached_leaves
@@ -195,7 +196,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     if statement is not None and backward is not None:
         moved = behind(trace, source.document(step.site), statement, backward)
         if moved is not None:
-            yield Fix(f"Move line {statement.lineno} after the backward", Safety.UNSAFE, moved, rewrite=True)
+            yield Fix.by(Repair(Way.MOVE_AFTER_BACKWARD, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
@@ -206,8 +207,8 @@ def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
             case ast.Expr(value=ast.Attribute(attr="backward") as named) if function_of(trace, statement) is function:
                 document = source.document(step.site)
                 end = document.range_of(named).end
-                title = f"Call it: `{source.short(step.site, named)}()`"
-                yield Fix(title, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
+                repair = Repair(Way.CALL_IT, text=f"{source.short(step.site, named)}()")
+                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
 
 
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:
@@ -237,8 +238,8 @@ def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator
         extra = next(iter(names))
         document = source.document(other)
         text = f"({edits.flat(document, call.func.value)} + {extra})"
-        title = f"Add `{extra}` to the loss: `{text}.backward()`"
-        yield Fix(title, Safety.UNSAFE, (edits.replace(document, call.func.value, text),))
+        repair = Repair(Way.SUM_UNUSED, (extra,), text=f"{text}.backward()")
+        yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, call.func.value, text),))
 
 
 RULE = Rule(

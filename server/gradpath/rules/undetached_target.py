@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.records import dataclass
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import leads_to, leaves
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -157,7 +158,7 @@ def _fixes(source: Source, found: _Compared) -> Iterator[Fix]:
     given = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args if isinstance(node, ast.Call) else []
     if len(given) > found.index:
         edit = edits.append(source.document(found.site), given[found.index], ".detach()")
-        yield Fix("Detach the target", Safety.UNSAFE, edit, preferred=True)
+        yield Fix.by(Repair(Way.DETACH_TARGET), Safety.UNSAFE, edit, preferred=True)
 
 
 RULE = Rule(

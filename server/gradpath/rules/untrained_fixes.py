@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.moving import ahead, behind
@@ -27,16 +28,16 @@ def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> I
     optimizer = edits.flat(document, making.targets[0])
     moved = behind(trace, document, making, attaching)
     if moved is not None:
-        yield Fix(f"Make `{optimizer}` after `{part}`", Safety.UNSAFE, moved, preferred=True)
+        yield Fix.by(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=part), Safety.UNSAFE, moved, preferred=True)
     moved = ahead(trace, document, attaching, making)
     if moved is not None:
-        yield Fix(f"Set `{part}` before `{optimizer}` is made", Safety.UNSAFE, moved)
+        yield Fix.by(Repair(Way.SET_BEFORE, (part,), text=optimizer), Safety.UNSAFE, moved)
     near = function_of(trace, making) is function_of(trace, attaching) or optimizer.startswith("self.")
     is_module = isinstance(attaching.value, ast.Call) and not _makes_parameter(attaching.value)
     line = f'{optimizer}.add_param_group({{"params": {part}{".parameters()" if is_module else ""}}})'
     told = edits.insert_after(document, attaching, line) if near and attaching.lineno > making.lineno else None
     if told is not None:
-        yield Fix(f"Insert `{line}`", Safety.UNSAFE, (told,))
+        yield Fix.by(Repair(Way.ADD_GROUP, (part,), text=line), Safety.UNSAFE, (told,))
 
 
 def _makes_parameter(call: ast.Call) -> bool:
@@ -69,7 +70,7 @@ def given_too(trace: Trace, source: Source, given: Given, named: Site | None, na
         case _:
             return
     change = edits.replace(document, call.args[0], new)
-    yield Fix(f"Give the optimizer the parameters of `{name}` as well", Safety.UNSAFE, (change,), preferred=True)
+    yield Fix.by(Repair(Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,), preferred=True)
 
 
 def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
@@ -88,8 +89,7 @@ def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
                     document = source.document(given.site)
                     name = edits.flat(document, original)
                     change = edits.replace(document, module, name)
-                    title = f"Give the optimizer the parameters of `{name}`"
-                    yield Fix(title, Safety.UNSAFE, (change,), preferred=True)
+                    yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,), preferred=True)
                     return
 
 
@@ -107,7 +107,7 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     value = document.slice(document.range_of(statement.value))
     inner = f"({value})" if isinstance(statement.value, ast.Tuple) and not value.startswith("(") else value
     new = (edits.replace(document, statement.value, f"{wrapper}({inner})"),)
-    yield Fix(f"Hold them in an `{wrapper}`", Safety.UNSAFE, new, preferred=True)
+    yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new, preferred=True)
 
 
 def _name_of_nn(document: Document) -> str | None:

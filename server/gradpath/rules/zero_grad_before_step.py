@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import ahead, behind, removed
@@ -242,7 +243,7 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     together = same_activation(lost.cleared.site, lost.backward.site)
     moved = ahead(trace, document, clear, backward) if together else None
     if moved is not None:
-        yield Fix(f"Move line {clear.lineno} before the backward", Safety.UNSAFE, moved, rewrite=True)
+        yield Fix.by(Repair(Way.MOVE_BEFORE_BACKWARD, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
         step = statement_of(trace, lost.step.site.node)
         if any(each is step for each in block_of(trace, clear) or ()):
             return  # Else the step waits for more than one backward.
@@ -261,7 +262,7 @@ def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
         new = edits.insert_after(document, step, *(lines or ()))
         moved = (gone, new) if gone is not None and lines is not None and new is not None else None
     if moved is not None:
-        yield Fix(f"Move line {clear.lineno} after the step", Safety.UNSAFE, moved, rewrite=True)
+        yield Fix.by(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 
 
 RULE = Rule(

@@ -143,7 +143,7 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     assert "`state` carries the graph of the previous iteration" in seen["problems"][1]
     assert any("frees its graph" in row for row in seen["problems"])
     assert "carries the graph of the previous iteration" in seen["hover"]
-    assert seen["fixes"][0] == "Detach `state` before line 10"
+    assert seen["fixes"][0] == "Detach `state` before line 10: `state = state.detach()`"
     assert file.read_text() == CARRIED.replace("    state = cell", "    state = state.detach()\n    state = cell")
     mended = run(file)
     assert mended.returncode == 0, mended.stderr

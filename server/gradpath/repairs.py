@@ -1,0 +1,236 @@
+"""What a fix does, as data: a transformation of the program, in one of its ways, and what it is done to.
+
+The titles of fixes are rendered here and nowhere else; whoever has to know what a fix does asks its repairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from gradpath.records import dataclass, replace
+
+
+class Transformation(str, Enum):
+    """What is done to a program, whatever the place and the wording; its value is the id that users see in JSON."""
+
+    DETACH = "detach"
+    RETAIN_GRAPH = "retain-graph"
+    RELEASE_GRAPH = "release-graph"
+    CREATE_GRAPH = "create-graph"
+    SUM_LOSSES = "sum-losses"
+    MOVE = "move"
+    RECOMPUTE = "recompute"
+    UNDO_CUT = "undo-cut"
+    GRAD_MODE = "grad-mode"
+    OUT_OF_PLACE = "out-of-place"
+    CLONE = "clone"
+    CLEAR_GRADIENTS = "clear-gradients"
+    FORGET = "forget"
+    MAKE_LEAF = "make-leaf"
+    REQUIRE_GRAD = "require-grad"
+    STACK = "stack"
+    BUILD_OPTIMIZER_LATER = "build-optimizer-later"
+    GIVE_PARAMETERS = "give-parameters"
+    REGISTER = "register"
+    DELETE = "delete"
+    BACKPROPAGATE = "backpropagate"
+    REDUCE = "reduce"
+    CALL = "call"
+    ASSIGN = "assign"
+    KEEP_LIST = "keep-list"
+    ALLOW_UNUSED = "allow-unused"
+
+
+_T = Transformation
+
+LONGEST = 72
+"""Characters of code that a title states, where it says as well in words what is done."""
+
+
+class Way(Enum):
+    """How a transformation is carried out, and the words for it.
+
+    In the words `{what}` are the subjects, `{pairs}` the subjects each with its line, `{text}` the code to be written,
+    `{stated}` the same after a colon, if there is any; `{on}`, `{lines}` and `{line}` are the lines one by one, as a
+    stretch, and the first of them, and `{near}` is the other line that counts.
+    """
+
+    DETACH_ON = _T.DETACH, "Detach {what} on {on}"
+    DETACH_BEFORE = _T.DETACH, "Detach {what} before {lines}{stated}"
+    DETACH_AFTER = _T.DETACH, "Detach {what} after {lines}{stated}"
+    DETACH_RESULT = _T.DETACH, "Detach what {what} gives"
+    DETACH_TARGET = _T.DETACH, "Detach the target"
+    ASSIGN_VALUES = _T.DETACH, "Keep the value alone in {pairs}: `.detach()`"
+    STORE_VALUE = _T.DETACH, "Keep the value alone: `{text}` on {lines}"
+    CARRY_VALUE = _T.DETACH, "Carry the value alone: `{text}` on {lines}"
+    KEEP_DETACHED = _T.DETACH, "Keep {what} detached: it will not be trained"
+    KEEP_NUMBER = _T.DETACH, "Keep the number with `.item()`"
+    KEEP_VALUE = _T.DETACH, "Keep the value with `.detach()`"
+    TAKE_NUMBER = _T.DETACH, "Take the number with `.item()`"
+    RETAIN = _T.RETAIN_GRAPH, "Keep the graph: `retain_graph=True` on {lines}"
+    RETAIN_IN_LOOP = (
+        _T.RETAIN_GRAPH,
+        "Keep the graph: `retain_graph=True` on {lines}, which costs memory until the loop ends",
+    )
+    RETAIN_TWICE = _T.RETAIN_GRAPH, "Keep the graph: `retain_graph=True` on {lines}, which counts the gradients twice"
+    RETAIN_OVER_STEP = (
+        _T.RETAIN_GRAPH,
+        "Keep the graph: `retain_graph=True` on {lines}, although line {near} steps in between",
+    )
+    RELEASE = _T.RELEASE_GRAPH, "Drop `retain_graph=True` on {lines}"
+    CREATE = _T.CREATE_GRAPH, "Pass `create_graph=True` on {lines}"
+    CREATE_NO_MORE = _T.RELEASE_GRAPH, "Drop `create_graph=True`"
+    USE_GRAD = _T.RELEASE_GRAPH, "Use `{text}`"
+    SUM_ONCE = _T.SUM_LOSSES, "Call backward once: `{text}`"
+    SUM_BEFORE_LOOP = _T.SUM_LOSSES, "Call backward once, before the loop: `{text}`"
+    SUM_AFTER_LOOP = _T.SUM_LOSSES, "Add the losses up, and call backward once after the loop on {lines}"
+    SUM_TWO = _T.SUM_LOSSES, "Add the losses: `{text}`"
+    SUM_INTO = _T.SUM_LOSSES, "Add it to the loss: `{text}`"
+    SUM_UNUSED = _T.SUM_LOSSES, "Add {what} to the loss: `{text}`"
+    OWN_LOSS = _T.BACKPROPAGATE, "Back-propagate {what}, not the running total"
+    MOVE_INTO_LOOP = _T.MOVE, "Move {lines} into the loop"
+    MOVE_INTO = _T.MOVE, "Move {lines} into {what}"
+    MOVE_BEFORE = _T.MOVE, "Move {lines} before line {near}"
+    MOVE_AFTER_BACKWARD = _T.MOVE, "Move {lines} after the backward"
+    MOVE_AFTER_LAST_BACKWARD = _T.MOVE, "Move {lines} after the last backward"
+    MOVE_AFTER_BACKWARD_OF = (
+        _T.MOVE,
+        "Move {lines} after the last backward, which then gives gradients to {what} alone",
+    )
+    MOVE_BEFORE_BACKWARD = _T.MOVE, "Move {lines} before the backward"
+    MOVE_BEFORE_STEP = _T.MOVE, "Move {lines} before the step"
+    MOVE_AFTER_STEP = _T.MOVE, "Move {lines} after the step"
+    START_IN_LOOP = _T.MOVE, "Start {what} again in each iteration: move {lines} into the loop"
+    MOVE_TO_READER = _T.MOVE, "Compute {what} in `{text}`: move {lines} there"
+    MOVE_TO_READING = _T.MOVE, "Compute {what} in `{text}`: move {lines} before line {near}"
+    SET_BEFORE = _T.MOVE, "Set {what} before `{text}` is made"
+    COMPUTE_AFTER_UPDATE = _T.MOVE, "Compute {lines} after the update"
+    COMPUTE_AFTER_UPDATES = _T.MOVE, "Compute {lines} before line {near}, after the updates"
+    AGAIN_BEFORE = _T.RECOMPUTE, "Compute {lines} again before line {near}"
+    AGAIN_AFTER = _T.RECOMPUTE, "Compute {lines} again after line {near}"
+    AGAIN_AFTER_UPDATE = _T.RECOMPUTE, "Compute {lines} again after the update"
+    AGAIN_RECORDED = _T.RECOMPUTE, "Compute {lines} again before line {near}, where it is recorded"
+    EACH_IN_LOOP = _T.RECOMPUTE, "Compute each {what} in the loop on {lines}"
+    EACH_TIME = _T.RECOMPUTE, "Compute {what} again each time: `{text}` on {lines}"
+    EACH_CALL = _T.RECOMPUTE, "Compute {what} again on each call: drop `{text}` on {lines}"
+    RESTART = _T.RECOMPUTE, "Start {what} again before {lines}: `{text}`"
+    DROP_CUT = _T.UNDO_CUT, "Drop `{text}` on {on}"
+    DROP_CUT_OF = _T.UNDO_CUT, "Drop `{text}` of {what} on {on}"
+    DROP_CUT_HERE = _T.UNDO_CUT, "Drop `{text}`"
+    KEEP_GRAPH = _T.UNDO_CUT, "Keep the graph: drop {what} on {lines}"
+    USE_TENSOR = _T.UNDO_CUT, "Use the tensor itself instead of {what}"
+    USE_ITSELF = _T.UNDO_CUT, "Use {what} itself"
+    ASK_ITSELF = _T.UNDO_CUT, "Ask for {what} itself"
+    NO_FORCE = _T.UNDO_CUT, "Require no gradient by force"
+    DELETE_COPY = _T.UNDO_CUT, "Delete the copy"
+    DRAW = _T.UNDO_CUT, "Draw with `rsample()` on {lines}"
+    NOT_FROZEN = _T.UNDO_CUT, "Pass `freeze=False` on {lines}"
+    NOT_REENTRANT = _T.UNDO_CUT, "Pass `use_reentrant=False` on {lines}"
+    NO_THRESHOLD = _T.UNDO_CUT, "Use `{text}` itself, without a threshold"
+    THE_PROBABILITY = _T.UNDO_CUT, "Use the probability itself, without a threshold"
+    PROBABILITIES = _T.UNDO_CUT, "Use the probabilities: `{text}`"
+    WITHOUT_READING = _T.UNDO_CUT, "Work with the tensors themselves: drop `.item()` on {on}"
+    WITH_PYTORCH = _T.UNDO_CUT, "Compute it with PyTorch on {lines}"
+    WITH_PARTS = _T.UNDO_CUT, "Compute with the parts themselves: `{text}` on {lines}"
+    STACK_HERE = _T.STACK, "Stack the tensors themselves: `{text}`, without `.item()`"
+    STACK_LIST = _T.STACK, "Stack the tensors themselves: drop `.item()` on {lines}, and `stack` on line {near}"
+    WITHOUT_MODE = _T.GRAD_MODE, "Take `{text}` on {lines} away"
+    DELETE_MODE = _T.GRAD_MODE, "Delete `{text}` on {lines}"
+    MODE_OF_FUNCTION = _T.GRAD_MODE, "Switch gradients off in {what} alone, with `@torch.no_grad()`"
+    RECORD = _T.GRAD_MODE, "Compute {lines} under `torch.enable_grad()`"
+    RECORD_YIELD = _T.GRAD_MODE, "Yield under `torch.enable_grad()` on {lines}"
+    NO_GRAD_ON = _T.GRAD_MODE, "Use `torch.no_grad()` on {lines}"
+    UNRECORDED = _T.GRAD_MODE, "Write under `torch.no_grad()`"
+    UNRECORDED_AFTER = _T.GRAD_MODE, "Write under `torch.no_grad()`, after {lines}"
+    UPDATE_IN_PLACE = _T.GRAD_MODE, "Update in place: `{text}`"
+    WRITE_INTO = _T.GRAD_MODE, "Write into {what}: `{text}`"
+    NEW_TENSOR = _T.OUT_OF_PLACE, "Make a new tensor: `{text}`"
+    NEW_TENSOR_BY = _T.OUT_OF_PLACE, "Make a new tensor with {what}"
+    NEW_IN_DICT = _T.OUT_OF_PLACE, "Put the result into the dict: `{text}`"
+    NOT_IN_PLACE = _T.OUT_OF_PLACE, "Drop `inplace=True`"
+    NOT_IN_PLACE_ON = _T.OUT_OF_PLACE, "Drop `inplace=True` on {lines}"
+    WRITE_INTO_COPY = _T.CLONE, "Write into a copy: `{text}` first"
+    SAVE_COPY = _T.CLONE, "Save a copy on {lines}{stated}"
+    USE_COPY = _T.CLONE, "Use a copy: `{text}`"
+    CLEAR_BEFORE_BACKWARD = _T.CLEAR_GRADIENTS, "Insert `{text}` before the backward"
+    CLEAR_AFTER_STEP = _T.CLEAR_GRADIENTS, "Insert `{text}` after the step"
+    CLEAR_AFTER_UPDATE = _T.CLEAR_GRADIENTS, "Insert `{text}` after the update"
+    CLEAR_LATER = _T.CLEAR_GRADIENTS, "Insert `{text}` when the gradients are no longer needed"
+    EMPTY_AT_START = _T.FORGET, "Empty {what} at the start of each iteration"
+    EMPTY_AFTER = _T.FORGET, "Empty {what} after {lines}"
+    FORGET_AFTER = _T.FORGET, "Forget {what} after {lines}{stated}"
+    LEAF_AGAIN = _T.MAKE_LEAF, "Make {what} a leaf again: `{text}`"
+    REQUIRE = _T.REQUIRE_GRAD, "Let it require a gradient: `{text}`"
+    REQUIRE_BEFORE = _T.REQUIRE_GRAD, "Let {what} require a gradient before {lines}{stated}"
+    TRAIN = _T.REQUIRE_GRAD, "Let {what} be trained: `{text}`"
+    UNDO_BEFORE = _T.REQUIRE_GRAD, "Undo {lines} before line {near}: `{text}`"
+    FREEZE = _T.REQUIRE_GRAD, "Freeze them before: `{text}`"
+    OPTIMIZER_WHERE_REPLACED = _T.BUILD_OPTIMIZER_LATER, "Make the optimizer after {lines}, where {what} is replaced"
+    OPTIMIZER_WHERE_MADE = _T.BUILD_OPTIMIZER_LATER, "Make the optimizer after {lines}, where {what} is made again"
+    OPTIMIZER_AFTER = _T.BUILD_OPTIMIZER_LATER, "Make {what} after `{text}`"
+    PARAMETERS_OF = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what}"
+    PARAMETERS_TOO = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what} as well"
+    ADD_GROUP = _T.GIVE_PARAMETERS, "Insert `{text}`"
+    HOLD_IN = _T.REGISTER, "Hold them in an `{text}`"
+    DELETE_SECOND = _T.DELETE, "Delete the second call"
+    REDUCE_BY = _T.REDUCE, "Reduce it with `{text}`"
+    CALL_IT = _T.CALL, "Call it: `{text}`"
+    DO_IN_PLACE = _T.ASSIGN, "Do it in place: `{text}`"
+    ASSIGN_TO = _T.ASSIGN, "Assign the result to {what}"
+    LIST_OF = _T.KEEP_LIST, "Keep a list: `{text}`"
+    FIND_UNUSED = _T.ALLOW_UNUSED, "Pass `find_unused_parameters=True`"
+
+    def __init__(self, transformation: Transformation, words: str) -> None:
+        self.transformation = transformation
+        self.words = words
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A transformation and what it is done to: `subjects` in the words of the program, at `lines` of its text.
+
+    `text` is the code that is written, and `near` another line that the title names.
+    """
+
+    way: Way
+    subjects: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    text: str = ""
+    near: int | None = None
+
+    @property
+    def transformation(self) -> Transformation:
+        """What is done."""
+        return self.way.transformation
+
+    @property
+    def subject(self) -> str:
+        """What the repair is about: code of the program, or of its own where it names none."""
+        return self.subjects[0] if self.subjects else self.text or self.way.name
+
+    def moved(self, line_of: Callable[[int], int]) -> Repair:
+        """The same repair of a text whose lines have other numbers."""
+        near = None if self.near is None else line_of(self.near)
+        return replace(self, lines=tuple(map(line_of, self.lines)), near=near)
+
+
+def title_of(repairs: Sequence[Repair]) -> str:
+    """The title of a fix that makes some repairs together."""
+    first, *others = dict.fromkeys(map(_said, repairs))
+    return ", and ".join([first, *(f"{each[:1].lower()}{each[1:]}" for each in others)])
+
+
+def _said(repair: Repair) -> str:
+    lines = repair.lines
+    several = "line" if len(lines) == 1 else "lines"
+    stretch = (*lines[:1], *lines[-1:]) if lines[:1] != lines[-1:] else lines[:1]
+    return repair.way.words.format(
+        what=" and ".join(f"`{each}`" for each in repair.subjects),
+        pairs=" and ".join(f"`{name}` on line {line}" for name, line in zip(repair.subjects, lines, strict=False)),
+        text=repair.text,
+        stated=f": `{repair.text}`" if 0 < len(repair.text) <= LONGEST else "",
+        on=f"{several} {' and '.join(map(str, lines))}",
+        lines=f"{'line' if len(stretch) == 1 else 'lines'} {' to '.join(map(str, stretch))}",
+        near=repair.near,
+    )

@@ -61,7 +61,6 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "numpy": set[str](),
     "jedi": {"names"},
     "parso": {"names"},
-    "grandalf": {"features"},
     "pygls": {"lsp"},
     "lsprotocol": {"lsp"},
     "pytest": {"pytest_plugin"},

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+
+from gradpath import toml
 
 SERVER = Path(__file__).parents[1] / "server"
 TRAINING = """
@@ -81,7 +85,7 @@ def test_a_check_runs_without_torch(poisoned: Path, tmp_path: Path) -> None:
 
 
 LATE = (
-    *("jedi", "parso", "pygls", "lsprotocol", "grandalf", "websockets", "tomli"),
+    *("jedi", "parso", "pygls", "lsprotocol", "websockets", "tomli"),
     *("asyncio", "bz2", "configparser", "dataclasses", "datetime", "difflib", "hashlib", "importlib.resources"),
     *("inspect", "logging", "lzma", "multiprocessing", "pkgutil", "random", "shutil", "socket", "subprocess"),
     *("tempfile", "threading", "tokenize", "tomllib", "traceback", "zipfile"),
@@ -116,3 +120,21 @@ def test_a_server_loads_the_protocol_alone(tmp_path: Path) -> None:
     loaded = set(json.loads(run_python(code, folder=tmp_path).stdout.replace("'", '"')))
     light = ("analyst", "diagnostic", "features", "isolation", "lsp", "patterns", "records", "render", "repairs")
     assert loaded == {f"gradpath.{part}" for part in light}
+
+
+def test_everything_that_is_installed_with_it_may_be_passed_on_in_an_mit_package() -> None:
+    project = toml.loads((SERVER.parent / "pyproject.toml").read_text())["project"]
+    waiting = [re.match(r"[\w.-]+", each)[0] for each in project["dependencies"] if "python_version" not in each]  # type: ignore[index]
+    licences: dict[str, str] = {}
+    while waiting:
+        name = waiting.pop()
+        if name in licences:
+            continue
+        found = metadata.metadata(name)
+        classifiers = [each for each in found.get_all("Classifier", []) if each.startswith("License ::")]
+        licences[name] = found.get("License-Expression") or " ".join([found.get("License") or "", *classifiers])
+        needed = metadata.requires(name) or []
+        waiting += [re.match(r"[\w.-]+", each)[0] for each in needed if ";" not in each]  # type: ignore[index]
+    assert {"pygls", "jedi", "cattrs"} <= set(licences)
+    free = re.compile(r"\b(?:MIT|BSD|Apache|PSF|ISC)\b")
+    assert {name: text for name, text in licences.items() if not free.search(text) or "GPL" in text} == {}

@@ -48,7 +48,7 @@ def test_the_loss_is_the_root_and_its_parameters_are_at_the_ends() -> None:
     drawn = picture(CARRIED, 11)
     assert [(vertex.title, vertex.kind, vertex.line) for vertex in drawn.vertices[:1]] == [("loss", Kind.ROOT, 10)]
     (layer,) = [vertex for vertex in drawn.vertices if vertex.kind is Kind.PARAMETER]
-    assert (sorted(layer.title.partition(" of ")[0].split(", ")), layer.line) == (["bias", "weight"], 4)
+    assert (layer.title, layer.line) == ("weight, bias of model", 4)
 
 
 def test_a_graph_that_an_earlier_backward_freed_is_marked_with_that_call() -> None:
@@ -70,6 +70,60 @@ def test_a_cut_leads_on_to_the_graph_that_there_would_be() -> None:
     (onward,) = [arrow for arrow in drawn.arrows if arrow.start == cut.number]
     assert onward.cut
     assert drawn.vertices[onward.end].title == "out"
+
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "right"
+BACKWARDS = [
+    (path, number)
+    for path in sorted(SAMPLES.glob("*.py"))
+    for number, line in enumerate(path.read_text().splitlines(), start=1)
+    if re.search(r"\.backward\(", line)
+]
+
+
+@pytest.mark.parametrize(("path", "line"), BACKWARDS, ids=[f"{path.stem}:{line}" for path, line in BACKWARDS])
+def test_no_part_of_the_graph_of_a_right_program_is_broken(path: Path, line: int) -> None:
+    drawn = picture_at(check(Document(str(path), path.read_text())), line)
+    assert drawn is not None
+    assert [(vertex.title, vertex.notes) for vertex in drawn.vertices if vertex.broken or vertex.notes] == []
+
+
+def test_what_happens_after_the_line_is_not_in_its_picture() -> None:
+    text = (
+        "import torch\nw = torch.rand(3, requires_grad=True)\nloss = w.exp().sum()\n"
+        "loss.backward(retain_graph=True)\nloss.backward()\nloss.backward()\n"
+    )
+    assert [any(each.broken for each in picture(text, line).vertices) for line in (3, 4, 5, 6)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_boxes_name_the_modules_of_the_program() -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))\n\n"
+        "    def forward(self, x):\n        return self.net(x)\n\n\n"
+        "critic = Net()\nactor = Net()\nx = torch.rand(2, 4)\n(critic(x) + actor(x)).sum().backward()\n"
+    )
+    drawn = picture(text).vertices
+    assert {vertex.title for vertex in drawn if vertex.kind is Kind.PARAMETER} == {
+        f"weight, bias of {name}.net.{number}" for name in ("critic", "actor") for number in (0, 2)
+    }
+    assert [vertex.owner for vertex in drawn if vertex.operation == "Linear"] == [
+        "critic.net.2",
+        "actor.net.2",
+        "critic.net.0",
+        "actor.net.0",
+    ]
+
+
+def test_the_parameters_of_a_layer_that_has_many_are_one_box() -> None:
+    text = "import torch\nlstm = torch.nn.LSTM(4, 8)\nout, _ = lstm(torch.rand(5, 2, 4))\nout.sum().backward()\n"
+    (box,) = [vertex for vertex in picture(text).vertices if vertex.kind is Kind.PARAMETER]
+    assert box.title == "4 parameters of lstm"
 
 
 def test_what_was_overwritten_says_where() -> None:
@@ -148,6 +202,7 @@ def test_json_names_nodes_and_edges() -> None:
         "kind": "root",
         "title": "loss",
         "operation": "mean",
+        "module": None,
         "path": None,
         "line": 10,
         "earlier_iteration": False,

@@ -27,10 +27,10 @@ class Kind(Enum):
 class Vertex:
     """One box: `title` is the user's name or expression for it, `operation` PyTorch's name of what made it.
 
-    `line` counts from 1 in the file `path`, which is empty for the document that was asked about and
-    `cell N` in a cell of such a notebook; 0 where no line is
-    known. `earlier` says that it was built in an earlier iteration than the backward runs in. `saved` names what its
-    node keeps for backward, `notes` tells what has become of it.
+    `line` counts from 1 in the file `path`, which is empty for the document that was asked about and `cell N` in a cell
+    of such a notebook; 0 where no line is known. `earlier` says that it was built in an earlier iteration than the
+    backward runs in. `saved` names what its node keeps for backward, `notes` tells what has become of it. `owner` is
+    the module whose parameters an operation uses, as the program calls it.
     """
 
     number: int
@@ -43,6 +43,7 @@ class Vertex:
     saved: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     broken: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ def as_json(picture: Picture) -> str:
             "kind": vertex.kind.value,
             "title": vertex.title,
             "operation": vertex.operation or None,
+            "module": vertex.owner or None,
             "path": vertex.path or None,
             "line": vertex.line or None,
             "earlier_iteration": vertex.earlier,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.check import Analysis
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
+from gradpath.features.graph.moment import Moment, name_of_saved
+from gradpath.features.graph.wording import short
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
 from gradpath.records import replace
+from gradpath.rules.parameters import holders
+from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, lines_in_cells
 
 MOST = 120
@@ -17,32 +21,34 @@ MOST = 120
 
 _LONGEST_TITLE = 48
 
-Asked = tuple[Trace, tuple[Tensor, ...], Site, BackwardCall | None]
-"""The path, the tensors whose graph is meant, the place, and the backward that is asked about, if it is about one."""
+_MOST_NAMES = 3
+
+Asked = tuple[Trace, tuple[Tensor, ...], Site, int]
+"""The path, the tensors whose graph is meant, the place, and the number of the event there."""
 
 
 def picture_at(analysis: Analysis, line: int | None = None) -> Picture | None:
     """The graph of the loss on a line (from 1); without a line, of the first faulty backward, else of the last one.
 
-    On a line with a `backward()` it is the graph that this call goes through, else that of the last value bound there.
-    None where no graph is known.
+    On a line with a `backward()` it is the graph that this call goes through, as the call finds it; else that of the
+    last value bound there, as it was then. None where no graph is known.
     """
     asked = _asked(analysis, line)
     if asked is None:
         return None
-    trace, roots, site, call = asked
-    return _Drawing(analysis, trace, site, call).picture(roots)
+    trace, roots, site, index = asked
+    return _Drawing(analysis, trace, site, index).picture(roots)
 
 
 def _asked(analysis: Analysis, line: int | None) -> Asked | None:
     path = analysis.document.path
     calls: list[Asked] = []
     for trace in analysis.traces:
-        for event in trace.events:
+        for index, event in enumerate(trace.events):
             found = _backward(event)
             if found is None or not _is_at(found[1], path, line):
                 continue
-            asked = trace, *found
+            asked = trace, *found, index
             if isinstance(event, Failed):
                 return asked
             calls.append(asked)
@@ -51,28 +57,29 @@ def _asked(analysis: Analysis, line: int | None) -> Asked | None:
     return _bound(analysis, line)
 
 
-def _backward(event: object) -> tuple[tuple[Tensor, ...], Site, BackwardCall | None] | None:
+def _backward(event: object) -> tuple[tuple[Tensor, ...], Site] | None:
     """What a backward was called on and where, if the event is one, or a failure to call one."""
     match event:
         case BackwardRan(call=call, site=site):
-            return call.roots, site, call
+            return call.roots, site
         case Failed(error=error, site=site, caught=False) if error is not None and error.call is not None:
-            return error.call.roots, site, error.call
+            return error.call.roots, site
         case Failed(subject=subject, site=site, caught=False):
             read = getattr(subject, "read", None)
             if isinstance(read, ReadOut):  # `loss.item().backward()`
-                return (read.tensor,), site, None
+                return (read.tensor,), site
     return None
 
 
 def _bound(analysis: Analysis, line: int | None) -> Asked | None:
     """The last value with a graph, or cut off from one, that was bound on the line."""
     for trace in analysis.traces:
-        for event in reversed(trace.events):
+        for index in range(len(trace.events) - 1, -1, -1):
+            event = trace.events[index]
             if isinstance(event, Bound) and _is_at(event.site, analysis.document.path, line):
                 tensor = event.tensor
                 if tensor is not None and (tensor.node is not None or tensor.cut is not None):
-                    return trace, (tensor,), event.site, None
+                    return trace, (tensor,), event.site, index
     return None
 
 
@@ -91,10 +98,12 @@ def _last_line(node: ast.AST) -> int:
 class _Drawing:
     """Collects vertices and arrows, breadth first from the roots."""
 
-    def __init__(self, analysis: Analysis, trace: Trace, site: Site, call: BackwardCall | None) -> None:
+    def __init__(self, analysis: Analysis, trace: Trace, site: Site, index: int) -> None:
         self._analysis = analysis
         self._site = site
-        self._call = call
+        self._moment = Moment.before(trace.events, index)
+        self._ways = _ways(trace, Source(dict(analysis.documents)))
+        self._own_names = {key: way.rpartition(".")[2] for key, way in self._ways.items()}
         self._built = {event.node: event for event in trace.events if isinstance(event, Built)}
         self._numbers: dict[object, int] = {}
         self._vertices: list[Vertex] = []
@@ -142,25 +151,24 @@ class _Drawing:
         site = node.site if isinstance(node.site, Site) else None
         label = next((output.label for output in node.outputs if output.label), "")
         path, line = self._place(site)
-        saved = tuple(dict.fromkeys(map(_name, node.saved)))
-        notes = tuple(self._notes(node))
-        broken = self._call is not None and node.freed_by not in (None, self._call) and node.holds
-        broken = broken or any(each.storage.version != each.version for each in node.saved)
-        title = label or self._text(site) or _short(node.name)
-        return Vertex(0, Kind.OPERATION, title, _short(node.name), path, line, saved=saved, notes=notes, broken=broken)
+        saved = tuple(dict.fromkeys(name_of_saved(each, self._own_names) for each in node.saved))
+        if len(saved) > _MOST_NAMES + 1:
+            saved = (*saved[:_MOST_NAMES], f"{len(saved) - _MOST_NAMES} more")
+        notes = tuple(self._moment.notes(node, self._own_names))
+        title = label or self._text(site) or short(node.name)
+        operation, broken = short(node.name), self._moment.is_broken(node)
+        return Vertex(
+            0, Kind.OPERATION, title, operation, path, line, False, saved, notes, broken, self._owner(node.edges)
+        )
+
+    def _owner(self, edges: Sequence[Node]) -> str:
+        """The one module that has all parameters among the inputs of an operation."""
+        leaves = [edge.accumulates for edge in edges if edge.accumulates is not None]
+        owners = {self._ways.get(id(leaf), "").rpartition(".")[0] for leaf in leaves if leaf.is_parameter}
+        return owners.pop() if len(owners) == 1 else ""
 
     def _is_earlier(self, node: Node) -> bool:
         return isinstance(node.site, Site) and iterations_between(node.site.loops, self._site.loops) is not None
-
-    def _notes(self, node: Node) -> Iterator[str]:
-        freed = node.freed_by
-        if freed is not None and freed is not self._call and node.holds:
-            yield f"freed by the backward on line {_line(freed.site)}"
-        for saved in node.saved:
-            for write in saved.storage.writes:
-                if write.version > saved.version:
-                    yield f"`{_name(saved)}` was overwritten on line {_line(write.site)} by `{_short(write.operation)}`"
-                    break
 
     def _inputs(self, node: Node) -> None:
         """The arrows from a node: to the nodes that its inputs came from, to leaves, and to where inputs were cut."""
@@ -181,14 +189,17 @@ class _Drawing:
     def _parameters(self, user: Node, edges: Sequence[Node], names: Mapping[int, str]) -> None:
         """One vertex for the parameters of a layer, which have no names of their own."""
         leaves = [(edge, edge.accumulates) for edge in edges if edge not in self._numbers]
-        layer = {names[id(edge)]: edge for edge, leaf in leaves if leaf and leaf.is_parameter and not leaf.label}
+        layer = {edge: leaf for edge, leaf in leaves if leaf and leaf.is_parameter and not leaf.label}
         if not layer or len(self._vertices) >= MOST:
             return
-        first = next(iter(layer.values())).accumulates
-        path, line = self._place(first.origin if first is not None and isinstance(first.origin, Site) else None)
-        title = f"{', '.join(layer)} of {_short(user.name)}"
-        number = self._add(next(iter(layer.values())), Vertex(0, Kind.PARAMETER, title, "", path, line))
-        self._numbers.update(dict.fromkeys(layer.values(), number))
+        first = next(iter(layer.values()))
+        path, line = self._place(first.origin if isinstance(first.origin, Site) else None)
+        own = list(dict.fromkeys(self._own_names.get(id(leaf), names[id(edge)]) for edge, leaf in layer.items()))
+        called = ", ".join(own) if len(own) <= _MOST_NAMES else f"{len(layer)} parameters"
+        owner = self._owner(list(layer))
+        title = f"{owner}.{called}" if owner and len(own) == 1 else f"{called} of {owner or short(user.name)}"
+        number = self._add(next(iter(layer)), Vertex(0, Kind.PARAMETER, title, "", path, line))
+        self._numbers.update(dict.fromkeys(layer, number))
 
     def _leaf(self, key: Node, leaf: Tensor) -> int | None:
         if key in self._numbers:
@@ -198,7 +209,7 @@ class _Drawing:
             return None
         path, line = self._place(leaf.origin if isinstance(leaf.origin, Site) else None)
         kind = Kind.PARAMETER if leaf.is_parameter else Kind.LEAF
-        return self._add(key, Vertex(0, kind, leaf.label or "a leaf", "", path, line))
+        return self._add(key, Vertex(0, kind, leaf.label or self._ways.get(id(leaf), "a leaf"), "", path, line))
 
     def _without_node(self, root: Tensor) -> None:
         """The loss itself hangs on nothing: a leaf, or a value that was cut off."""
@@ -217,7 +228,7 @@ class _Drawing:
         assert cut is not None
         path, line = self._place(cut.site if isinstance(cut.site, Site) else None)
         site = cut.site if isinstance(cut.site, Site) else None
-        number = self._add(cut, Vertex(0, Kind.CUT, self._text(site) or _short(cut.how), _short(cut.how), path, line))
+        number = self._add(cut, Vertex(0, Kind.CUT, self._text(site) or short(cut.how), short(cut.how), path, line))
         if cut.source is not None and cut.source.node is not None:
             end = self._visit(cut.source.node)
             if end is not None:
@@ -247,15 +258,10 @@ class _Drawing:
         return text if len(text) <= _LONGEST_TITLE else text[: _LONGEST_TITLE - 1] + "…"
 
 
-def _name(saved: Saved) -> str:
-    if saved.role.startswith("out"):
-        return saved.tensor.label or "its result"
-    return saved.tensor.label or saved.role
-
-
-def _line(site: object) -> int | str:
-    return site.line if isinstance(site, Site) else "?"
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
+def _ways(trace: Trace, source: Source) -> dict[int, str]:
+    """The whole names of the parameters of modules, by identity: the variable of the largest module, and the way on."""
+    ways: dict[int, str] = {}
+    for holder in holders(trace, source):
+        for way, tensor in holder.tensors:
+            ways.setdefault(id(tensor), f"{holder.name}.{way}")
+    return ways

@@ -1,19 +1,26 @@
-"""Where the boxes of a picture stand, and which way its arrows go; the layered drawing is grandalf's."""
+"""Where the boxes of a picture stand, and which way its arrows go."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 from gradpath.features.graph import Picture
+from gradpath.features.graph.layers import Bend, Layers, Pair, Spot, layered, parts
 from gradpath.records import dataclass
 
-Point = tuple[float, float]
-Size = tuple[float, float]
+Point: TypeAlias = "tuple[float, float]"
+Size: TypeAlias = "tuple[float, float]"
 
 _GAP_ACROSS = 24.0
 _GAP_DOWN = 34.0
+_GAP_OF_ARROWS = 12.0
 _MARGIN = 12.0
+_ROUNDS = 40
+_STRAIGHT = 8.0
+_AT_AN_END = 0.02
+"""What it counts that an arrow is upright: on its way most, at a box to which nothing else leads, least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,71 +28,120 @@ class Layout:
     """The middle of each box by its vertex's number, the points of each arrow, and the size of the whole."""
 
     centres: Mapping[int, Point]
-    routes: Mapping[tuple[int, int], Sequence[Point]]
+    routes: Mapping[Pair, Sequence[Point]]
     width: float
     height: float
 
 
-class _Box:
-    """What grandalf asks of a vertex: its size, and room for its place."""
-
-    def __init__(self, size: Size) -> None:
-        self.w, self.h = size
-        self.xy: Point = (0.0, 0.0)
-
-
 def lay_out(picture: Picture, sizes: Mapping[int, Size]) -> Layout:
     """Layers from the root downwards, for boxes of the given sizes; parts that do not hang together stand abreast."""
-    # grandalf is only loaded where a picture is drawn.
-    from grandalf.graphs import Edge, Graph, Vertex  # type: ignore[import-untyped]
-    from grandalf.layouts import SugiyamaLayout  # type: ignore[import-untyped]
-
-    vertices = {each.number: Vertex(each.number) for each in picture.vertices}
-    for number, vertex in vertices.items():
-        vertex.view = _Box(sizes[number])
-    edges = [
-        Edge(vertices[arrow.start], vertices[arrow.end], data=(arrow.start, arrow.end)) for arrow in picture.arrows
-    ]
+    arrows = [(arrow.start, arrow.end) for arrow in picture.arrows]
     centres: dict[int, Point] = {}
-    routes: dict[tuple[int, int], Sequence[Point]] = {}
-    left = _MARGIN
-    height = 0.0
-    for part in Graph(list(vertices.values()), edges).C:
-        layout = SugiyamaLayout(part)
-        layout.xspace, layout.yspace = _GAP_ACROSS, _GAP_DOWN
-        layout.init_all(roots=[vertex for vertex in part.sV if not vertex.e_in()] or [next(iter(part.sV))])
-        layout.draw(3)
-        right, bottom = _place(part, layout, left, centres, routes)
+    routes: dict[Pair, Sequence[Point]] = {}
+    left, height = _MARGIN, 0.0
+    for group in parts([vertex.number for vertex in picture.vertices], arrows):
+        members = set(group)
+        layers = layered(group, [pair for pair in arrows if pair[0] in members])
+        right, bottom = _place(layers, sizes, left, centres, routes)
         left, height = right + _GAP_ACROSS, max(height, bottom)
     return Layout(centres, routes, left - _GAP_ACROSS + _MARGIN, height + _MARGIN)
 
 
 def _place(
-    part: Any, layout: Any, left: float, centres: dict[int, Point], routes: dict[tuple[int, int], Sequence[Point]]
+    layers: Layers,
+    sizes: Mapping[int, Size],
+    left: float,
+    centres: dict[int, Point],
+    routes: dict[Pair, Sequence[Point]],
 ) -> Point:
-    """Move one part to the right of `left` and below the margin; its right and lower end."""
-    boxes = [(vertex.data, vertex.view) for vertex in part.sV]
-    bends = {edge.data: _bends(edge, layout) for edge in part.sE}
-    points = [point for route in bends.values() for point in route]
-    lowest_x = min([box.xy[0] - box.w / 2 for _, box in boxes] + [x for x, _ in points])
-    lowest_y = min(box.xy[1] - box.h / 2 for _, box in boxes)
-    dx, dy = left - lowest_x, _MARGIN - lowest_y
-    for number, box in boxes:
-        centres[number] = (box.xy[0] + dx, box.xy[1] + dy)
-    by_number = dict(boxes)
-    for (start, end), route in bends.items():
-        top = (centres[start][0], centres[start][1] + by_number[start].h / 2)
-        bottom = (centres[end][0], centres[end][1] - by_number[end].h / 2)
-        routes[start, end] = [top, *((x + dx, y + dy) for x, y in route), bottom]
-    right = max([box.xy[0] + box.w / 2 for _, box in boxes] + [x for x, _ in points])
-    return right + dx, max(box.xy[1] + box.h / 2 for _, box in boxes) + dy
+    """Place one part to the right of `left` and below the margin, boxes at the top of their layers.
+
+    Returns its right and its lower end.
+    """
+    across = _across(layers, sizes)
+    moved = left - min(x - _width(spot, sizes) / 2 for spot, x in across.items())
+    bands: dict[Spot, Point] = {}
+    top = _MARGIN
+    for row in layers.rows:
+        bottom = top + max((sizes[spot][1] for spot in row if not isinstance(spot, Bend)), default=0.0)
+        bands.update(dict.fromkeys(row, (top, bottom)))
+        top = bottom + _GAP_DOWN
+    for spot, (upper, _) in bands.items():
+        if not isinstance(spot, Bend):
+            centres[spot] = across[spot] + moved, upper + sizes[spot][1] / 2
+    for pair, way in layers.routes.items():
+        routes[pair] = list(_points(way, {spot: across[spot] + moved for spot in way}, bands, sizes))
+    return max(x + moved + _width(spot, sizes) / 2 for spot, x in across.items()), top - _GAP_DOWN
 
 
-def _bends(edge: Any, layout: Any) -> list[Point]:
-    """The places that grandalf kept free for an arrow on the layers between its ends, from its start on."""
-    control = layout.ctrls.get(edge)
-    if control is None:
-        return []
-    first, last = layout.grx[edge.v[0]].rank, layout.grx[edge.v[1]].rank
-    between = sorted((rank for rank in control if min(first, last) < rank < max(first, last)), reverse=first > last)
-    return [control[rank].view.xy for rank in between]
+def _points(
+    way: Sequence[Spot], across: Mapping[Spot, float], bands: Mapping[Spot, Point], sizes: Mapping[int, Size]
+) -> Iterator[Point]:
+    """The points of an arrow: upright through each layer, where boxes stand, and curved only between two of them."""
+    down = bands[way[0]] < bands[way[-1]]
+    for spot in way:
+        x = across[spot]
+        top, bottom = bands[spot]
+        box = top if isinstance(spot, Bend) else top + sizes[spot][1]
+        heights = [box, bottom] if spot == way[0 if down else -1] else [top, bottom]
+        if spot == way[-1 if down else 0]:
+            heights = [top]
+        yield from ((x, height) for height in dict.fromkeys(heights if down else reversed(heights)))
+
+
+def _width(spot: Spot, sizes: Mapping[int, Size]) -> float:
+    return 0.0 if isinstance(spot, Bend) else sizes[spot][0]
+
+
+def _across(layers: Layers, sizes: Mapping[int, Size]) -> dict[Spot, float]:
+    """How far to the right each spot stands: all arrows as upright as the order and the widths allow.
+
+    The sum of the squares of what each step of an arrow moves sideways falls with each layer that is placed anew
+    between its neighbours, until nothing moves any more.
+    """
+    gaps = {id(row): _gaps(row, sizes) for row in layers.rows}
+    across: dict[Spot, float] = {}
+    for row in layers.rows:
+        offsets = gaps[id(row)]
+        across.update((spot, offset - offsets[-1] / 2) for spot, offset in zip(row, offsets, strict=True))
+    for turn in range(_ROUNDS):
+        for row in layers.rows if turn % 2 == 0 else reversed(layers.rows):
+            wished = [_wish(spot, layers, across) for spot in row]
+            across.update(zip(row, _apart(wished, gaps[id(row)]), strict=True))
+    return across
+
+
+def _gaps(row: Sequence[Spot], sizes: Mapping[int, Size]) -> list[float]:
+    """How far each spot of a row stands at least from its first one."""
+    offsets = [0.0]
+    for one, other in pairwise(row):
+        gap = _GAP_OF_ARROWS if isinstance(one, Bend) and isinstance(other, Bend) else _GAP_ACROSS
+        offsets.append(offsets[-1] + (_width(one, sizes) + _width(other, sizes)) / 2 + gap)
+    return offsets
+
+
+def _wish(spot: Spot, layers: Layers, across: Mapping[Spot, float]) -> tuple[float, float]:
+    """Where a spot would stand if it were alone, and how much that counts."""
+    weight = total = 0.0
+    for neighbour in (*layers.above.get(spot, ()), *layers.below.get(spot, ())):
+        if isinstance(spot, Bend) and isinstance(neighbour, Bend):
+            counts = _STRAIGHT
+        else:
+            counts = _AT_AN_END if layers.is_end(spot) or layers.is_end(neighbour) else 1.0
+        weight += counts
+        total += counts * across[neighbour]
+    return (total / weight, weight) if weight else (across[spot], 1.0)
+
+
+def _apart(wished: Iterable[tuple[float, float]], offsets: Sequence[float]) -> list[float]:
+    """The places nearest to those wished for that keep the distances: the regression of a sequence that only grows."""
+    blocks: list[tuple[float, float, int]] = []  # where, how much it counts, and how many spots
+    for (place, weight), offset in zip(wished, offsets, strict=True):
+        where, counts, many = place - offset, weight, 1
+        while blocks and blocks[-1][0] > where:
+            before, heavier, more = blocks.pop()
+            where = (before * heavier + where * counts) / (heavier + counts)
+            counts, many = counts + heavier, many + more
+        blocks.append((where, counts, many))
+    placed = [where for where, _, many in blocks for _ in range(many)]
+    return [where + offset for where, offset in zip(placed, offsets, strict=True)]

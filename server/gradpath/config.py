@@ -13,6 +13,7 @@ from gradpath.gitignore import pattern_of
 from gradpath.nearest import did_you_mean
 from gradpath.reading import CONFIGURATION, read_text
 from gradpath.records import dataclass, field, replace
+from gradpath.renamed import RENAMED, now
 
 OFF = "off"
 """The level of a rule that does not report."""
@@ -201,8 +202,8 @@ class _Reader:
     def rules(self, data: Mapping[str, Any], key: str, within: str = "") -> Iterator[str]:
         shown = f"{within}{_brief(key)}"
         for name in self.strings(data.get(key, ()), shown):
-            if not self.names or name in self.names:
-                yield name
+            if not self.names or name in self.names or name in RENAMED:
+                yield from now(name)
             else:
                 self.complain(f"`{shown}`: unknown rule or family `{_brief(name)}`", name, self.names)
 
@@ -221,11 +222,12 @@ class _Reader:
         return None
 
     def levels(self, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        for rule, level in self.table(data, "levels").items():
-            if self.names and rule not in self.names:
+        table = self.table(data, "levels")
+        for rule, level in sorted(table.items(), key=lambda each: each[0] not in RENAMED):  # The new name outweighs.
+            if self.names and rule not in self.names and rule not in RENAMED:
                 self.complain(f"`levels`: unknown rule or family `{_brief(rule)}`", rule, self.names)
             elif isinstance(level, str) and level in _LEVELS:
-                yield rule, level
+                yield from ((name, level) for name in now(rule))
             else:
                 word = level if isinstance(level, str) else ""
                 levels = f"; a level is one of {', '.join(_LEVELS)}"

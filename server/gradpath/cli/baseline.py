@@ -18,6 +18,7 @@ from gradpath.cli.writing import write_file
 from gradpath.diagnostic import Diagnostic
 from gradpath.reading import LOG, read_bytes
 from gradpath.records import dataclass, replace
+from gradpath.renamed import now
 from gradpath.render.width import safe_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 
@@ -127,10 +128,12 @@ def without_known(
             found.setdefault((entry.path, entry.rule, entry.line), []).append((entry, each))
     wanted: dict[tuple[str, str, str], list[Entry]] = {}
     for known in entries:
-        wanted.setdefault((known.path, known.rule, known.line), []).append(known)
+        for rule in now(known.rule):
+            wanted.setdefault((known.path, rule, known.line), []).append(known)
     gone: set[int] = set()
+    spent: set[int] = set()  # An entry for a rule that was split stands for one mistake all the same.
     for key, candidates in found.items():
-        _match(wanted.get(key, []), candidates, gone)
+        _match([each for each in wanted.get(key, []) if id(each) not in spent], candidates, gone, spent)
     kept = [
         replace(outcome, diagnostics=tuple(each for each in outcome.diagnostics if id(each) not in gone))
         for outcome in outcomes
@@ -138,7 +141,9 @@ def without_known(
     return kept, len(gone)
 
 
-def _match(wanted: Sequence[Entry], candidates: Sequence[tuple[Entry, Diagnostic]], gone: set[int]) -> None:
+def _match(
+    wanted: Sequence[Entry], candidates: Sequence[tuple[Entry, Diagnostic]], gone: set[int], spent: set[int]
+) -> None:
     left, open_entries = list(candidates), list(wanted)
     for least in (2, 1, 0):
         if least == 0 and len(left) > len(open_entries):
@@ -148,6 +153,7 @@ def _match(wanted: Sequence[Entry], candidates: Sequence[tuple[Entry, Diagnostic
             if fitting is not None:
                 left.remove(fitting)
                 open_entries.remove(known)
+                spent.add(id(known))
                 gone.add(id(fitting[1]))
 
 

@@ -12,6 +12,7 @@ from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
 from gradpath.nearest import did_you_mean
 from gradpath.patterns import regex
+from gradpath.renamed import RENAMED, now
 from gradpath.render.style import BOLD, CYAN, LEVEL_COLOURS, Style
 from gradpath.rules import RULES
 from gradpath.rules.report import Rule
@@ -28,14 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show one rule, or all."""
-    if arguments.id is not None and arguments.id not in RULES:
+    ids = list(RULES) if arguments.id is None else now(arguments.id)
+    if RENAMED.get(arguments.id) == ():
+        raise UsageError(f"there is no rule `{arguments.id}` any more")
+    if any(each not in RULES for each in ids):
         raise UsageError(f"unknown rule `{arguments.id}`{did_you_mean(arguments.id, RULES)}")
-    rules = [RULES[arguments.id]] if arguments.id else list(RULES.values())
+    rules = [RULES[each] for each in ids]
     style = style_for(sys.stdout)
     if arguments.output_format == "json":
         print(json.dumps({"version": 1, "rules": [_fields(rule) for rule in rules]}, indent=1))
     elif arguments.id:
-        print(rendered_page(rules[0].page, style), end="")
+        if arguments.id in RENAMED:
+            print(f"gradpath: `{arguments.id}` is now {' and '.join(f'`{each}`' for each in ids)}", file=sys.stderr)
+        print("\n".join(rendered_page(rule.page, style) for rule in rules), end="")
     else:
         for line in table(rules, style):
             print(line)

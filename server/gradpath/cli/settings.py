@@ -10,6 +10,7 @@ from gradpath.cli.status import UsageError
 from gradpath.config import BrokenConfiguration, Config, config_from, find_config, table_in
 from gradpath.nearest import did_you_mean
 from gradpath.records import dataclass, field, replace
+from gradpath.renamed import RENAMED, now
 from gradpath.render.report import Problem
 from gradpath.rules import NAMES
 
@@ -20,9 +21,9 @@ def rule_names(values: Sequence[str], option: str) -> tuple[str, ...]:
     """Rule ids and families from an option's comma-separated values; raises `UsageError` for an unknown one."""
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
-        if name not in NAMES:
+        if name not in NAMES and name not in RENAMED:
             raise UsageError(f"{option}: unknown rule or family `{name}`{did_you_mean(name, NAMES)}")
-    return tuple(names)
+    return tuple(each for name in names for each in now(name))
 
 
 @dataclass(slots=True)

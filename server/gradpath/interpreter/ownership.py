@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.sites import Site
 from gradpath.records import dataclass
-
-if TYPE_CHECKING:
-    from gradpath.interpreter.trace import Site
 
 
 @dataclass(frozen=True, slots=True)

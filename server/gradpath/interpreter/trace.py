@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
@@ -13,53 +13,10 @@ from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import OwnershipEvent
+from gradpath.interpreter.sites import Decision as Decision
+from gradpath.interpreter.sites import Site as Site
+from gradpath.interpreter.sites import iterations_between as iterations_between
 from gradpath.records import dataclass, field
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
-    """Where something happened: the syntax node in the file `path`, the call that led there, the loops around.
-
-    `loops` holds (activation, iteration) pairs, outermost first, those of the callers included; iterations count
-    from 1.
-    """
-
-    path: str
-    node: ast.AST
-    caller: Site | None
-    loops: tuple[tuple[int, int], ...]
-
-    @property
-    def line(self) -> int:
-        """The 1-based line on which the node begins."""
-        return int(getattr(self.node, "lineno", 1))
-
-    def frames(self) -> list[Site]:
-        """This site and the calls that led to it, innermost first."""
-        found: list[Site] = []
-        site: Site | None = self
-        while site is not None:
-            found.append(site)
-            site = site.caller
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A branch that the source does not settle, and how it went on this path.
-
-    `idle` says that the other way is not worth running: it raises at once, or only prints, or stands in another file
-    and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
-    `speaking` that the arms may have to do with gradients.
-    """
-
-    key: object
-    node: ast.AST
-    outcome: bool
-    site: Site
-    idle: bool = False
-    negated: bool = False
-    speaking: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -488,13 +445,3 @@ class Trace:
 def _leaves_out(trace: Trace) -> bool:
     """Whether there is more about gradients in what was given up, or in what it may have called, than was come to."""
     return leaves_gradients_out({*trace.given_up, *trace.interrupted}, trace.visits)
-
-
-def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
-    """The activation number of the innermost loop that both sites share in different iterations, else None."""
-    for (loop, before), (other, after) in zip(earlier, later, strict=False):
-        if loop != other:
-            return None
-        if before != after:
-            return loop
-    return None

@@ -8,6 +8,7 @@ from itertools import islice
 from gradpath.diagnostic import Diagnostic, Edit, Range
 from gradpath.patterns import regex
 from gradpath.records import dataclass
+from gradpath.renamed import now
 from gradpath.source.comments import Comments
 from gradpath.source.document import Document
 
@@ -53,7 +54,8 @@ class Ignore:
         """The name under which it covers a diagnostic, None if it does not."""
         if self.names is None:
             return ALL
-        return next((name for name in self.names if name in (diagnostic.rule, diagnostic.family)), None)
+        meant = {diagnostic.rule, diagnostic.family}
+        return next((name for name in self.names if not meant.isdisjoint(now(name))), None)
 
 
 def ignores_of(comments: Comments) -> Iterator[Ignore]:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
 from gradpath.nearest import did_you_mean, nearest
 from gradpath.records import replace
+from gradpath.renamed import RENAMED, now
 from gradpath.source.comments import Comments, comments_of
 from gradpath.source.document import Document
 from gradpath.source.grammar import for_parser
@@ -137,13 +138,14 @@ def _hint(
     off = [
         name
         for name in names
-        if active is not None and name != ALL and name not in active and (known is None or name in known)
+        if active is not None and name != ALL and not any(each in active for each in now(name))
+        if known is None or name in known or name in RENAMED
     ]
     unused = [name for name in names if name not in used and name not in off and name != UNUSED]
     if names and not unused:
         return None
     left = tuple(name for name in names if name not in unused)
-    unknown = [name for name in unused if known is not None and name not in known and name != ALL]
+    unknown = [name for name in unused if known is not None and name not in (*known, *RENAMED, ALL)]
     if unknown:
         message = f"no rule is called `{unknown[0]}`{did_you_mean(unknown[0], known or ())}"
     elif not ignore.closed:

@@ -1,0 +1,64 @@
+"""Where along a path something happens, and which way the path went: what events and values are told by."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from gradpath.records import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where something happened: the syntax node in the file `path`, the call that led there, the loops around.
+
+    `loops` holds (activation, iteration) pairs, outermost first, those of the callers included; iterations count
+    from 1.
+    """
+
+    path: str
+    node: ast.AST
+    caller: Site | None
+    loops: tuple[tuple[int, int], ...]
+
+    @property
+    def line(self) -> int:
+        """The 1-based line on which the node begins."""
+        return int(getattr(self.node, "lineno", 1))
+
+    def frames(self) -> list[Site]:
+        """This site and the calls that led to it, innermost first."""
+        found: list[Site] = []
+        site: Site | None = self
+        while site is not None:
+            found.append(site)
+            site = site.caller
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A branch that the source does not settle, and how it went on this path.
+
+    `idle` says that the other way is not worth running: it raises at once, or only prints, or stands in another file
+    and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
+    `speaking` that the arms may have to do with gradients.
+    """
+
+    key: object
+    node: ast.AST
+    outcome: bool
+    site: Site
+    idle: bool = False
+    negated: bool = False
+    speaking: bool = True
+
+
+def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
+    """The activation number of the innermost loop that both sites share in different iterations, else None."""
+    for (loop, before), (other, after) in zip(earlier, later, strict=False):
+        if loop != other:
+            return None
+        if before != after:
+            return loop
+    return None

@@ -16,6 +16,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
@@ -36,7 +37,6 @@ class ModuleInstance(Instance):
         "filled",
         "hooks",
         "made",
-        "pre_hooks",
         "settings",
         "spec",
         "tensors",
@@ -53,8 +53,7 @@ class ModuleInstance(Instance):
         self.tensors: set[str] = set()
         self.computed: dict[str, Callable[[Machine, ModuleInstance], Value]] = {}
         self.filled: dict[str, tuple[List | tuple[Value, ...] | Dict, Site]] = {}
-        self.hooks: list[Value] = []
-        self.pre_hooks: list[Value] = []
+        self.hooks = Hooks()
 
     def attribute(self, machine: Machine, name: str) -> Value:
         compute = self.computed.get(name)
@@ -70,6 +69,9 @@ class ModuleInstance(Instance):
         method = _METHODS.get(name)
         if method is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))
+        register = REGISTER.get(name)
+        if register is not None:
+            return NativeFunction(f"Module.{name}", lambda m, a: register(self.hooks, a))
         return self._table(name)
 
     def _table(self, name: str) -> Value:
@@ -105,16 +107,8 @@ class ModuleInstance(Instance):
         own = self.cls.find("__call__")
         if isinstance(own, Function):
             return machine.call(own, arguments.shifted(self))
-        for hook in self.pre_hooks:
-            changed = machine.call(hook, Arguments([self, tuple(arguments.positional)]))
-            if changed is not None and not isinstance(changed, Unknown):
-                arguments = Arguments(list(changed) if isinstance(changed, tuple) else [changed], arguments.keywords)
-        result = machine.call(machine.attribute(self, "forward"), arguments)
-        for hook in self.hooks:
-            changed = machine.call(hook, Arguments([self, tuple(arguments.positional), result]))
-            if changed is not None and not isinstance(changed, Unknown):
-                result = changed
-        return result
+        forward = machine.attribute(self, "forward")
+        return run(machine, self, self.hooks, arguments, lambda given: machine.call(forward, given))
 
     def children(self) -> Iterator[tuple[str, ModuleInstance]]:
         """The direct submodules by attribute name."""
@@ -439,20 +433,6 @@ def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Valu
     return value
 
 
-def _forward_hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    module.hooks.append(arguments.get(0, "hook", None))
-    return machine.unknown("hook handle")
-
-
-def _forward_pre_hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    module.pre_hooks.append(arguments.get(0, "hook", None))
-    return machine.unknown("hook handle")
-
-
-def _hook(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    return machine.unknown("hook handle")
-
-
 _METHODS: dict[str, Method] = {
     "parameters": _parameters,
     "named_parameters": _named_parameters,
@@ -483,9 +463,6 @@ _METHODS: dict[str, Method] = {
     "add_module": _register,
     "get_submodule": _get,
     "get_parameter": _get,
-    "register_forward_hook": _forward_hook,
-    "register_forward_pre_hook": _forward_pre_hook,
-    "register_full_backward_hook": _hook,
     "extra_repr": lambda m, s, a: "",
     "_get_name": lambda m, s, a: s.cls.name,
     "compile": lambda m, s, a: None,

@@ -1,0 +1,134 @@
+"""Hooks of modules: functions of the program that run before and after a call, or in each backward through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from gradpath.autograd.tensor import BackwardCall
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.tensor_value import TensorValue, wrap
+
+
+class Hooks:
+    """The hooks of a module: `before` and `after` a call, and in a backward that has been `through` it.
+
+    `ahead` are those of a backward that are told of the gradients of the outputs alone.
+    """
+
+    __slots__ = ("after", "ahead", "before", "through")
+
+    def __init__(self) -> None:
+        self.before: list[Value] = []
+        self.after: list[Value] = []
+        self.ahead: list[Value] = []
+        self.through: list[Value] = []
+
+
+class Handle(Object):
+    """What gives a hook gives this as well: it takes the hook away again."""
+
+    __slots__ = ("hook", "hooks")
+
+    def __init__(self, hook: Value, hooks: list[Value]) -> None:
+        self.hook = hook
+        self.hooks = hooks
+
+    def type_name(self) -> str:
+        return "RemovableHandle"
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        if name == "remove":
+            return NativeFunction(name, lambda m, a: self._remove())
+        return super().attribute(machine, name)
+
+    def _remove(self) -> None:
+        self.hooks[:] = [each for each in self.hooks if each is not self.hook]
+
+
+def _kept_in(hooks_of: Callable[[Hooks], list[Value]]) -> Callable[[Hooks, Arguments], Value]:
+    def register(hooks: Hooks, arguments: Arguments) -> Value:
+        hook = arguments.get(0, "hook", None)
+        hooks_of(hooks).append(hook)
+        return Handle(hook, hooks_of(hooks))
+
+    return register
+
+
+REGISTER: dict[str, Callable[[Hooks, Arguments], Value]] = {
+    "register_forward_hook": _kept_in(lambda hooks: hooks.after),
+    "register_forward_pre_hook": _kept_in(lambda hooks: hooks.before),
+    "register_backward_hook": _kept_in(lambda hooks: hooks.through),
+    "register_full_backward_hook": _kept_in(lambda hooks: hooks.through),
+    "register_full_backward_pre_hook": _kept_in(lambda hooks: hooks.ahead),
+}
+"""The methods of modules that take a hook."""
+
+
+def run(
+    machine: Machine, module: Object, hooks: Hooks, arguments: Arguments, forward: Callable[[Arguments], Value]
+) -> Value:
+    """Call a module's `forward` between its hooks, each of which may put something else in place of what it is told."""
+    for hook in tuple(hooks.before):
+        changed = machine.call(hook, Arguments([module, tuple(arguments.positional)]))
+        if changed is not None and not isinstance(changed, Unknown):
+            arguments = Arguments(list(changed) if isinstance(changed, tuple) else [changed], arguments.keywords)
+    result = forward(arguments)
+    for hook in tuple(hooks.after):
+        changed = machine.call(hook, Arguments([module, tuple(arguments.positional), result]))
+        if changed is not None and not isinstance(changed, Unknown):
+            result = changed
+    if (hooks.ahead or hooks.through) and machine.autograd.grad_enabled:
+        _tell_of_backwards(machine, module, hooks, result)
+    return result
+
+
+def _tell_of_backwards(machine: Machine, module: Object, hooks: Hooks, result: Value) -> None:
+    """Let the hooks that a module has now run in each backward through what it returned, once in each."""
+    outputs = list(_tensors_of(result))
+    ahead, through = tuple(hooks.ahead), tuple(hooks.through)
+    told: list[BackwardCall] = []
+
+    def tell(call: BackwardCall) -> None:
+        if call in told:
+            return
+        told.append(call)
+        with machine.autograd.mode(grad=call.create_graph):
+            gradients = _gradients(machine, outputs)
+            for hook in ahead:
+                machine.call(hook, Arguments([module, gradients]))
+            for hook in through:
+                machine.call(hook, Arguments([module, _of_inputs(machine), gradients]))
+
+    for output in outputs:
+        node = machine.autograd.edge(output.tensor)
+        if node is not None:
+            node.hooks = (*node.hooks, tell)
+
+
+def _gradients(machine: Machine, outputs: Sequence[TensorValue]) -> tuple[Value, ...]:
+    tensors = (each.tensor for each in outputs)
+    return tuple(wrap(machine.autograd.tensor(shape=each.shape, dtype=each.dtype)) for each in tensors)
+
+
+def _of_inputs(machine: Machine) -> Value:
+    """The gradients of the inputs: they have no graph, and more is not known of them."""
+    made = machine.unknown("gradients of a module's inputs")
+    if isinstance(made, Unknown):
+        made.kind = Kind.PLAIN
+    return made
+
+
+def _tensors_of(result: Value) -> Iterator[TensorValue]:
+    match result:
+        case TensorValue():
+            yield result
+        case tuple():
+            for each in result:
+                yield from _tensors_of(each)
+        case List() | Dict():
+            for each in result.parts():
+                yield from _tensors_of(each)

@@ -1,8 +1,8 @@
-"""What the parts of an unknown model's result share: a trunk, of which it is not known that it saved anything.
+"""What the parts of an unknown model's result share: a trunk.
 
-`a, b = model(x)` may be two heads on one body, or two networks side by side. Each part has a node of its own that saved
-something, and below all of them is the trunk. A part that is handed to the same model again (a hidden state) tells that
-the parts belong to one computation: then the trunk counts as one that saved something.
+`a, b = model(x)` may be two heads on one body, or, less often, two networks side by side. Each part has a node of its
+own that saved something, and below all of them is the trunk, which saved something if the parts share a graph. A part
+that is handed to the same model again (a hidden state) tells that they belong to one computation.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
     assert made.node is not None
     made.origin = made.node.site = result.site
     made.label = result.label
+    if role_of(callee) == "model":
+        made.node.holds, made.node.saves = True, conditions.PARTS.of(name)
     machine.remembered[key] = wrap(made)
     if isinstance(callee, Unknown):
         _tie(machine, callee, made.node, sources, conditions.STATE.of(name), conditions.SAVES.of(name))

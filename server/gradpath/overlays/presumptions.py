@@ -15,7 +15,8 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | a loss that is called again with another flag (`loss(a, b, 1)`) | may compute it of other arguments | one object has the losses of several networks |
 | a method of a model that is handed a graph, or is called where the backward is (`policy.evaluate(x)`) | is a part of the model | it computes with the same weights |
-| items and attributes of a model's or a loss's result (`a, b = model(x)`, `out.loss`) | share the trunk, but no node that saved something | two heads need not share one |
+| items and attributes of a model's result (`a, b = model(x)`, `out.loss`) | share a trunk, and the trunk saved something | two heads on one body are what such models have |
+| items of a loss's result | share the trunk, but no node that saved something | two terms need not share one |
 | such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
 | an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |

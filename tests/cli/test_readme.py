@@ -79,6 +79,6 @@ def test_what_the_page_on_debugging_shows_is_what_the_program_writes(write: Writ
 
 
 def without_details(shown: str) -> str:
-    """What `gradpath debug` writes without what changes as gradpath learns: its presumptions, and how much it counts."""
+    """What `gradpath debug` writes without what changes as gradpath learns: presumptions and counts."""
     shown = re.sub(r"^  (?:presumed|events) .*\n(?: {12}.*\n)*", "", shown, flags=re.MULTILINE)
     return re.sub(r"\d+ statements", "n statements", shown)

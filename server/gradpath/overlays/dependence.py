@@ -10,7 +10,7 @@ from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Instance, Unknown, Value
-from gradpath.overlays import weights
+from gradpath.overlays import uses, weights
 from gradpath.overlays.roles import role_of
 
 DEEPEST = 6
@@ -24,7 +24,7 @@ def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
     """
     found: dict[Unknown, None] = {}
     match unknown.origin:
-        case Call(of=Unknown() as callee) if role_of(callee) == "model" and not _is_inherited(callee):
+        case Call(of=Unknown() as callee) if role_of(callee) == "model" and not uses.is_inherited(callee):
             values = unknown.sources[1:]  # Its own weights are on the graph of what it gives.
         case Attribute() | Item() if unknown.kind in OF_TENSORS:
             values = ()
@@ -34,11 +34,6 @@ def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
         found |= dict.fromkeys(weights.models(machine))
     behind = [weights.weights_of(machine, model) for model in found]
     return [machine.autograd.presumed(list(dict.fromkeys(behind)))] if behind else []
-
-
-def _is_inherited(callee: Unknown) -> bool:
-    """Whether it may be a method of a base class that is not seen, with all that its object has."""
-    return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
 
 
 def _collect(machine: Machine, values: Sequence[Value], found: dict[Unknown, None], depth: int) -> bool:

@@ -8,18 +8,21 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.values import Class, Function, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.back_propagated import Call, Chain, Definition, Find, back_propagated
 from gradpath.overlays.clearing import trains
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of_name
 from gradpath.patterns import regex
+from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes
 
 _MODULES = frozenset(
@@ -40,10 +43,26 @@ Roles = Mapping[str, str]
 """What the places of a function are, by their texts: "model", "loss", "optimizer", or "loader"."""
 
 _Followed = Mapping[str, "Definition | None"]
-"""The functions of the program that were looked for, by their places, on which roles depend besides the body."""
 
-_known: Noted[tuple[Roles, _Followed]] = Noted("_uses_known")
-_known_classes: Noted[tuple[Roles, _Followed]] = Noted("_uses_known_classes")
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the places of a body are: `told` by a use that only such things have, or `called` on the way to a backward.
+
+    `followed` are the functions of the program that were looked for, by their places, on which that depends besides.
+    """
+
+    told: Roles
+    called: Roles
+    followed: _Followed
+
+    def role(self, place: str, inherited: bool) -> str:
+        """The role of a place; what is called may be any method where it is `inherited`."""
+        return self.told.get(place, "") or ("" if inherited else self.called.get(place, ""))
+
+
+_known: Noted[_Known] = Noted("_uses_known")
+_known_classes: Noted[_Known] = Noted("_uses_known_classes")
 _known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
 _known_steppers: Noted[frozenset[str]] = Noted("_uses_known_steppers")
 
@@ -71,13 +90,18 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     node = machine.node
     if isinstance(node, ast.Call):
         if not callee.role and _may_have_role(callee):
-            callee.role = _role_here(machine, place_of(node.func))
+            callee.role = _role_here(machine, place_of(node.func), inherited=is_inherited(callee))
             if not callee.role and (role := _role_here(machine, _method(node.func))):
                 callee.role = role
                 machine.remembered[_METHOD, callee.number] = True
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))
+
+
+def is_inherited(callee: Unknown) -> bool:
+    """Whether it may be a method of a base class that is not seen, with all that its object has."""
+    return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
 
 
 def _may_have_role(value: Unknown) -> bool:
@@ -101,22 +125,22 @@ def _method(callee: ast.expr) -> str:
     return owner and f"{owner}.{callee.attr}()"
 
 
-def _role_here(machine: Machine, place: str) -> str:
+def _role_here(machine: Machine, place: str, *, inherited: bool = False) -> str:
     function = machine.frame.function
     if function is not None:
-        return _role(function.node, function.owner or machine.frame.owner, place, function.scope)
+        return _role(function.node, function.owner or machine.frame.owner, place, function.scope, inherited=inherited)
     entry = machine.trace.entry
     return _role(entry, None, place, machine.globals) if isinstance(entry, ast.Module) else ""
 
 
-def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope) -> str:
+def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope, *, inherited: bool = False) -> str:
     find = _finder(owner, scope)
-    role = _known_of(body, find)[0].get(place, "") if place else ""
+    role = _known_of(body, find).role(place, inherited) if place else ""
     classes = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)] if owner is not None else []
     if role or not classes:
         return role
     attributes = [place] if place.startswith("self.") else kept_as(body, place)
-    found = (_of_class(each, find).get(name) for each in classes for name in attributes)
+    found = (_of_class(each, find).role(name, inherited) for each in classes for name in attributes)
     return next(filter(None, found), "")
 
 
@@ -162,9 +186,9 @@ def _is_own(place: str) -> bool:
     return place.startswith("self.")
 
 
-def _known_of(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
+def _known_of(body: ast.AST, find: Find) -> _Known:
     known = _known.get(body)
-    if known is None or not _holds(known[1], find):
+    if known is None or not _holds(known.followed, find):
         known = _known[body] = _worked_out(body, find)
     return known
 
@@ -173,28 +197,28 @@ def _holds(followed: _Followed, find: Find) -> bool:
     return all(find(place) is definition for place, definition in followed.items())
 
 
-def _of_class(node: ast.ClassDef, find: Find) -> Roles:
+def _of_class(node: ast.ClassDef, find: Find) -> _Known:
     """What the methods of a class use its attributes as, also by way of variables that are kept in them."""
     known = _known_classes.get(node)
-    if known is None or not _holds(known[1], find):
+    if known is None or not _holds(known.followed, find):
         known = _known_classes[node] = _worked_out_class(node, find)
-    return known[0]
+    return known
 
 
-def _worked_out_class(node: ast.ClassDef, find: Find) -> tuple[Roles, _Followed]:
-    roles: dict[str, str] = {}
-    followed: dict[str, Definition | None] = {}
+def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
+    made = _Known({}, {}, {})
     for method in node.body:
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             known = _known_of(method, find)
-            followed.update(known[1])
-            for place, role in known[0].items():
-                for name in [place] if place.startswith("self.") else kept_as(method, place):
-                    roles.setdefault(name, role)
-    return roles, followed
+            cast("dict[str, Definition | None]", made.followed).update(known.followed)
+            for roles, found in ((made.told, known.told), (made.called, known.called)):
+                for place, role in found.items():
+                    for name in [place] if place.startswith("self.") else kept_as(method, place):
+                        cast("dict[str, str]", roles).setdefault(name, role)
+    return made
 
 
-def _worked_out(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
+def _worked_out(body: ast.AST, find: Find) -> _Known:
     outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
     every = nodes(body, outside=outside)
     chain = back_propagated(body, every, find)
@@ -216,18 +240,20 @@ def _worked_out(body: ast.AST, find: Find) -> tuple[Roles, _Followed]:
             roles.setdefault(place, "optimizer")
         elif "backward" in names and "step" in names and place in called:
             roles.setdefault(place, "model")  # An engine, which wraps one.
+    called_for: dict[str, str] = {}
     for place, role in _of_chain(chain, roles):
-        roles.setdefault(place, role)
+        if place not in roles:
+            called_for.setdefault(place, role)
     for place in chain.methods:
         owner, _, name = place.rpartition(".")
-        is_model = (roles.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"
+        is_model = (roles.get(owner) or called_for.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"
         if is_model and not role_of_name(name) and not trains(name) and not name.startswith("get_"):
             roles.setdefault(f"{place}()", "model")
     managers = {place_of(each.optional_vars) for each in every if isinstance(each, ast.withitem) and each.optional_vars}
-    steppers = {place for node in calls if (place := _stepper(node))} - roles.keys() - managers
+    steppers = {place for node in calls if (place := _stepper(node))} - roles.keys() - called_for.keys() - managers
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
-    return roles, chain.followed
+    return _Known(roles, called_for, chain.followed)
 
 
 def is_only_optimizer(machine: Machine) -> bool:

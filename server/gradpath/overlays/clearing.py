@@ -63,6 +63,10 @@ ASKING = frozenset({"load_state_dict", "parameters", "state_dict"})
 """Methods of optimizers that leave gradients where they are."""
 
 
+OVERWRITING = frozenset({"copy_", "fill_", "set_", "zero_"})
+"""Methods of a gradient after which nothing of it is left; others scale, clip or mask it, as `clamp_` does."""
+
+
 def is_gradient(value: Unknown | None) -> bool:
     """Whether an unknown is `p.grad`, or `p.grad.data`."""
     while value is not None and value.name == "data":

@@ -24,7 +24,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays import branches, conditions, frozen, pieces, plain_data, presumptions, uses, weights
 from gradpath.overlays.callbacks import hand_over
-from gradpath.overlays.clearing import dotted_name, is_gradient
+from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import is_computed, is_made_leaf, is_method_of_tensors, presume_tensor
 from gradpath.overlays.roles import is_option, role_of, role_of_name
@@ -349,9 +349,11 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if not data and presumptions.may_clear(machine, unknown, arguments):
         weights.clear(machine)
         machine.emit(Lent(dotted_name(unknown), machine.site()))
-    elif unknown.name.endswith("_") and is_gradient(owner):
+    elif unknown.name in OVERWRITING and is_gradient(owner):
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
+    elif unknown.name == "mul_" and is_gradient(owner):  # By 0, or by less than 1 again and again.
+        machine.emit(Lent(dotted_name(unknown), machine.site()))
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):

@@ -194,7 +194,8 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
             break
         match event:
             case BackwardRan():
-                arrived, cleared = event, None
+                if event.call.accumulates:  # What `autograd.grad` gives is in no `grad` yet.
+                    arrived, cleared = event, None
             case Cleared():
                 cleared = event if arrived is not None and step.finds_none_after(event) else None
             case _:

@@ -17,6 +17,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
+from gradpath.overlays.nn import DRAWN
 from gradpath.overlays.roles import role_of
 from gradpath.patterns import regex
 from gradpath.source.nodes import Noted, nodes
@@ -44,8 +45,9 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
         _doubt(machine, target)
     if role_of(target) == "model":
         models = [target]
-    elif value is not False or machine.unknown_count <= target.number + looked_up:
+    elif value is not False or machine.unknown_count <= _drawn(machine, target) + looked_up:
         models = weights.models_of_parameter(target)
+        machine.remembered[DRAWN] = machine.unknown_count
     else:
         models = []
     for model in models:
@@ -54,6 +56,12 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
             machine.remembered[_WHOLLY, model.number] = model
+
+
+def _drawn(machine: Machine, parameter: Unknown) -> int:
+    """How many unknown things there were when a parameter came up, or the last of those that came up with it."""
+    last = machine.remembered.get(DRAWN, 0)
+    return max(parameter.number, last) if isinstance(last, int) else parameter.number
 
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:

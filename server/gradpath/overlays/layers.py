@@ -16,7 +16,7 @@ from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays import targets
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance, note_attached
+from gradpath.overlays.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
 from gradpath.overlays.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.pretrained import FROM_PRETRAINED
@@ -216,7 +216,7 @@ class ContainerInstance(ModuleInstance):
     def put(self, key: str, value: Value) -> None:
         if key not in self.keys:
             self.keys.append(key)
-        self.attributes[key] = _as_parameter(value) if self.cls.name.startswith("Parameter") else value
+        self.attributes[key] = (_as_parameter if self.cls.name.startswith("Parameter") else as_part)(value)
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         if self.open:

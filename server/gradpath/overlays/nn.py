@@ -168,7 +168,7 @@ class ModuleInstance(Instance):
             for name, value in module.attributes.items()
             if isinstance(value, Unknown)
             and name not in module.settings
-            and (isinstance(value.origin, Call) or value.name)
+            and (isinstance(value.origin, Call) or value.name or value.role == "model")
         ]
 
 
@@ -257,6 +257,13 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
             machine.emit(Attached(tuple(tensors), tensors_of(module.parameters()), (), machine.site()))
 
 
+def as_part(value: Value) -> Value:
+    """What a module is given as a part: whatever is not seen of it, it is a module."""
+    if isinstance(value, Unknown) and not value.role and not value.is_data:
+        value.role = "model"
+    return value
+
+
 def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
     """Tell the trace, once, of parameters that are asked for and not found."""
     if any(each.cls.open for _, each in module.modules()):
@@ -282,6 +289,9 @@ def tensors_of(values: list[tuple[str, TensorValue]]) -> tuple[Tensor, ...]:
 Method = Callable[[Machine, ModuleInstance, Arguments], Value]
 
 
+DRAWN = "unknown things that there were when parameters were drawn"
+
+
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
     found: list[Value] = [value for _, value in module.parameters()]
@@ -289,6 +299,7 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
         if role_of(part) == "model":
             unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
             found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
+    machine.remembered[DRAWN] = machine.unknown_count
     return Drawn(found, open=module.has_unknown_parts)
 
 
@@ -325,6 +336,9 @@ def _requires_grad(machine: Machine, module: ModuleInstance, arguments: Argument
     wanted = machine.decide(arguments.get(0, "requires_grad", True))
     for _, value in module.parameters():
         machine.autograd.set_requires_grad(value.tensor, wanted)
+    for part in module.unknown_parts():
+        if role_of(part) == "model":
+            machine.call(machine.attribute(part, "requires_grad_"), Arguments([wanted]))
     return module
 
 
@@ -418,10 +432,16 @@ def _register_buffer(machine: Machine, module: ModuleInstance, arguments: Argume
 
 
 def _register(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    name = arguments.get(0, "name", None)
-    value = arguments.get(1, "module", arguments.keywords.get("param"))
+    value = arguments.get(1, "param", None)
     note_attached(machine, module, value)
-    module.attributes[named(module, name)] = value
+    module.attributes[named(module, arguments.get(0, "name", None))] = value
+    return None
+
+
+def _add_module(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    value = as_part(arguments.get(1, "module", None))
+    note_attached(machine, module, value)
+    module.attributes[named(module, arguments.get(0, "name", None))] = value
     return None
 
 
@@ -459,8 +479,8 @@ _METHODS: dict[str, Method] = {
     "apply": _apply,
     "register_buffer": _register_buffer,
     "register_parameter": _register,
-    "register_module": _register,
-    "add_module": _register,
+    "register_module": _add_module,
+    "add_module": _add_module,
     "get_submodule": _get,
     "get_parameter": _get,
     "extra_repr": lambda m, s, a: "",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gradpath.records import dataclass, replace
-from gradpath.repairs import Repair, Transformation, title_of
+from gradpath.repairs import Cost, Repair, Transformation, title_of
 
 
 class Level(str, Enum):
@@ -93,6 +93,7 @@ class Fix:
     Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. `if_certain` says that a
     safe fix is safe because the program fails without it: a run that got past the place would have other gradients.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
+    `costs` are what else it changes of what is learnt, as its trial has shown; a fix with any is not safe.
     """
 
     title: str
@@ -103,6 +104,7 @@ class Fix:
     if_certain: bool = False
     eligible: bool = False
     repairs: tuple[Repair, ...] = ()
+    costs: tuple[Cost, ...] = ()
 
     @classmethod
     def by(

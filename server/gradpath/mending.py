@@ -15,8 +15,9 @@ from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
-from gradpath.repairs import Repair, Transformation, title_of
+from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.reuse import Ending, Memory
+from gradpath.rules.lessons import costs
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
@@ -130,8 +131,9 @@ class _Workshop:
             known = tried is not None and any(_says(tried, each) for each in kept if each.edits)
             if tried is not None and not known:
                 kept.append(tried)
+        kept = _as_dear(kept)
         best = next((fix for fix in kept if fix.eligible), None)
-        return [replace(fix, preferred=fix is best) for fix in kept]
+        return [replace(fix, preferred=fix is best) for fix in sorted(kept, key=lambda fix: bool(fix.costs))]
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
@@ -163,7 +165,7 @@ class _Workshop:
             left = [each for each in new if _is_open(each, diagnostic) or (each.pytorch and _line(each) == place)]
             if not left:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
-                return made if holds else None
+                return self._judged(made, state) if holds else None
             next_fix = _best(left[0], fix)
             back = {new: old for old, new in kept_lines(self._document, made.edits).items()}
             if (
@@ -183,6 +185,17 @@ class _Workshop:
             texts = self._edited(texts, next_fix.edits)
             made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
+
+    def _judged(self, fix: Fix, state: _State) -> Fix:
+        """The fix with what else it changes of what is learnt: with that it is not safe."""
+        lines = kept_lines(self._document, fix.edits)
+        found: set[Cost] = set()
+        for name, after in state.endings.items():
+            ways = [each[0].taught for each in (self._before.endings.get(name, ()), after) if each]
+            known = [each for each in ways if each is not None]
+            if len(known) == 2:
+                found |= costs(known[0], known[1], lines, self._path)
+        return _at_cost(fix, found)
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
@@ -398,6 +411,25 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
 def _says(fix: Fix, other: Fix) -> bool:
     """Whether a fix does what another one does, and perhaps more than that."""
     return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))
+
+
+def _at_cost(fix: Fix, found: set[Cost]) -> Fix:
+    """The fix with these costs in its title, and for a person to decide on."""
+    if not found:
+        return fix
+    ordered = tuple(each for each in Cost if each in found)
+    title = title_of(fix.repairs, ordered)
+    return replace(fix, title=title, costs=ordered, safety=Safety.UNSAFE, eligible=False)
+
+
+def _as_dear(fixes: list[Fix]) -> list[Fix]:
+    """The fixes of one fault, where those that let two losses share a graph cost the same, however they do that."""
+    if not any(Cost.MIXED in fix.costs for fix in fixes):
+        return fixes
+    return [_at_cost(fix, {*fix.costs, Cost.MIXED}) if _sort(fix) in _SHARING else fix for fix in fixes]
+
+
+_SHARING = (Transformation.RETAIN_GRAPH, Transformation.SUM_LOSSES, Transformation.RECOMPUTE)
 
 
 def _added(edits: Sequence[Edit], place: Range, path: str) -> int:

@@ -5,7 +5,7 @@ The titles of fixes are rendered here and nowhere else; whoever has to know what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from gradpath.records import dataclass, replace
@@ -186,6 +186,14 @@ class Way(Enum):
         self.words = words
 
 
+class Cost(str, Enum):
+    """What else a fix changes of what is learnt, in the words that end its title."""
+
+    CONSTANT = "which makes a part of the loss constant"
+    MIXED = "which trains the parameters of one optimizer by the loss of another"
+    UNTAUGHT = "after which some parameters get no gradient"
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """A transformation and what it is done to: `subjects` in the words of the program, at `lines` of its text.
@@ -215,10 +223,11 @@ class Repair:
         return replace(self, lines=tuple(map(line_of, self.lines)), near=near)
 
 
-def title_of(repairs: Sequence[Repair]) -> str:
-    """The title of a fix that makes some repairs together."""
+def title_of(repairs: Sequence[Repair], costs: Iterable[Cost] = ()) -> str:
+    """The title of a fix that makes some repairs together, with what they cost."""
     first, *others = dict.fromkeys(map(_said, repairs))
-    return ", and ".join([first, *(f"{each[:1].lower()}{each[1:]}" for each in others)])
+    done = ", and ".join([first, *(f"{each[:1].lower()}{each[1:]}" for each in others)])
+    return ", ".join([done, *(cost.value for cost in costs)])
 
 
 def _said(repair: Repair) -> str:

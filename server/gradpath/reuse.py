@@ -21,6 +21,7 @@ from gradpath.entries import Definition, Entry, is_entry, take_over
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.patterns import regex
 from gradpath.records import dataclass, field, replace
+from gradpath.rules.lessons import Taught, taught
 from gradpath.source.nodes import BLOCKS, is_generator
 from gradpath.source.reuse import first_line
 
@@ -77,7 +78,7 @@ class Ending:
 
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
     `decided` are the lines of the document's undecided branches and how those went, `reached` how often it came to each
-    of its lines, where that was asked for.
+    of its lines, and `taught` what was learnt, where that was asked for.
     """
 
     failures: tuple[tuple[str, str, int], ...]
@@ -86,6 +87,7 @@ class Ending:
     truncated: bool
     decided: tuple[tuple[int, bool], ...] = ()
     reached: Mapping[int, int] = field(default_factory=dict)
+    taught: Taught | None = None
 
 
 def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()) -> Ending:
@@ -102,7 +104,7 @@ def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()
     for statement, times in trace.visits.items():
         if statement in statements:
             reached[getattr(statement, "lineno", 0)] += times
-    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached)
+    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached, taught(trace))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
+from gradpath.rules.graphs import leaves
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, lowered, occasion, operation, turn_of, with_time
@@ -35,7 +36,7 @@ def _report(case: Case) -> Report:
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
         help=_help(case, preferred),
-        alternatives=tuple(_alternatives(case, preferred)),
+        alternatives=tuple(_alternatives(case, preferred, fixes)),
         fixes=fixes,
     )
 
@@ -99,6 +100,9 @@ def _help(case: Case, preferred: Fix | None) -> str:
     """The way out, with the fix that is preferred."""
     line, best = case.loop.lineno, lowered(preferred.title) if preferred is not None else ""
     turn, around = turn_of(case.loop), _around(case)
+    keeps = preferred is not None and preferred.does(Transformation.RETAIN_GRAPH)
+    if case.from_outside and keeps:
+        return best
     if case.from_outside and case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of {around}"
     taken = taken_alone(case)
@@ -171,19 +175,27 @@ def detaching(case: Case) -> str:
     return f"detach the tensors in `{name}` before line {line}"
 
 
-def _alternatives(case: Case, preferred: Fix | None) -> Iterator[str]:
+def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> Iterator[str]:
     if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
         yield f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}"
         return
-    if case.from_outside and not case.all_from_outside:
-        yield f"if it is not to be trained, compute {_what(case)} under torch.no_grad()"
-    if case.all_from_outside:
-        yield "keep the graph with retain_graph=True on every call but the last (costs memory until then)"
-    else:
-        yield (
-            f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before, "
-            "and fails once the optimizer has stepped"
-        )
+    others = [fix for fix in fixes if fix is not preferred]
+    if case.from_outside:
+        cuts = (fix for fix in others if fix.does(Transformation.DETACH))
+        yield from (f"if it is not to be trained by this: {lowered(fix.title)}" for fix in cuts)
+        yield from (lowered(fix.title) for fix in others if fix.does(Transformation.RETAIN_GRAPH))
+        if _is_out_of_date(case):
+            yield "not a way out: retain_graph=True, which fails once the optimizer has stepped"
+    elif not any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
+        fails = ", and fails once the optimizer has stepped" if _is_out_of_date(case) else ""
+        yield f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before{fails}"
+
+
+def _is_out_of_date(case: Case) -> bool:
+    """Whether a step has changed parameters that the old graph was computed with."""
+    behind = {id(leaf) for leaf in leaves([case.first])}
+    later = (each for each in case.trace.of(Stepped) if case.number in dict(each.site.loops))
+    return any(id(each) in behind for step in later for each in step.updated)
 
 
 RULE = Rule(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Bound, Cleared, Held, Site, Stepped
 from gradpath.repairs import Repair, Way
@@ -21,21 +23,26 @@ from gradpath.rules.moving import into_block
 from gradpath.rules.projected_fixes import projected
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.recomputing_fixes import recomputed
-from gradpath.rules.stories import clears, same_activation, trains_nothing
+from gradpath.rules.stories import clears, same_activation, short_operation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, function_of, joins, statement_of
 from gradpath.source.document import Document
+
+_PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "take", "squeeze"})
+"""Operations that give a part of a tensor."""
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:
     """The fixes of a case, best first."""
     if case.all_from_outside:
         yield from _one_call(case)
+        yield from () if _steps(case) else _retained(case)
     elif case.from_outside:
         taken = taken_alone(case)
         if taken is not None:
             yield from _untrained(case, taken)
             return
-        if _only_asks(case) and not _is_touched(case):
+        one_by_one = not _steps(case) and (_only_asks(case) or _is_touched(case) or _is_row(case))
+        if one_by_one:
             yield from _retained(case)
         entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
         yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
@@ -46,7 +53,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from _again_in_the_loop(case)
         if not _is_touched(case):
             yield from _added_up(case)
-            yield from () if _only_asks(case) else _retained(case)
+            yield from () if one_by_one else _retained(case)
         yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
     elif case.container is not None:
         fresh = [*started_anew(case), *emptied(case)]
@@ -241,7 +248,17 @@ def _detaching(together: list[Carried], names: list[str]) -> str | None:
         if any(each.held is not None for each in together):
             return None
         return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"
+    bound = together[0].bound
+    if together[0].held is None and bound is not None and _may_be_several(bound.tensor):
+        name, item = names[0], "state" if names[0] != "state" else "each"
+        several = f"tuple({item}.detach() for {item} in {name})"
+        return f"{name} = {several} if isinstance({name}, tuple) else {name}.detach()"
     return value_alone(names[0], together[0].held)
+
+
+def _may_be_several(tensor: Tensor | None) -> bool:
+    """Whether a state is taken for a tensor that may as well be a tuple of tensors, as that of an LSTM is."""
+    return tensor is not None and isinstance(tensor.provenance, Presumption)
 
 
 def _starts_as_tensor(case: Case, carried: Carried) -> bool:
@@ -303,6 +320,19 @@ def _is_touched(case: Case) -> bool:
     return any(
         isinstance(event, (Stepped, Cleared)) and any(number == case.number for number, _ in event.site.loops)
         for event in case.trace.events
+    )
+
+
+def _steps(case: Case) -> bool:
+    """Whether the loop steps: a graph that was built before it is then out of date."""
+    return any(number == case.number for event in case.trace.of(Stepped) for number, _ in event.site.loops)
+
+
+def _is_row(case: Case) -> bool:
+    """Whether the call goes back from a part of what was computed before the loop: `y[i].backward()`."""
+    return any(
+        root.node is not None and short_operation(root.node.name) in _PARTS and case.first in root.node.edges
+        for root in case.roots
     )
 
 

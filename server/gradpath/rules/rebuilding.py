@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules import edits
@@ -46,7 +46,8 @@ def builders(
             return None
         found[statement] = None
     ordered = sorted(found, key=lambda each: each.lineno)
-    if any(_is_made_in(trace, leaf, found) for leaf in leaves(starts) if leaf.operation or not presumed):
+    seen = (leaf for leaf in leaves(starts) if leaf.operation != UNSEEN and (leaf.operation or not presumed))
+    if any(_is_made_in(trace, leaf, found) for leaf in seen):
         return None  # Each run of them would begin with new parameters.
     return ordered if 0 < len(ordered) <= LONGEST else None
 

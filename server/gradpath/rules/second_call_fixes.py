@@ -20,7 +20,7 @@ from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
 from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
 from gradpath.rules.second_calls import Case, taken_alone
-from gradpath.rules.second_order_fixes import differentiated
+from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.state_fixes import crossings, let_go, state_of
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
@@ -46,14 +46,22 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if summed is not None:
         yield summed
     yield from _kept(case)
+    yield from differentiable(case)
     yield from (fix for fix in freed if fix.safety is not Safety.SAFE)
     if case.same_place or state is not None:
         return
     yield from _computed_again(case)
     yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
-    if _is_stale(case):  # Keeping the graph would not do, and what is behind it was updated by its own loss.
+    # Keeping the graph would not do, or would train by this loss what another optimizer has.
+    if _is_stale(case) or _has_optimizers(case):
         yield from (fix for fix in later if fix.safety is not Safety.SAFE)
+
+
+def _has_optimizers(case: Case) -> bool:
+    """Whether there are optimizers of different parameters, so that not all losses need train all of these."""
+    owned = [set(map(id, each.form.tensors)) for each in case.failure.kept if each.form.kind == "optimizer"]
+    return any(one.isdisjoint(other) for one in owned for other in owned if one and other)
 
 
 def _detached(case: Case) -> Iterator[Fix]:
@@ -145,6 +153,7 @@ def _computed_again(case: Case) -> Iterator[Fix]:
         lines = tuple(each.lineno for each in statements if each.lineno < after.lineno)
         repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=target.lineno)
         same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
+        same = same and not any(is_drawn(ast.unparse(each)) for each in statements if each.lineno < after.lineno)
         safety = Safety.SAFE if same else Safety.UNSAFE
         yield Fix.by(repair, safety, (edit,), preferred=not case.same_root, rewrite=True)
 
@@ -198,7 +207,7 @@ def _into_function(case: Case) -> Iterator[Fix]:
         return
     made = lifted(site, case.again)
     roots = nodes_of(case.call.roots) if case.call is not None else [case.shared]
-    statements = builders(case.trace, roots, case.is_spent, made.caller, case.again.caller)
+    statements = builders(case.trace, roots, case.is_spent, made.caller, case.again.caller, presumed=True)
     if statements is None or made.caller is case.again.caller or read_elsewhere(case.trace, statements, function):
         return
     moved = into_block(case.trace, case.source.document(made), statements, function, function.body)

@@ -37,6 +37,16 @@ def differentiated(case: Case) -> Iterator[Fix]:
         yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,), preferred=True)
 
 
+def differentiable(case: Case) -> Iterator[Fix]:
+    """`create_graph=True` on a call that only asks, whatever becomes of its gradient: that is a constant without it."""
+    call = call_of(case.trace, case.before.node)
+    if call is None or case.earlier.accumulates or case.earlier.create_graph:
+        return
+    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
+    if edit is not None:
+        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, (edit,))
+
+
 def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
     """Whether one of these is computed from the gradient, which stays a term of its own on the way."""
     todo, seen = list(roots), set[int]()

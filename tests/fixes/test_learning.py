@@ -1,0 +1,244 @@
+"""No fix that is safe or preferred changes who learns from what: PyTorch compares it with the right program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradpath.check import check
+from gradpath.diagnostic import Fix, Safety
+from gradpath.mending import mended
+from gradpath.repairs import Cost, Transformation
+from gradpath.rules.lessons import Taught, costs
+from gradpath.source.document import Document
+from gradpath.source.edits import apply_edits
+from tests.documents.grammar import Source
+from tests.documents.pytorch import outcome_of
+from tests.fixes.numbers import Numbers, difference, watched
+
+WORLD = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+world, head, actor = nn.Linear(4, 8), nn.Linear(8, 4), nn.Linear(8, 2)
+world_opt = torch.optim.SGD([*world.parameters(), *head.parameters()], lr=0.1)
+actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+for step in range(3):
+    obs, target = torch.randn(16, 4), torch.randn(16, 4)
+    latent = torch.tanh(world(obs))
+    model_loss = (head(latent) - target).pow(2).mean()
+    actor_loss = -actor(latent).pow(2).mean()
+    world_opt.zero_grad()
+    actor_opt.zero_grad()
+    model_loss.backward()
+    actor_loss.backward()
+    world_opt.step()
+    actor_opt.step()
+"""
+NORMALISED = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+initial = None
+for step in range(4):
+    x, y = torch.randn(8, 4), torch.randn(8, 2)
+    losses = (model(x) - y).pow(2).mean(dim=0)
+    if initial is None:
+        initial = losses
+    loss = (losses / initial).sum()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+NORMALISED_IN_A_CLASS = """
+import torch
+from torch import nn
+
+
+class Balancer:
+    def __init__(self):
+        self.initial = None
+
+    def __call__(self, losses):
+        if self.initial is None:
+            self.initial = losses
+        return (losses / self.initial).sum()
+
+
+torch.manual_seed(0)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+balance = Balancer()
+for step in range(4):
+    x, y = torch.randn(8, 4), torch.randn(8, 2)
+    losses = (model(x) - y).pow(2).mean(dim=0)
+    loss = balance(losses)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ADVERSARIAL = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+G, D = nn.Linear(3, 4), nn.Linear(4, 1)
+opt_g, opt_d = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+for step in range(3):
+    fake = G(torch.randn(8, 3))
+    opt_d.zero_grad()
+    d_loss = D(fake).mean() - D(torch.randn(8, 4)).mean()
+    d_loss.backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    g_loss = -D(fake).mean()
+    g_loss.backward()
+    opt_g.step()
+"""
+TWO_TERMS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+body, left, right = nn.Linear(4, 8), nn.Linear(8, 1), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*body.parameters(), *left.parameters(), *right.parameters()], lr=0.1)
+for step in range(3):
+    shared = torch.tanh(body(torch.randn(16, 4)))
+    one, other = left(shared).pow(2).mean(), right(shared).pow(2).mean()
+    optimizer.zero_grad()
+    one.backward()
+    other.backward()
+    optimizer.step()
+"""
+ROWS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+out = model(torch.randn(5, 4))
+for index in range(out.shape[1]):
+    model.zero_grad()
+    out[0, index].backward()
+    print(model.weight.grad)
+"""
+PRODUCTS = """
+import torch
+from torch import nn
+
+
+def products(loss, parameters, vectors):
+    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
+    found = []
+    for vector in vectors:
+        found.append(torch.autograd.grad(gradients, parameters, grad_outputs=vector))
+    return found
+
+
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+parameters = list(model.parameters())
+vectors = [[torch.randn_like(each) for each in parameters] for _ in range(3)]
+for found in products(model(torch.randn(5, 4)).pow(2).mean(), parameters, vectors):
+    print(*found)
+"""
+TRAINED_ONCE = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+inputs, target = torch.randn(16, 4), torch.randn(16, 1)
+encoded = encoder(inputs)
+for epoch in range(3):
+    loss = (head(encoded) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+DETACHED = ("actor(latent)", "actor(latent.detach())")
+RETAINED = ("out[0, index].backward()", "out[0, index].backward(retain_graph=True)")
+CASES = {  # A program, and what of it is written otherwise where it is right.
+    "world model": (WORLD, DETACHED),
+    "normaliser": (NORMALISED, ("initial = losses", "initial = losses.detach()")),
+    "normaliser in a class": (NORMALISED_IN_A_CLASS, ("self.initial = losses", "self.initial = losses.detach()")),
+    "computed once": (TRAINED_ONCE, ("head(encoded)", "head(encoder(inputs))")),
+    "adversarial": (ADVERSARIAL, ("D(fake).mean() - D(torch", "D(fake.detach()).mean() - D(torch")),
+    "two terms": (TWO_TERMS, ("one.backward()", "one.backward(retain_graph=True)")),
+    "rows": (ROWS, RETAINED),
+    "products": (PRODUCTS, ("grad_outputs=vector)", "grad_outputs=vector, retain_graph=True)")),
+}
+
+
+def offered(text: str) -> list[Fix]:
+    return [fix for each in mended(check(Document("train.py", text))).diagnostics for fix in each.fixes]
+
+
+def numbers_of(text: str) -> tuple[bool, Numbers]:
+    """Whether a program runs under PyTorch, and its gradients, steps and prints."""
+    with watched() as numbers:
+        outcome = outcome_of([Source("train.py", text, Path("train.py"), ())], (), None)
+    numbers.gradients.clear()  # A sum of losses goes back once, and each step finds the same.
+    return outcome.raised is None, numbers
+
+
+def after(text: str, fix: Fix) -> str:
+    return apply_edits(Document("train.py", text), sorted(fix.edits, key=lambda edit: edit.range.start))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_safe_fix_learns_what_the_right_program_learns(name: str) -> None:
+    text, (wrong, right) = CASES[name]
+    runs, wanted = numbers_of(text.replace(wrong, right, 1))
+    assert runs
+    assert not numbers_of(text)[0]
+    for fix in offered(text):
+        if fix.safety is Safety.SAFE or fix.preferred:
+            ran, found = numbers_of(after(text, fix))
+            assert (fix.title, ran, difference(wanted, found, whole=True)) == (fix.title, True, "")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_some_fix_learns_what_the_right_program_learns(name: str) -> None:
+    text, (wrong, right) = CASES[name]
+    wanted = numbers_of(text.replace(wrong, right, 1))[1]
+    found = [numbers_of(after(text, fix)) for fix in offered(text)]
+    assert any(ran and not difference(wanted, each, whole=True) for ran, each in found)
+
+
+@pytest.mark.parametrize("name", ["adversarial", "two terms", "rows", "products"])
+def test_what_is_not_ambiguous_has_a_preferred_fix(name: str) -> None:
+    assert [fix.preferred for fix in offered(CASES[name][0])].count(True) == 1
+
+
+def test_a_loss_that_becomes_constant_is_told_as_the_cost() -> None:
+    fixes = offered(NORMALISED)
+    assert [fix.costs for fix in fixes if fix.does(Transformation.FORGET)] == [(Cost.CONSTANT,)]
+    assert fixes[-1].title.endswith(", which makes a part of the loss constant")
+
+
+def test_a_loss_that_would_train_the_parameters_of_another_optimizer_is_told_as_the_cost() -> None:
+    fixes = offered(WORLD)
+    shared = [fix for fix in fixes if not fix.does(Transformation.DETACH)]
+    assert shared
+    assert all(fix.costs == (Cost.MIXED,) for fix in shared)
+    assert fixes[0].does(Transformation.DETACH)
+
+
+def test_what_a_step_finds_no_gradient_for_any_more_is_a_cost() -> None:
+    weight = ("train.py", 3, 0)
+    before = Taught((), frozenset({weight}), {}, {})
+    after = Taught((), frozenset(), {0: frozenset({("train.py", 4, 0)})}, {})
+    assert costs(before, after, {3: 4}, "train.py") == {Cost.UNTAUGHT}
+    assert costs(before, after, {}, "train.py") == set()
+
+
+def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:
+    [best] = [fix for fix in offered(ROWS) if fix.preferred]
+    assert RETAINED[1] in after(ROWS, best)

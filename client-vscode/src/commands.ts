@@ -1,12 +1,7 @@
 /** The commands, all but the graph. */
 import * as vscode from "vscode";
+import { pageOf, type Pages } from "./pages";
 import type { Server } from "./server";
-
-interface Page {
-  readonly id: string;
-  readonly summary: string;
-  readonly uri: string;
-}
 
 /** Checks all files of the workspace; the server reports its progress and publishes what it finds. */
 export async function checkWorkspace(server: Server): Promise<void> {
@@ -16,36 +11,46 @@ export async function checkWorkspace(server: Server): Promise<void> {
   }
 }
 
-/** Opens the page of a rule in the Markdown preview: the one named, or one that the user picks. */
-export async function openRule(server: Server, rule?: string): Promise<void> {
-  const pages = (await server.execute<Page[]>("gradpath.server.rules")) ?? [];
-  let page = pages.find(({ id }) => id === rule);
-  page ??= await vscode.window
-    .showQuickPick(pages.map((each) => ({ label: each.id, detail: each.summary, page: each })), { placeHolder: "A rule" })
-    .then((item) => item?.page);
-  if (page !== undefined) await vscode.commands.executeCommand("markdown.showPreview", vscode.Uri.parse(page.uri));
+/** Opens the page of a rule: the one named, or one that the user picks. */
+export async function openRule(pages: Pages, rule?: string): Promise<void> {
+  const rules = await pages.rules();
+  const chosen = rules.some(({ id }) => id === rule) ? rule : await vscode.window
+    .showQuickPick(rules.map(({ id, summary }) => ({ label: id, detail: summary })), { placeHolder: "A rule" })
+    .then((item) => item?.label);
+  if (chosen !== undefined) await vscode.commands.executeCommand("vscode.open", pageOf(chosen));
 }
 
 /** Says who trains the module, the parameter or the optimizer at the cursor or at a place (0-based), and what cuts it off. */
-export async function why(server: Server, uri?: string, line?: number, character?: number): Promise<void> {
+export async function why(server: Server, pages: Pages, uri?: string, line?: number, character?: number): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const document = uri ?? editor?.document.uri.toString();
   if (document === undefined) return;
   const cursor = editor?.selection.active;
   const text = await server.execute<string | null>("gradpath.server.why", document, line ?? cursor?.line ?? 0, character ?? cursor?.character ?? 0);
   if (text === undefined) return;
-  await beside(text ?? "There is no name here: put the cursor on a module, a parameter or an optimizer.\n");
+  if (text === null) void vscode.window.showInformationMessage("There is no name here: put the cursor on a module, a parameter or an optimizer.");
+  else await pages.tell(text);
 }
 
-/** Explains the traceback in the clipboard. */
-export async function explain(server: Server): Promise<void> {
-  const traceback = await vscode.env.clipboard.readText();
-  const text = await server.execute<string>("gradpath.server.explain", traceback);
-  if (text === undefined) return;
-  await beside(text);
+/** Explains the traceback in the selection, or else in the clipboard. */
+export async function explain(server: Server, pages: Pages): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const selected = editor?.document.getText(editor.selection) ?? "";
+  const traceback = selected.includes("Error") ? selected : await vscode.env.clipboard.readText();
+  const told = await server.execute<{ text: string; found: boolean }>("gradpath.server.explain", traceback);
+  if (told === undefined) return;
+  if (told.found) await pages.tell(told.text);
+  else void vscode.window.showInformationMessage("gradpath: there is no traceback of an autograd error in the clipboard. Copy one first, from \"Traceback (most recent call last)\" to its last line.");
 }
 
-async function beside(content: string): Promise<void> {
-  const document = await vscode.workspace.openTextDocument({ language: "plaintext", content });
-  await vscode.window.showTextDocument(document, { preview: true, viewColumn: vscode.ViewColumn.Beside });
+/** Puts what a report of a problem should hold into the clipboard. */
+export async function debugInformation(server: Server): Promise<void> {
+  const text = [
+    `gradpath for VS Code ${server.version}`,
+    `server: ${server.description}`,
+    `VS Code ${vscode.version}, ${process.platform} ${process.arch}, ${vscode.workspace.isTrusted ? "trusted" : "restricted"}`,
+    `settings: ${JSON.stringify(vscode.workspace.getConfiguration("gradpath"))}`,
+  ].join("\n");
+  await vscode.env.clipboard.writeText(text);
+  void vscode.window.showInformationMessage("gradpath: the debug information is in the clipboard.");
 }

@@ -8,10 +8,19 @@ const run = promisify(execFile);
 const OLDEST = [3, 10] as const;
 const PATIENCE_MS = 10_000;
 
-/** A command, and where it comes from, for the log. */
-export interface Interpreter {
+interface Candidate {
   readonly command: readonly string[];
   readonly source: string;
+}
+
+/** A command, where it comes from, and the Python that it starts. */
+export interface Interpreter extends Candidate {
+  readonly version: string;
+}
+
+/** Why no Python that was looked at can run the server. */
+export interface Unfit {
+  readonly reasons: readonly string[];
 }
 
 /**
@@ -21,13 +30,15 @@ export interface Interpreter {
  * The first Python from 3.10 on: the setting, the Python extension's choice, then the usual names on the PATH.
  * In an untrusted workspace only the PATH is looked at: what the workspace names might be a program of its own.
  */
-export async function findInterpreter(folder: vscode.Uri | undefined, home: string, log: vscode.LogOutputChannel): Promise<Interpreter | undefined> {
+export async function findInterpreter(folder: vscode.Uri | undefined, home: string, log: vscode.LogOutputChannel): Promise<Interpreter | Unfit> {
+  const reasons: string[] = [];
   for await (const candidate of candidates(folder)) {
-    const problem = await probe(candidate.command, home);
-    if (problem === undefined) return candidate;
-    log.info(`${candidate.source}: ${candidate.command.join(" ")}: ${problem}`);
+    const { version, problem } = await probe(candidate.command, home);
+    if (problem === undefined) return { ...candidate, version };
+    reasons.push(`${candidate.command.join(" ")} (from ${candidate.source}): ${problem}`);
+    log.info(reasons.at(-1) ?? "");
   }
-  return undefined;
+  return { reasons };
 }
 
 /** Why a server does not start: the last line that it writes when it is started without a client. */
@@ -38,7 +49,7 @@ export async function reasonOf([program = "", ...args]: readonly string[], home:
   return told.trim().split("\n").at(-1) ?? "";
 }
 
-async function* candidates(folder: vscode.Uri | undefined): AsyncGenerator<Interpreter> {
+async function* candidates(folder: vscode.Uri | undefined): AsyncGenerator<Candidate> {
   if (vscode.workspace.isTrusted) {
     const set = vscode.workspace.getConfiguration("gradpath", folder).get<string[]>("interpreter", []);
     if (set.length > 0) {
@@ -70,14 +81,15 @@ export async function onInterpreterChanged(changed: () => void): Promise<vscode.
   return (await PythonExtension.api()).environments.onDidChangeActiveEnvironmentPath(changed);
 }
 
-async function probe([program, ...args]: readonly string[], home: string): Promise<string | undefined> {
-  if (program === undefined) return "no command";
+async function probe([program, ...args]: readonly string[], home: string): Promise<{ version: string; problem?: string }> {
+  if (program === undefined) return { version: "", problem: "no command" };
   try {
-    const { stdout } = await run(program, [...args, "-c", "import sys; print(*sys.version_info[:2])"], { timeout: PATIENCE_MS, cwd: home });
-    const [major = 0, minor = 0] = stdout.trim().split(" ").map(Number);
+    const { stdout } = await run(program, [...args, "-c", "import sys; print(*sys.version_info[:3])"], { timeout: PATIENCE_MS, cwd: home });
+    const [major = 0, minor = 0, micro = 0] = stdout.trim().split(" ").map(Number);
+    const version = `Python ${major}.${minor}.${micro}`;
     const enough = major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
-    return enough ? undefined : `Python ${major}.${minor} is older than ${OLDEST.join(".")}`;
+    return enough ? { version } : { version, problem: `${version} is older than ${OLDEST.join(".")}` };
   } catch (error) {
-    return error instanceof Error ? (error.message.split("\n")[0] ?? "does not run") : "does not run";
+    return { version: "", problem: error instanceof Error ? (error.message.split("\n")[0] ?? "does not run") : "does not run" };
   }
 }

@@ -3,6 +3,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type ErrorHandler, LanguageClient, State, TransportKind } from "vscode-languageclient/node";
 import { findInterpreter, reasonOf } from "./interpreter";
+import { pageOf } from "./pages";
 import type { Status } from "./status";
 
 /** The commands that the server offers and the client carries out itself. */
@@ -10,6 +11,8 @@ export type Intercept = (command: string, args: unknown[]) => Promise<unknown> |
 
 export class Server implements vscode.Disposable {
   client: LanguageClient | undefined;
+  /** The command of the server that runs, and the Python and gradpath that it is. */
+  description = "not running";
   private queue: Promise<void> = Promise.resolve();
 
   constructor(
@@ -18,6 +21,10 @@ export class Server implements vscode.Disposable {
     private readonly status: Status,
     private readonly intercept: Intercept,
   ) {}
+
+  get version(): string {
+    return (this.context.extension.packageJSON as { version: string }).version;
+  }
 
   /** Starts the server, after stopping the one that runs; calls wait for one another. */
   restart(): Promise<void> {
@@ -37,6 +44,7 @@ export class Server implements vscode.Disposable {
   async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
+    this.description = "not running";
     if (client?.state === State.Running) await client.stop();
   }
 
@@ -48,8 +56,8 @@ export class Server implements vscode.Disposable {
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
     const home = path.join(this.context.extensionPath, "bundled");
     const interpreter = await findInterpreter(folder, home, this.log);
-    if (interpreter === undefined) {
-      this.complain("no Python 3.10 or newer was found.", "Choose an Interpreter", "gradpath.interpreter");
+    if ("reasons" in interpreter) {
+      this.complain(`no Python 3.10 or newer was found: ${interpreter.reasons.join("; ")}.`, "Choose an Interpreter", "gradpath.interpreter");
       return;
     }
     this.log.info(`server: ${interpreter.command.join(" ")} (from ${interpreter.source})`);
@@ -80,7 +88,16 @@ export class Server implements vscode.Disposable {
           error: () => ({ action: ErrorAction.Continue, handled: !runs }),
           closed: () => runs ? restarting.closed() : { action: CloseAction.DoNotRestart, handled: true },
         },
-        middleware: { executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown) },
+        middleware: {
+          executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown),
+          // The page of a rule is read in the preview of Markdown, not as a file of this extension.
+          handleDiagnostics: (uri, diagnostics, next) => {
+            for (const { code } of diagnostics) {
+              if (typeof code === "object") code.target = pageOf(String(code.value));
+            }
+            next(uri, diagnostics);
+          },
+        },
       },
     );
     const restarting: ErrorHandler = client.createDefaultErrorHandler();
@@ -89,6 +106,10 @@ export class Server implements vscode.Disposable {
     try {
       await client.start();
       runs = true;
+      const { name, version } = client.initializeResult?.serverInfo ?? { name: "gradpath" };
+      this.description = `${name} ${version ?? ""}, ${interpreter.version} at ${interpreter.command.join(" ")} (from ${interpreter.source})`;
+      this.log.info(this.description);
+      this.status.describe(this.description);
     } catch (error) {
       this.log.error(`the server did not start: ${error instanceof Error ? error.message : String(error)}`);
       const reason = await reasonOf([program, ...args], home);

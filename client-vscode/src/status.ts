@@ -18,6 +18,11 @@ export class Status implements vscode.Disposable {
     this.item.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
   }
 
+  /** Which server runs, below its state. */
+  describe(description: string): void {
+    this.item.detail = description;
+  }
+
   failed(reason: string): void {
     this.item.text = "gradpath: not running";
     this.item.detail = reason;

@@ -45,7 +45,9 @@ describe("the extension", () => {
     const [fault] = await found(await opened(FAULTY));
     assert.strictEqual(fault.source, "gradpath");
     assert.strictEqual(fault.code.value, "double-backward");
-    assert.match(fs.readFileSync(fault.code.target.fsPath, "utf8"), /backward/);
+    const page = await vscode.workspace.openTextDocument(fault.code.target);
+    assert.match(page.getText(), /^# double-backward\n\n\*Level: error/);
+    assert.doesNotMatch(page.getText(), /# raises:/);
     assert.ok(fault.relatedInformation.length > 0);
   });
 

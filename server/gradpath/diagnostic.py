@@ -10,6 +10,9 @@ from enum import Enum
 from gradpath.records import dataclass, replace
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 
+NO_WAY_OUT = "not a way out:"
+"""How an alternative begins that was tried and does not help."""
+
 
 class Level(str, Enum):
     """How certain and how grave a report is; the order of the members is the order of gravity."""

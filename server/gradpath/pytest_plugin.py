@@ -42,4 +42,4 @@ def _story(error: BaseException, written: str) -> str:
 
     from gradpath.features.explanation import explained
 
-    return explained(text, Path())
+    return explained(text, Path()).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -18,8 +19,18 @@ def test_without_an_id_the_table_has_every_rule(gradpath_main: Run) -> None:
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_the_page_of_a_rule_is_printed_as_it_is_written(gradpath_main: Run, rule: str) -> None:
-    assert gradpath_main("rule", rule).out == RULES[rule].page
+def test_the_page_of_a_rule_tells_its_level_and_speaks_no_language_of_tests(gradpath_main: Run, rule: str) -> None:
+    page = gradpath_main("rule", rule).out
+    assert page.startswith(f"# {rule}\n\n*Level: {RULES[rule].level.value}. Family: {RULES[rule].family}.*\n")
+    assert not re.search(r"# (?:raises|torch|note): |(?:error|warning|hint): \[|^```py ", page, re.MULTILINE)
+    assert len(page.splitlines()) == len(RULES[rule].page.splitlines()) + 2  # Nothing is lost.
+
+
+def test_what_the_programs_of_a_page_do_stands_there_in_words(gradpath_main: Run) -> None:
+    page = gradpath_main("rule", "double-backward").out
+    assert "loss_a.backward()  # frees it\n" in page
+    assert "loss_b.backward()  # error: double-backward; PyTorch raises RuntimeError: … a second time …\n" in page
+    assert "trades this error for `parameter-updated-before-backward`." in page
 
 
 def test_a_terminal_gets_a_page_without_markup(gradpath_main: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,7 @@ async def test_each_rule_has_a_page_to_open(editor: Editor) -> None:
     assert [rule["id"] for rule in rules] == list(RULES)
     for rule in rules:
         assert Path(path_of(rule["uri"])).read_text(encoding="utf-8") == RULES[rule["id"]].page
+        assert rule["page"].startswith(f"# {rule['id']}\n\n*Level: ")
 
 
 async def test_a_traceback_is_explained(editor: Editor, tmp_path: Path) -> None:
@@ -72,8 +73,10 @@ RuntimeError: Trying to backward through the graph a second time (or directly ac
 already been freed).
 """
     told = await execute(editor, "gradpath.server.explain", traceback)
-    assert "double-backward" in told
-    assert "line 4" in told or ":4" in told or "4 |" in told
+    assert told["found"]
+    assert "double-backward" in told["text"]
+    assert f"{file}:5:1: error" in told["text"]
+    assert not (await execute(editor, "gradpath.server.explain", "no traceback"))["found"]
 
 
 @pytest.mark.parametrize(

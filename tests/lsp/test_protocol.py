@@ -211,11 +211,14 @@ async def test_a_client_without_abilities_gets_plain_answers() -> None:
         assert all(action["edit"].keys() == {"changes"} for action in (await wire.message(id=2))["result"])
 
 
-async def test_a_client_that_shows_diagnostics_in_its_hover_is_not_told_them_twice() -> None:
+async def test_a_client_that_shows_diagnostics_in_its_hover_is_told_only_what_they_do_not_hold() -> None:
     async with started() as (_, wire):
         await wire.begin(initializationOptions={"diagnosticsInHover": False})
         wire.open("CAUSE\nloss = BAD\n")
-        for number, character, expected in ((1, 8, None), (2, 1, "`loss` of a made-up model\nbuilt here\nkept")):
+        for number, character, expected in (
+            (1, 8, "made-up\nPyTorch: RuntimeError: bad\nor: say nothing"),
+            (2, 1, "`loss` of a made-up model\nbuilt here\nkept"),
+        ):
             place = {"textDocument": {"uri": URI}, "position": {"line": 1, "character": character}}
             wire.send(id=number, method="textDocument/hover", params=place)
             result = (await wire.message(id=number))["result"]

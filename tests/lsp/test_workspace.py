@@ -158,6 +158,89 @@ async def test_a_command_checks_the_workspace_and_publishes(session: Session, pr
     await session.editor.publication(lambda params: params.uri == session.uri("twice.py") and not params.diagnostics)
 
 
+async def check_workspace(session: Session) -> None:
+    request = types.ExecuteCommandParams("gradpath.server.checkWorkspace")
+    await asyncio.wait_for(session.editor.workspace_execute_command_async(request), 3 * PATIENCE)
+
+
+def shown(session: Session) -> dict[str, list[object]]:
+    """What a person sees listed: the codes by the names of files that have any."""
+    found = {uri.rpartition("/")[2]: diagnostics for uri, diagnostics in session.editor.diagnostics.items()}
+    return {name: [each.code for each in diagnostics] for name, diagnostics in found.items() if diagnostics}
+
+
+async def until_shown(session: Session, expected: dict[str, list[object]]) -> None:
+    async def wait() -> None:
+        while shown(session) != expected:
+            await asyncio.sleep(0.05)
+
+    try:
+        await asyncio.wait_for(wait(), 3 * PATIENCE)
+    except TimeoutError:
+        assert shown(session) == expected
+
+
+@EACH_CLIENT
+async def test_what_the_check_of_the_workspace_found_stays_when_a_file_is_looked_at_and_closed(
+    session: Session, profile: str
+) -> None:
+    for name in ("one.py", "two.py"):
+        session.write(name, TWICE)
+    await session.begin(profile)
+    await check_workspace(session)
+    both: dict[str, list[object]] = {"one.py": ["double-backward"], "two.py": ["double-backward"]}
+    uri = session.uri("one.py")
+    session.editor.open(uri, TWICE)
+    await session.editor.publication(lambda params: params.uri == uri and params.version == 1)
+    session.editor.close(uri)
+    await until_shown(session, both)
+    session.editor.open(uri, RIGHT)  # Mended, and not saved.
+    await session.editor.publication(lambda params: params.uri == uri and params.version and not params.diagnostics)
+    session.editor.close(uri)
+    await until_shown(session, both)
+
+
+async def test_what_the_check_of_the_workspace_found_follows_what_changes_on_disk(session: Session) -> None:
+    for name in ("one.py", "two.py", "three.py"):
+        session.write(name, TWICE)
+    await session.begin("visual_studio_code")
+    await check_workspace(session)
+    session.write("one.py", RIGHT)
+    session.write("four.py", TWICE)
+    (session.folder / "two.py").unlink()
+    session.changed("one.py")
+    session.changed("four.py", types.FileChangeType.Created)
+    session.changed("two.py", types.FileChangeType.Deleted)
+    await until_shown(session, {"three.py": ["double-backward"], "four.py": ["double-backward"]})
+    session.write("one.py", TWICE + "# back on the other branch\n")
+    session.changed("one.py")
+    await until_shown(session, {name: ["double-backward"] for name in ("one.py", "three.py", "four.py")})
+
+
+async def test_a_setting_keeps_the_whole_workspace_checked(session: Session) -> None:
+    for name in ("one.py", "two.py"):
+        session.write(name, TWICE)
+    both: dict[str, list[object]] = {"one.py": ["double-backward"], "two.py": ["double-backward"]}
+    await session.begin(
+        types.ClientCapabilities(
+            text_document=types.TextDocumentClientCapabilities(
+                publish_diagnostics=types.PublishDiagnosticsClientCapabilities()
+            )
+        ),
+        initialization_options={"diagnosticMode": "workspace"},
+    )
+    await until_shown(session, both)
+
+    def mode(word: str) -> None:
+        settings = {"gradpath": {"diagnosticMode": word}}
+        session.editor.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings))
+
+    mode("openFilesOnly")
+    await until_shown(session, {})
+    mode("workspace")
+    await until_shown(session, both)
+
+
 async def test_a_check_of_the_workspace_can_be_cancelled(session: Session) -> None:
     for number in range(40):
         session.write(f"twice{number}.py", TWICE)

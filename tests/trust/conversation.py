@@ -81,7 +81,7 @@ class Conversation:
         for file in (root / "train.py", root / "inner" / "train.py"):
             codes += self._work_on(file)
         told = self._execute("gradpath.server.explain", traceback)
-        assert "double-backward" in told, told
+        assert "double-backward" in told["text"], told
         assert self._execute("gradpath.server.checkWorkspace")["diagnostics"] > 0
         assert self._execute("gradpath.server.rules")
         self.request("shutdown")

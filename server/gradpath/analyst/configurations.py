@@ -12,7 +12,9 @@ from gradpath.analyst.messages import Settings
 from gradpath.config import Config, config_from, find_config
 from gradpath.records import replace
 
-OF_THE_EDITOR = frozenset({"codeLens", "diagnosticsInHover", "importStrategy", "inlayHints", "interpreter", "trace"})
+OF_THE_EDITOR = frozenset(
+    {"codeLens", "diagnosticMode", "diagnosticsInHover", "importStrategy", "inlayHints", "interpreter", "trace"}
+)
 """Settings under `gradpath` that say how the client, or the server towards it, is to behave: no file has them."""
 
 

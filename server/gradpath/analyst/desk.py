@@ -40,7 +40,7 @@ from gradpath.config import Config
 from gradpath.failures import unlogged
 from gradpath.features.callers import seen_from_callers
 from gradpath.features.code_actions import actions_at
-from gradpath.features.explanation import explained
+from gradpath.features.explanation import Explained, explained
 from gradpath.features.flow.asked import is_of_training, training_at, why_at
 from gradpath.features.flow.drawn import picture_of
 from gradpath.features.flow.find import flows_of
@@ -48,6 +48,7 @@ from gradpath.features.flow.table import as_table
 from gradpath.features.graph import Picture
 from gradpath.features.graph.find import picture_at
 from gradpath.features.hover import as_markdown, as_text, hover_at, retold
+from gradpath.features.pages import readable_page
 from gradpath.names.files import TREES
 from gradpath.names.finder import Finder
 from gradpath.names.project import Project, project_of
@@ -169,9 +170,20 @@ class Desk:
             case ListFiles():
                 return self._files(request, allowance)
             case Explain():
-                return explained(request.traceback, Path(request.folder), allowance)
+                return self._explain(request, allowance)
             case ListRules():
-                return tuple((rule.id, rule.summary) for rule in RULES.values())
+                return tuple(
+                    (rule.id, rule.summary, readable_page(rule, "[{0}]({0}.md)".format)) for rule in RULES.values()
+                )
+
+    def _explain(self, request: Explain, allowance: Allowance) -> Explained:
+        """What the first folder tells in which the fault is found, else what the first one tells."""
+        told = [explained(request.traceback, Path(folder), allowance) for folder in request.folders[:1]]
+        for folder in request.folders[1:]:
+            if told[-1].is_matched:
+                break
+            told.append(explained(request.traceback, Path(folder), allowance))
+        return told[-1] if told[-1].is_matched else told[0]
 
     # Checks
 
@@ -235,7 +247,7 @@ class Desk:
             training = training_at(
                 self._with_traces(analysis, request.place.line, allowance, explored=True), request.place
             )
-        hover = hover_at(traced, request.place, training=training)
+        hover = hover_at(traced, request.place, training=training, diagnostics=request.whole)
         if hover is None:
             return None
         place, cell = hover.range, None

@@ -128,6 +128,7 @@ class AskHover:
     place: Position
     diagnostics: tuple[Diagnostic, ...]
     markdown: bool
+    whole: bool = True
 
     @property
     def title(self) -> str:
@@ -225,10 +226,10 @@ class ListFiles:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """The story behind a traceback, whose files are looked for in a folder: a text."""
+    """The story behind a traceback, whose files are looked for in one folder after the other."""
 
     traceback: str
-    folder: str
+    folders: tuple[str, ...]
 
     @property
     def title(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
+from gradpath.features.pages import readable_page
 from gradpath.nearest import did_you_mean
 from gradpath.patterns import regex
 from gradpath.renamed import RENAMED, now
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.id:
         if arguments.id in RENAMED:
             print(f"gradpath: `{arguments.id}` is now {' and '.join(f'`{each}`' for each in ids)}", file=sys.stderr)
-        print("\n".join(rendered_page(rule.page, style) for rule in rules), end="")
+        print("\n".join(rendered_page(readable_page(rule), style) for rule in rules), end="")
     else:
         for line in table(rules, style):
             print(line)

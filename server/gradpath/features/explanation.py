@@ -11,7 +11,7 @@ from gradpath.config import Config, find_config
 from gradpath.diagnostic import Diagnostic, Gap
 from gradpath.failures import Place as Spot
 from gradpath.failures import failed
-from gradpath.features.explaining import Match, Place, matching, of_autograd
+from gradpath.features.explaining import Match, Place, matching, of_autograd, rules_for
 from gradpath.features.tracebacks import Failure, failures
 from gradpath.features.whereabouts import Whereabouts
 from gradpath.mending import mended
@@ -41,13 +41,25 @@ class Answer:
     incomplete: tuple[Gap, ...] = ()
 
 
-def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> str:
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A story as a text; `found`: there is an error of autograd in it; `is_matched`: its fault is known."""
+
+    text: str
+    found: bool
+    is_matched: bool
+
+
+def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> Explained:
     """The story behind a traceback as lines of text; the files that it names are looked for in `folder`.
 
     Paths are shown as absolute ones where `folder` is absolute.
     """
     whereabouts = Whereabouts(folder)
-    return "".join(f"{line}\n" for line in told(answer_to(text, whereabouts, cancelled), whereabouts))
+    answer = answer_to(text, whereabouts, cancelled)
+    lines = "".join(f"{line}\n" for line in told(answer, whereabouts))
+    found = answer.failure is not None and bool(rules_for(answer.failure))
+    return Explained(lines, found, answer.match is not None)
 
 
 def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool] = lambda: False) -> Answer:

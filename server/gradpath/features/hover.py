@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradpath.check import Analysis, Story
-from gradpath.diagnostic import Diagnostic, Position, Range
+from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Position, Range
 from gradpath.features.life import story_at
 from gradpath.patterns import regex
 from gradpath.records import dataclass
@@ -38,16 +38,18 @@ class Hover:
 def hover_at(
     analysis: Analysis, position: Position, *, training: Story | None = None, diagnostics: bool = True
 ) -> Hover | None:
-    """The diagnostics (if wanted) and the story at a position, or None where there is nothing to tell.
+    """The diagnostics and the story at a position, or None where there is nothing to tell.
 
+    Where the client shows diagnostics itself, `diagnostics` is false, and only what these do not hold is told of them.
     Of the stories that cover the position the one with the shortest range is told, then who trains what stands there.
     """
-    faults = [each for each in analysis.diagnostics if diagnostics and _holds(each.range, position)]
+    faults = [each for each in analysis.diagnostics if _holds(each.range, position)]
+    faults = [each for each in faults if diagnostics or each.pytorch or each.alternatives]
     told = [story for story in analysis.stories if _holds(story.range, position)]
     life = story_at(analysis, position)
     stories = sorted([*told, life] if life is not None else told, key=_story_extent)
     shown = [*stories[:1], *([] if training is None else [training])]
-    sections = [*map(_of_diagnostic, faults), *map(_of_story, shown)]
+    sections = [*(_of_diagnostic(each, whole=diagnostics) for each in faults), *map(_of_story, shown)]
     if not sections:
         return None
     ranges = [*(fault.range for fault in faults), *(story.range for story in shown)]
@@ -83,20 +85,25 @@ def as_text(hover: Hover) -> str:
     return "\n\n".join(blocks)
 
 
-def _of_diagnostic(diagnostic: Diagnostic) -> Section:
-    """The headline with the labels as steps; what PyTorch says and the ways out as remarks."""
+def _of_diagnostic(diagnostic: Diagnostic, *, whole: bool) -> Section:
+    """The headline with the labels as steps; what PyTorch says and the ways out as remarks.
+
+    Not `whole` it is without what a diagnostic of the protocol holds: the headline, the help and the labels.
+    """
     steps = []
-    for label in diagnostic.labels:
+    for label in diagnostic.labels if whole else ():
         line = f"line {label.range.start.line}"
         place = line if label.path == diagnostic.path else f"{label.path}, {line}"
         steps.append(f"{place}: {label.message}")
     remarks = []
     if diagnostic.pytorch is not None:
         remarks.append(f"PyTorch: {' '.join(diagnostic.pytorch.split())}")
-    if diagnostic.help:
+    if diagnostic.help and whole:
         remarks.append(f"help: {diagnostic.help}")
-    remarks.extend(f"or: {alternative}" for alternative in diagnostic.alternatives)
-    return Section(f"{diagnostic.message} ({diagnostic.rule})", tuple(steps), tuple(remarks))
+    remarks += (each if each.startswith(NO_WAY_OUT) else f"or: {each}" for each in diagnostic.alternatives)
+    return Section(
+        f"{diagnostic.message} ({diagnostic.rule})" if whole else diagnostic.rule, tuple(steps), tuple(remarks)
+    )
 
 
 def _of_story(story: Story) -> Section:

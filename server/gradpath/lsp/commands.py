@@ -75,20 +75,27 @@ def register_commands(server: Server) -> None:
     @server.command("gradpath.server.checkWorkspace")
     async def check_workspace() -> dict[str, int]:
         """Check all files of the workspace and publish what is found; the numbers of `files` and `diagnostics`."""
-        return await server.files.publish()
+        return await server.following.publish()
 
     @server.command("gradpath.server.explain")
-    async def explain(traceback: str) -> str:
-        """The story behind a traceback, as `gradpath explain` tells it in the first folder of the workspace."""
-        folder = next((path_of(each.uri) for each in server.workspace.folders.values()), None)
-        story, _ = await server.checks.ask(Explain(traceback, folder or str(Path.home())))
-        return str(story or "Cannot tell: gradpath itself failed, as its log says.\n")
+    async def explain(traceback: str) -> dict[str, Any]:
+        """The story behind a traceback, as `gradpath explain` tells it, in the folder that has its files.
+
+        `found` says whether there is an error of autograd in it.
+        """
+        folders = tuple(path_of(each.uri) for each in server.workspace.folders.values()) or (str(Path.home()),)
+        told, _ = await server.checks.ask(Explain(traceback, folders))
+        if told is None:
+            return {"text": "Cannot tell: gradpath itself failed, as its log says.\n", "found": False}
+        return {"text": told.text, "found": told.found}
 
     @server.command("gradpath.server.rules")
     async def rules() -> list[dict[str, Any]]:
-        """The rules with their summaries and the URIs of their pages."""
+        """The rules with their summaries, their pages as Markdown and the URIs of these as they are written."""
         found, _ = await server.checks.ask(ListRules())
-        return [{"id": rule, "summary": summary, "uri": page_of(rule)} for rule, summary in found or ()]
+        return [
+            {"id": rule, "summary": summary, "page": page, "uri": page_of(rule)} for rule, summary, page in found or ()
+        ]
 
 
 def _say(server: Server, text: str) -> None:

@@ -21,6 +21,7 @@ from gradpath.lsp.asking import Asking
 from gradpath.lsp.checks import Checks
 from gradpath.lsp.client import client_of
 from gradpath.lsp.documents import OpenDocument
+from gradpath.lsp.following import Following
 from gradpath.lsp.frames import Frames
 from gradpath.lsp.lifetime import watch
 from gradpath.lsp.log import log_to_client
@@ -65,6 +66,7 @@ class Server(LanguageServer):
         self.asking = Asking(self.state.documents, self.checks)
         self.publishing = Publishing(self.state, self)
         self.files = Workspace(self.state, self.checks, self)
+        self.following = Following(self.state, self.files, self)
         self._complaints: set[str] = set()
         self.pictures = Pictures()
         self._frames = Frames()
@@ -86,6 +88,7 @@ class Server(LanguageServer):
 
     def finish(self, status: int) -> None:
         """End the session with an exit status; the first call counts."""
+        self.following.stop()
         self.checks.stop()
         self.pictures.remove()
         if self._finished is not None and not self._finished.done():
@@ -162,6 +165,7 @@ class Server(LanguageServer):
     def did_start(self) -> None:
         """Begin to work, now that the client has its answer: ask for settings and for events."""
         self.ask_for_settings()
+        self.following.configured()
         registrations = []
         if self.state.client.watches_settings:
             registrations.append(
@@ -180,6 +184,7 @@ class Server(LanguageServer):
 
     def did_shutdown(self) -> None:
         """Stop all work."""
+        self.following.stop()
         self.checks.stop()
 
     # Documents
@@ -231,15 +236,15 @@ class Server(LanguageServer):
         if document is not None:
             self.checks.closed(document)
             self.publishing.closed(document)
+            self.following.closed(document.uri)
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
         """Check everything anew after a change on disk; an open document counts as the client has it."""
-        for change in params.changes:
-            self.files.forget(change.uri)
         if any(self.state.documents.get(change.uri) is None for change in params.changes):
             self.checks.forget_configuration()
             self.checks.recheck(stubborn=True)
             self.publishing.refresh()
+            self.following.changed()
 
     # Settings
 
@@ -255,6 +260,8 @@ class Server(LanguageServer):
         self.checks.recheck(stubborn=True)
         self.publishing.refresh_marks()
         self.publishing.refresh()
+        self.following.changed()
+        self.following.configured()
 
     def ask_for_settings(self) -> None:
         """Ask for the settings, as such and those of each workspace folder."""

@@ -22,9 +22,10 @@ async def hover_in(server: Server, uri: str, position: types.Position) -> tuple[
         place = _place(server, document, uri, position)
         if place is None:
             return None
-        wanted = server.state.client.wants_diagnostics_in_hover
-        diagnostics = tuple(server.state.documents.found_at(document.path)[0]) if wanted else ()
-        return AskHover(document.uri, document.path, place, diagnostics, server.state.client.markdown)
+        client = server.state.client
+        diagnostics = tuple(server.state.documents.found_at(document.path)[0])
+        whole = client.wants_diagnostics_in_hover
+        return AskHover(document.uri, document.path, place, diagnostics, client.markdown, whole)
 
     return await server.asking.find(uri, f"hover at {uri}:{position.line}:{position.character}", prepare)
 

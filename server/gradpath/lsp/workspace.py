@@ -56,11 +56,16 @@ class Workspace:
         self._documents = state.documents
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, _Asked] = {}
-        self._published: set[str] = set()
         self._tokens = 0
 
-    async def check(self, token: types.ProgressToken | None) -> dict[str, list[types.Diagnostic]]:
-        """The diagnostics of all files by URI, in the order of the paths; `token` is that of the client's progress."""
+    async def check(
+        self, token: types.ProgressToken | None, tell: Callable[[dict[str, list[types.Diagnostic]]], None] | None = None
+    ) -> dict[str, list[types.Diagnostic]]:
+        """The diagnostics of all files by URI, in the order of the paths.
+
+        `token` is that of the client's progress. What each file has is told as soon as it is known; what the check of
+        one file finds in another comes at the end.
+        """
         workspace = self._server.workspace
         roots = [path_of(folder.uri) for folder in workspace.folders.values()]
         if not roots and workspace.root_path:
@@ -74,25 +79,13 @@ class Workspace:
                 outcome = await self._outcome_of(path)
                 if outcome is not None:
                     outcomes[path] = outcome
+                    own = self._gathered([path], {path: outcome})
+                    if tell is not None and own[uri_of(path)]:
+                        tell({uri_of(path): own[uri_of(path)]})
         finally:
             progress.end()
         self._known = {path: known for path, known in self._known.items() if path in outcomes}
         return self._gathered(paths, outcomes)
-
-    async def publish(self) -> dict[str, int]:
-        """Check everything and publish what is found; the numbers of files and of diagnostics."""
-        found = await self.check(await self._own_token())
-        for uri, diagnostics in found.items():
-            if self._documents.get(uri) is None and (diagnostics or uri in self._published):
-                self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
-        self._published = {uri for uri, diagnostics in found.items() if diagnostics}
-        return {"files": len(found), "diagnostics": sum(map(len, found.values()))}
-
-    def forget(self, uri: str) -> None:
-        """Take back what was published for a file that has changed on disk, or is gone."""
-        if uri in self._published and self._documents.get(uri) is None:
-            self._published.discard(uri)
-            self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     async def _files(self, roots: list[str]) -> tuple[str, ...]:
         found, given_up = await self._checks.ask(ListFiles(tuple(roots), MOST))
@@ -162,7 +155,8 @@ class Workspace:
                     found.setdefault(uri, []).append(told)
         return found
 
-    async def _own_token(self) -> types.ProgressToken | None:
+    async def own_token(self) -> types.ProgressToken | None:
+        """A token for progress that the server begins, where the client shows it."""
         if not self._state.client.shows_progress:
             return None
         self._tokens += 1

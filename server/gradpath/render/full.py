@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Diagnostic, Label
+from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Label
 from gradpath.records import dataclass
 from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
 from gradpath.render.width import LONGEST, row_of, safe_start, safe_text
 
 _INDENT = "   "
-_NO_WAY_OUT = "not a way out:"
 _NEAR = 6
 
 
@@ -38,13 +37,13 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
         lines.append(f"{_INDENT}{style.paint('PyTorch:', DIM)} {safe_text(diagnostic.pytorch)}")
     if diagnostic.help:
         lines.append(f"{_INDENT}{style.paint('help:', GREEN)} {safe_text(diagnostic.help)}")
-    ways = [way for way in diagnostic.alternatives if not way.startswith(_NO_WAY_OUT)]
+    ways = [way for way in diagnostic.alternatives if not way.startswith(NO_WAY_OUT)]
     if ways:
         lines.append(f"{_INDENT}{style.paint('or:', GREEN)} {safe_text(' · '.join(ways))}")
     for way in diagnostic.alternatives:
-        if way.startswith(_NO_WAY_OUT):
-            rest = safe_text(way[len(_NO_WAY_OUT) :].strip())
-            lines.append(f"{_INDENT}{style.paint(_NO_WAY_OUT, DIM)} {rest}")
+        if way.startswith(NO_WAY_OUT):
+            rest = safe_text(way[len(NO_WAY_OUT) :].strip())
+            lines.append(f"{_INDENT}{style.paint(NO_WAY_OUT, DIM)} {rest}")
     return "\n".join(lines)
 
 

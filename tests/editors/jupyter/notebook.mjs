@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const { chromium } = createRequire(join(process.env.EDITORS, "vscode", "package.json"))("playwright-core");
 const [address, shots] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
+const browser = await chromium.launch({ executablePath: process.env.GRADPATH_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
 const see = (selector, options = {}) => page.waitForSelector(selector, { timeout: 90_000, ...options });
 try {

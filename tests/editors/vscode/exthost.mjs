@@ -5,7 +5,7 @@ import { format } from "node:util";
 
 const { chromium } = createRequire(join(process.env.EDITORS, "vscode", "package.json"))("playwright-core");
 const [base, folder, extension] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
+const browser = await chromium.launch({ executablePath: process.env.GRADPATH_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic"] });
 const page = await browser.newPage();
 let ended;
 const end = new Promise((done) => { ended = done; });

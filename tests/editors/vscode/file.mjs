@@ -13,7 +13,7 @@ await visit(async (workbench) => {
   await workbench.press("F8"); // To the next problem; its message opens as a view within the text.
   await workbench.press("Escape");
   await workbench.run("Show or Focus Hover");
-  const hover = await workbench.see(".monaco-hover-content:visible").then((shown) => shown.textContent());
+  const hover = await workbench.see('.monaco-hover-content:visible:has-text("PyTorch:")').then((shown) => shown.textContent());
   await workbench.shot("hover");
   await workbench.press("Escape");
   const fixes = await workbench.fixes();

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,6 +145,8 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     assert "`state` carries the graph of the previous iteration" in seen["problems"][1]
     assert any("frees its graph" in row for row in seen["problems"])
     assert "carries the graph of the previous iteration" in seen["hover"]
+    assert "PyTorch: RuntimeError: Trying to backward through the graph a second time" in seen["hover"]
+    assert "not a way out: retain_graph=True" in seen["hover"]
     assert seen["fixes"][0] == "Detach `state` before line 10: `state = state.detach()`"
     assert file.read_text() == CARRIED.replace("    state = cell", "    state = state.detach()\n    state = cell")
     mended = run(file)
@@ -155,6 +159,63 @@ def test_the_panel_shows_the_graph_of_the_loss_and_a_click_leads_to_its_line(vsc
     assert seen["boxes"][0].startswith("loss")
     (freed,) = [box for box in seen["boxes"] if "freed by the backward on line 13" in box]
     assert "an earlier iteration" in freed
+
+
+DEEP = """\
+import torch
+from torch import nn
+
+blocks = nn.ModuleList([nn.Sequential(nn.Conv2d(8, 8, 3, 1, 1), nn.BatchNorm2d(8), nn.ReLU()) for _ in range(9)])
+head = nn.Linear(8, 2)
+optimizer = torch.optim.SGD([*blocks.parameters(), *head.parameters()], lr=0.1)
+x = torch.rand(2, 8, 6, 6)
+for block in blocks:
+    x = x + block(x)
+
+loss = head(x.mean((2, 3))).square().mean()
+
+loss.backward()
+optimizer.step()
+"""
+
+
+def test_the_graph_of_a_deep_network_can_be_read_moved_and_comes_back(vscode: VSCode) -> None:
+    (vscode.workspace / "deep.py").write_text(DEEP)
+    assert run(vscode.workspace / "deep.py").returncode == 0
+    seen = vscode.visit("panel.mjs")
+    assert seen["readable"] >= 0.5
+    assert seen["whole"] < seen["larger"]
+    assert "freed or overwritten" in seen["legend"]
+    assert seen["dragged"]
+    assert seen["again"] == "Graph of loss"
+
+
+def test_the_page_of_a_rule_is_rendered_and_a_story_is_nothing_to_save(vscode: VSCode) -> None:
+    file = vscode.workspace / "train.py"
+    file.write_text(CARRIED)
+    (vscode.workspace / "error.txt").write_text(run(file).stderr)
+    seen = vscode.visit("reading.mjs")
+    assert "Level: error. Family: graph." in seen["rule"]
+    assert "# raises:" not in seen["rule"]
+    assert [name for name in seen["tabs"] if "explanation" in name] == ["explanation.txt"]
+    assert not any("dirty" in name for name in seen["tabs"])
+    assert "carries" in seen["told"]
+    assert seen["links"] >= 2
+
+
+def test_the_package_says_whose_software_is_in_it() -> None:
+    with zipfile.ZipFile(VSIX) as package:
+        names = package.namelist()
+        notices = package.read("extension/ThirdPartyNotices.txt").decode()
+    libraries = {
+        name.split("/")[3].partition("-")[0]
+        for name in names
+        if re.match(r"extension/bundled/libs/[^/]+\.dist-info/METADATA", name)
+    }
+    assert {"jedi", "pygls", "exceptiongroup", "tomli"} <= libraries
+    for name in [*(libraries - {"gradpath"}), "vscode-languageclient", "vscode-jsonrpc", "minimatch", "semver"]:
+        assert re.search(rf"^{re.escape(name).replace('_', '[-_]')} \d.* \(.+\)$", notices, re.MULTILINE), name
+    assert "GNU GENERAL PUBLIC LICENSE" not in notices
 
 
 def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) -> None:

@@ -10,7 +10,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 /** Opens the workspace folder, does the visit, and writes what it returns as JSON; a failure leaves a screenshot. */
 export async function visit(what) {
   const [base, folder, shots] = process.argv.slice(2);
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: FLAGS });
+  const browser = await chromium.launch({ executablePath: process.env.GRADPATH_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   try {
     await page.goto(`${base}/?folder=${encodeURIComponent(folder)}`);

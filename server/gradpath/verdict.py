@@ -23,6 +23,9 @@ TURNS = 10
 Of each branch that has none among them one is turned as well.
 """
 
+DOUBTFUL = 2
+"""The doubt from which on a presumption is said although the fault depends on a branch as well."""
+
 EFFORT = 18_000
 """Statements that the paths of an entry point may execute together while a fault is looked into."""
 
@@ -214,10 +217,14 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
 
 
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
-    """What a fault depends on, in words: on a decision, else on what is presumed; None where it is proved."""
-    if condition is not None:
-        return words(condition, source)
+    """What a fault depends on, in words: on a decision, on what is presumed, or on both; None where it is proved."""
     presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
+    if condition is not None:
+        said = words(condition, source)
+        if presumed is None or presumed.doubt < DOUBTFUL:
+            return said
+        both = f"{said} and {presumed.brief}"
+        return both if len(found.report.headline) + len(both) + 2 <= LONGEST else f"if {presumed.brief}"
     if presumed is None:
         return _annotation(found)
     said = f"if {presumed.condition}"

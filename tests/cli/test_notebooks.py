@@ -228,7 +228,6 @@ def test_files_of_every_shape_are_read_and_mended(folder: Folder, text: str) -> 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "not a notebook: the file is empty"),
         ("{", "not a notebook: broken JSON in line 1: Expecting property name enclosed in double quotes"),
         ('{"cells": [],\n<<<<<<< HEAD\n', "not a notebook: broken JSON in line 2: "),
         ("[]", "not a notebook: its JSON is no object"),
@@ -250,6 +249,18 @@ def test_what_is_no_notebook_is_one_line_and_the_others_are_checked(folder: Fold
 def test_bytes_that_are_no_text_are_one_line_too(folder: Folder) -> None:
     Path("x.ipynb").write_bytes(b'{"cells": ["\xff"]}')
     assert folder.run("x.ipynb") == (2, "", "gradpath: x.ipynb: not UTF-8 text: byte 0xff at 12\n")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff"])
+def test_an_empty_file_is_a_notebook_that_nobody_has_begun(folder: Folder, text: str) -> None:
+    folder.write(text, "begun.ipynb")
+    folder.write(TWICE)
+    assert folder.run("begun.ipynb") == (0, "No mistakes found in 1 file\n", "")
+    assert folder.run("begun.ipynb", "--fix")[0] == 0
+    assert folder.read("begun.ipynb") == text
+    status, out, err = folder.run(".", "--output-format", "json")
+    assert (status, err) == (1, "")
+    assert [each["path"] for each in json.loads(out)["diagnostics"]] == ["x.ipynb"]
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,13 @@ def decode_notebook(data: bytes) -> str:
 
 
 def notebook_of(path: str, text: str) -> CellsDocument:
-    """The document of a notebook's JSON text; raises ValueError with one line for what is no notebook."""
+    """The document of a notebook's JSON text; raises ValueError with one line for what is no notebook.
+
+    An empty file is one that nobody has written a cell in yet: editors open it as such.
+    """
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise ValueError("not a notebook: the file is empty")
+        return CellsDocument(path, ())
     try:
         # Lenient: a source with raw line breaks in its strings is still a source.
         data = json.loads(text, strict=False)

@@ -29,6 +29,9 @@ def is_addition(trace: Trace, node: ast.AST) -> bool:
             return variable is not None and (
                 reads_total(node, variable, value) or (value is node and _takes_parameter(trace, node))
             )
+        case ast.Return(value=ast.ListComp() | ast.DictComp() as value):
+            names = [ast.Name(name, ast.Load()) for name in _passed(trace, node)]
+            return any(_target_of(name, value, node) and reads_total(node, name, value) for name in names)
         case ast.Return(value=value):
             return value is node and _takes_parameter(trace, node)
         case _:
@@ -37,14 +40,19 @@ def is_addition(trace: Trace, node: ast.AST) -> bool:
 
 def _takes_parameter(trace: Trace, node: ast.Call | ast.BinOp) -> bool:
     """Whether an operand of a sum, or a multiple of it that is one, was handed to the function that the sum is in."""
-    function = function_of(trace, node)
-    passed = {each.arg for each in function.args.args} if function is not None else set()
+    passed = _passed(trace, node)
     operands = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
     return any(
         isinstance(each, ast.Name) and each.id in passed
         for operand in operands
         for each in ((operand.left, operand.right) if _is_multiple(operand) else (operand,))
     )
+
+
+def _passed(trace: Trace, node: ast.AST) -> set[str]:
+    """The parameters of the function that a node is in."""
+    function = function_of(trace, node)
+    return {each.arg for each in function.args.args} if function is not None else set()
 
 
 def _is_multiple(node: ast.expr) -> TypeGuard[ast.BinOp]:

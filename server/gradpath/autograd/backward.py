@@ -291,7 +291,7 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     run_custom: Custom | None = node.custom if callable(node.custom) else None
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
-    if run_custom is None and node.freed_by is not None and node.holds and not node.is_open and there:
+    if run_custom is None and node.freed_by is not None and node.holds and there:
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
         graphs = run_custom(call, incoming)

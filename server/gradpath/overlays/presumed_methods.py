@@ -10,7 +10,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
-from gradpath.overlays import conditions, frozen, weights
+from gradpath.overlays import carriers, conditions, frozen, weights
 from gradpath.overlays.clearing import is_engine
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
@@ -39,6 +39,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
         return None
     if isinstance(receiver.origin, Undefined) and _was_spent_before(machine, receiver):  # Nothing carries its value.
         receiver.tensor = None
+    carriers.prove(machine, receiver)
     tensor = presume_tensor(machine, receiver).tensor
     if tensor.node is not None and tensor.node.is_open:
         tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.

@@ -26,7 +26,13 @@ from gradpath.overlays import branches, conditions, frozen, pieces, plain_data, 
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.presumed_methods import CALLED, METHODS
-from gradpath.overlays.presumed_tensors import is_computed, is_made_leaf, is_method_of_tensors, presume_tensor
+from gradpath.overlays.presumed_tensors import (
+    is_computed,
+    is_made_leaf,
+    is_method_of_tensors,
+    is_required,
+    presume_tensor,
+)
 from gradpath.overlays.roles import is_option, role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
 
@@ -43,7 +49,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
     if other is ... and operator not in _COMPARISONS:
         raise machine.error("TypeError", "unsupported operand type(s)", other)
-    if _meets_as_tensor(unknown, operator, other):
+    if _meets_as_tensor(unknown, operator, other) or (is_required(machine, unknown) and operator not in _COMPARISONS):
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS
         return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
@@ -326,7 +332,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         if result is not NotImplemented:
             return result
         writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
-        of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or _meets_tensors(unknown, arguments)
+        of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or is_required(machine, owner)
+        of_tensors = of_tensors or _meets_tensors(unknown, arguments)
         if writes or (of_tensors and is_method_of_tensors(unknown.name)):
             return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
         item = _item_of_parameter(machine, owner) if unknown.name.endswith("_") else None

@@ -40,6 +40,8 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 found += _of_node(error.node, ran)
             if error.tensor is not None and isinstance(error.tensor.provenance, Presumption):
                 found.append(error.tensor.provenance)
+        case FaultKind.LEAF_INPLACE | FaultKind.VIEW_OF_LEAF if error.tensor is not None and _left(error.tensor):
+            found += _left(error.tensor)
         case FaultKind.NOT_SCALAR:
             pass  # Where the root has no graph, this very call raises too.
         case _:
@@ -134,6 +136,12 @@ def _reaches(starts: Iterable[Node], target: Node) -> bool:
                 seen.add(edge)
                 todo.append(edge)
     return False
+
+
+def _left(tensor: Tensor) -> Grounds:
+    """What has to hold for a leaf, or the leaf that it is a view of, still to be one that requires grad."""
+    leaf = tensor.base if tensor.base is not None else tensor
+    return () if leaf.left is None else (leaf.left,)
 
 
 def _of_absence(tensor: Tensor) -> Iterator[Presumption]:

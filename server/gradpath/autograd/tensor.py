@@ -183,10 +183,11 @@ class Node:
 class Tensor:
     """A shadow of `torch.Tensor`.
 
-    `shape` and `dtype` are None where they are not known. `provenance` says how surely it is known
-    whether it requires grad. `layout` is how it lies in memory. `aliasing_unsure` marks a tensor of which the source
-    does not settle whose storage it has. `versioned` says of an inference tensor that it may be written outside of the
-    mode: an alias that was made there. `several` says of a shape that is not known that it has more than one element.
+    `shape` and `dtype` are None where they are not known. `provenance` says how surely it is known whether it requires
+    grad; `left` is what has to hold for a leaf that was handed to what is not seen to be one still. `layout` is how it
+    lies in memory. `aliasing_unsure` marks a tensor of which the source does not settle whose storage it has.
+    `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
+    `several` says of a shape that is not known that it has more than one element.
     `origin` is where it was made, `label` the name that the user gave it last.
     """
 
@@ -205,6 +206,7 @@ class Tensor:
         "is_parameter",
         "label",
         "layout",
+        "left",
         "maker",
         "node",
         "operation",
@@ -249,6 +251,7 @@ class Tensor:
         self.operation = ""
         self.label = ""
         self.provenance: Provenance = OBSERVED
+        self.left: Presumption | None = None
         self.aliasing_unsure = False
         self.cut: Cut | None = None
         self.maker: tuple[Tensor, ...] = ()

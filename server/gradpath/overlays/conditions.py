@@ -51,6 +51,7 @@ ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} ru
 PARAMETER = Condition("parameter", "the parameters of {name} require grad", "{name} is not frozen", 2)
 DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)
 LOADER = Condition("loader", "{name} gives data without a graph", "{name} gives data", 2)
+LEFT = Condition("left", "{name} leaves what it is given as it is", "{name} changes nothing", 2)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
 FROZEN = Condition("frozen", "all that {name} computes with is frozen", "{name} is all frozen", 3)
 OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)

@@ -7,7 +7,7 @@ import operator as host
 from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OPEN
+from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
@@ -318,6 +318,18 @@ def _has_tensor(value: Value) -> bool:
     return isinstance(value, TensorValue) or (isinstance(value, tuple) and any(map(_has_tensor, value)))
 
 
+def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
+    """Leaves and data that something unseen is handed may be frozen by it, or be made to require gradients."""
+    said = conditions.LEFT.of(conditions.callee(None, machine.site()) or conditions.name_of(callee))
+    for value in arguments.all():
+        if not isinstance(value, TensorValue) or value.tensor.node is not None:
+            continue
+        if value.tensor.requires_grad:
+            value.tensor.left = said
+        elif value.tensor.provenance is OBSERVED:
+            value.tensor.provenance = said
+
+
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
@@ -361,6 +373,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         machine.emit(Cleared((), machine.site(), None, known=False))
     elif unknown.name == "mul_" and is_gradient(owner):  # By 0, or by less than 1 again and again.
         machine.emit(Lent(dotted_name(unknown), machine.site()))
+    if not data and not role_of(unknown):
+        _lend(machine, unknown, arguments)
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):

@@ -182,7 +182,7 @@ def _never_raising(
 
 
 @_never_raising
-def check(
+def check(  # noqa: PLR0913
     document: Document,
     config: Config | None = None,
     *,

@@ -17,7 +17,9 @@ from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.reuse import Ending, Memory
+from gradpath.rules import RULES
 from gradpath.rules.lessons import costs
+from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
@@ -31,22 +33,6 @@ REPORTS = 2_400
 
 ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
-
-IDLE = frozenset(
-    {
-        "step-without-backward",
-        "zero-grad-before-step",
-        "clip-without-gradient",
-        "rewrapped-loss",
-        "unreached-parameter",
-        "data-mutation",
-        "detached-term",
-    }
-)
-"""Reports that say of a program that runs that it does not train; no fix may lead there."""
-
-NEEDLESS = "needless-retain-graph"
-"""The rule for a `retain_graph=True` that a fix may leave without a use: it goes with the fix."""
 
 AUTOGRAD = frozenset(kind.value for kind in FaultKind)
 """Failures that the engine raises, whether a rule reports them or not."""
@@ -151,10 +137,10 @@ class _Workshop:
             if state is None or not state.parses:
                 return None
             new = _new(self._before, state, key, touched)
-            if any(each.rule in IDLE and not _goes_on(each, fix) for each in new):
+            if any(_is_idle(each) and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
-            fewer = diagnostic.rule == NEEDLESS  # A loop that keeps no graph is run less often.
+            fewer = _rule(diagnostic).leftover  # A loop that keeps no graph is run less often.
             if (
                 diagnostic.level is not Level.ERROR
                 and not ran
@@ -179,7 +165,7 @@ class _Workshop:
                 made, texts = alone, self._edited({}, alone.edits)
                 continue
             weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
-            if next_fix is None or (weaker and left[0].rule not in IDLE):
+            if next_fix is None or (weaker and not _is_idle(left[0])):
                 loses = self._loses(state, made, diagnostic)
                 return None if loses else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
@@ -199,7 +185,7 @@ class _Workshop:
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
-        if any(each.rule == diagnostic.rule or each.rule in IDLE for each in left):
+        if any(each.rule == diagnostic.rule or _is_idle(each) for each in left):
             return None
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
@@ -463,9 +449,23 @@ def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     """Whether a report that comes up after a fix is a matter of that fix, too."""
-    if new.rule in (diagnostic.rule, NEEDLESS) or new.level is Level.ERROR or new.rule in IDLE:
+    rule = _rule(new)
+    if new.rule == diagnostic.rule or new.level is Level.ERROR or rule.leftover or rule.idle:
         return True
-    return new.rule == "live-accumulator" and diagnostic.family == "detach"
+    return rule.uncovered_by == diagnostic.family
+
+
+def _is_idle(report: Diagnostic) -> bool:
+    """Whether a report says of a program that runs that it does not train."""
+    return _rule(report).idle
+
+
+def _rule(report: Diagnostic) -> Rule:
+    return RULES.get(report.rule, _OTHER)
+
+
+_OTHER = Rule("", "", Level.HINT, "", None, lambda trace, source: iter(()))
+"""What stands in for the rule of a hint at a comment."""
 
 
 def _same_subject(one: Fix, other: Fix) -> bool:
@@ -486,7 +486,7 @@ def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
     """The fix for what another one has uncovered: of the same sort, as the next place of the same mistake wants."""
     sort = _sort(first)
-    fixes = [fix for fix in diagnostic.fixes if fix.edits and (diagnostic.rule == NEEDLESS or _sort(fix) is sort)]
+    fixes = [fix for fix in diagnostic.fixes if fix.edits and (_rule(diagnostic).leftover or _sort(fix) is sort)]
     order = (Safety.SAFE, Safety.UNSAFE)
     return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)
 

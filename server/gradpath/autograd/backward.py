@@ -40,7 +40,7 @@ def backward(
             _accumulate(autograd, tensor, flows[target], create_graph)
 
 
-def gradients(
+def gradients(  # noqa: PLR0913
     autograd: Autograd,
     outputs: Sequence[Tensor],
     inputs: Sequence[Tensor],

@@ -83,7 +83,7 @@ class AutogradError(Exception):
     observed or proved.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         kind: FaultKind,
         *,

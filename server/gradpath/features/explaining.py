@@ -9,32 +9,7 @@ from collections.abc import Iterable, Sequence
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.features.tracebacks import Failure
 from gradpath.records import dataclass
-
-_TWICE = ("double-backward", "carried-graph")
-_MODIFIED = ("inplace-on-saved", "parameter-updated-before-backward")
-_MESSAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"backward through the graph a second time", _TWICE),
-    (r"directly access saved (?:tensors|variables) after they have already been freed", _TWICE),
-    (r"does not require grad and does not have a grad_fn", ("detached-loss",)),
-    (r"differentiated Tensors? .*(?:not have been used in the graph|does not require grad)", ("detached-loss",)),
-    (r"grad can be implicitly created only for scalar outputs", ("nonscalar-backward",)),
-    (r"has been modified by an inplace operation", _MODIFIED),
-    (r"Trying to use a saved tensor that has been detached in-place", _MODIFIED),
-    (
-        r"leaf Variable that requires grad (?:is being used|has been used) in an in-place operation",
-        ("inplace-on-leaf",),
-    ),
-    (r"is a view and is being modified inplace", ("inplace-on-view",)),
-    (r"output of a function that returns multiple views", ("inplace-on-view",)),
-    (r"view was created in (?:no_grad|inference) mode", ("inplace-on-view", "inference-tensor-saved")),
-    (r"Inference tensors cannot be saved for backward", ("inference-tensor-saved",)),
-    (r"(?:Inplace update to|requires_grad=True on) inference tensor", ("inference-tensor-saved",)),
-    (r"'(?:float|int|numpy\.\w+|ndarray)' object has no attribute 'backward'", ("backward-on-number",)),
-    (r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'", ("rebound-parameter",)),
-    (r"unsupported operand type\(s\) for \S+ 'NoneType' and '\w+'", ("rebound-parameter",)),
-    (r"'NoneType' object has no attribute '(?:zero_|data|detach_?|norm|add_|mul_|clone)'", ("rebound-parameter",)),
-)
-"""What autograd says, and the rules whose faults end so."""
+from gradpath.rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +31,9 @@ class Match:
 
 def rules_for(failure: Failure) -> tuple[str, ...]:
     """The rules whose faults may end in such an exception; none where it is not one of autograd's."""
-    return next((rules for pattern, rules in _MESSAGES if re.search(pattern, failure.message)), ())
+    return tuple(
+        rule.id for rule in RULES.values() if any(re.search(pattern, failure.message) for pattern in rule.raises)
+    )
 
 
 def of_autograd(failures: Sequence[Failure]) -> Failure | None:
@@ -78,7 +55,7 @@ def matching(
         if not raised and not others:
             continue
         made = sum(_touches(diagnostic, place) for place in forward)
-        rank = (raised, made, others, diagnostic.level is Level.ERROR, -rules.index(diagnostic.rule))
+        rank = (raised, made, others, diagnostic.level is Level.ERROR)
         if best is None or rank > best[0]:
             best = rank, Match(diagnostic, raised)
     return None if best is None else best[1]

@@ -40,7 +40,7 @@ Assign = Callable[[Machine, ast.expr, Value], None]
 RunBlock = Callable[[Machine, Sequence[ast.stmt]], Steps]
 
 
-def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:
+def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:  # noqa: PLR0915
     """Execute a `for`."""
     iterable = gone_through(settled(machine, node.iter))
     machine.node = node.iter

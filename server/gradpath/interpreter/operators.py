@@ -132,15 +132,18 @@ def compare(machine: Machine, operator: ast.cmpop, left: Value, right: Value) ->
         if name in ("eq", "ne"):
             return (left is right) is (name == "eq")
         return machine.unknown("comparison of objects", None, (left, right))
+    return _compare_constants(machine, name, function, left, right)
+
+
+def _compare_constants(
+    machine: Machine, name: str, function: Callable[[Value, Value], object], left: Value, right: Value
+) -> Value:
+    """The same of constants, and of tuples that may hold anything."""
     if isinstance(left, tuple) and isinstance(right, tuple) and any(isinstance(v, Object) for v in left + right):
         if name in ("eq", "ne") and _differ(left, right):
             return name == "ne"
-        return machine.unknown(
-            "comparison of tuples",
-            ("compare", name, identity(left), identity(right)),
-            (left, right),
-            data=True,
-        )
+        key = ("compare", name, identity(left), identity(right))
+        return machine.unknown("comparison of tuples", key, (left, right), data=True)
     if _is_heavy(left) or _is_heavy(right):
         return machine.unknown("comparison of tuples", None, (left, right), data=True)
     try:

@@ -96,7 +96,7 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
-def _help(case: Case, preferred: Fix | None) -> str:
+def _help(case: Case, preferred: Fix | None) -> str:  # noqa: PLR0911
     """The way out, with the fix that is preferred."""
     line, best = case.loop.lineno, lowered(preferred.title) if preferred is not None else ""
     turn, around = turn_of(case.loop), _around(case)
@@ -205,4 +205,8 @@ RULE = Rule(
     "`backward()` needs the graph of an earlier iteration, which is already freed",
     f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
     find,
+    raises=(
+        r"backward through the graph a second time",
+        r"directly access saved (?:tensors|variables) after they have already been freed",
+    ),
 )

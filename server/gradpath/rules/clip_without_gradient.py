@@ -191,4 +191,5 @@ RULE = Rule(
     "gradients are clipped before `backward()` or after `step()`, where that does nothing",
     None,
     find,
+    idle=True,
 )

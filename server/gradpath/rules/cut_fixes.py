@@ -27,7 +27,7 @@ _SMOOTH = ("sigmoid", "softmax")
 """Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
 
 
-def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:  # noqa: C901, PLR0912, PLR0915
     """Fixes that take the cut away, for a failure at `near`, best first."""
     site = cause.site
     if site is None:

@@ -134,7 +134,7 @@ def line_of(cause: Cause, near: Site) -> str:
     return f"on line {cause.site.line}{other}"
 
 
-def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
+def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:  # noqa: C901, PLR0911, PLR0912
     """The cause as the second half of a headline."""
     where = line_of(cause, near)
     text = source.short(cause.site, limit=34) if cause.site is not None else ""
@@ -258,7 +258,7 @@ def leaving(cause: Cause) -> Iterator[Step]:
             return
 
 
-def way_out(cause: Cause) -> str:
+def way_out(cause: Cause) -> str:  # noqa: PLR0911
     """What to do instead, as a help line."""
     match cause.how:
         case "no_grad" | "inference_mode":

@@ -188,4 +188,5 @@ RULE = Rule(
     "a value that a pending `backward()` has saved is changed through `.data`: the gradients are wrong",
     None,
     find,
+    idle=True,
 )

@@ -305,4 +305,5 @@ RULE = Rule(
     "a term of a loss is cut off: it counts in the loss, and nothing learns from it",
     None,
     find,
+    idle=True,
 )

@@ -107,4 +107,9 @@ RULE = Rule(
     "an in-place operation on one of several views (`chunk`, `split`, `unbind`), or on a view made under `no_grad`",
     f"RuntimeError: {MESSAGES[FaultKind.MULTIPLE_VIEWS]}",
     find,
+    raises=(
+        r"is a view and is being modified inplace",
+        r"output of a function that returns multiple views",
+        r"view was created in (?:no_grad|inference) mode",
+    ),
 )

@@ -228,4 +228,5 @@ RULE = Rule(
     "a total, list or dict that outlives the iteration keeps every iteration's graph alive",
     None,
     find,
+    uncovered_by="detach",
 )

@@ -82,4 +82,5 @@ RULE = Rule(
     None,
     find,
     _denied,
+    leftover=True,
 )

@@ -94,4 +94,5 @@ RULE = Rule(
     "`backward()` without `gradient=` on a tensor that surely has more than one element",
     f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
     find,
+    raises=(r"grad can be implicitly created only for scalar outputs",),
 )

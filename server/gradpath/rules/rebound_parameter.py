@@ -215,4 +215,9 @@ RULE = Rule(
     "an update such as `w = w - lr * w.grad` makes `w` a new tensor that is not a leaf: its next gradient is None",
     "TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
     find,
+    raises=(
+        r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'",
+        r"unsupported operand type\(s\) for \S+ 'NoneType' and '\w+'",
+        r"'NoneType' object has no attribute '(?:zero_|data|detach_?|norm|add_|mul_|clone)'",
+    ),
 )

@@ -50,6 +50,11 @@ class Rule:
     `denied` tells of a silent rule whether a path, which may fail later, shows that a report of another path is wrong.
     So does any path that passes the same places without the fault, unless the fault is `lasting`: then it is there
     whatever a path makes of it.
+
+    `raises` are expressions for the messages of the exceptions that its faults may end in. The others say what a fix
+    may lead to: `idle` marks a rule for programs that run and do not train, where no fix may lead; `leftover` one for
+    what a fix leaves without a use, which goes with the fix; `uncovered_by` is the family whose fixes uncover its
+    faults.
     """
 
     id: str
@@ -60,6 +65,10 @@ class Rule:
     find: Callable[[Trace, Source], Iterator[Report]]
     denied: Callable[[Trace, Report], bool] | None = None
     lasting: bool = False
+    raises: tuple[str, ...] = ()
+    idle: bool = False
+    leftover: bool = False
+    uncovered_by: str = ""
 
     @property
     def page(self) -> str:

@@ -193,4 +193,5 @@ RULE = Rule(
     "a loss without a graph is made to require a gradient: `backward()` runs, and no parameter learns",
     None,
     find,
+    idle=True,
 )

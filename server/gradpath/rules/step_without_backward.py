@@ -249,4 +249,5 @@ RULE = Rule(
     "`step()` runs where no gradient can have arrived: it changes nothing",
     None,
     find,
+    idle=True,
 )

@@ -124,4 +124,5 @@ RULE = Rule(
     None,
     find,
     _denied,
+    idle=True,
 )

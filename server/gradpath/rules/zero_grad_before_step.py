@@ -273,4 +273,5 @@ RULE = Rule(
     "gradients are cleared after `backward()` and before `step()`, so that the step does nothing",
     None,
     find,
+    idle=True,
 )

@@ -165,7 +165,7 @@ class _Reader:
         self.word = match[2] or lines.text[match.end() : match.end() + 1]
         self.returned = False
 
-    def read(self) -> tuple[LogicalLine, int]:
+    def read(self) -> tuple[LogicalLine, int]:  # noqa: C901, PLR0912
         """The logical line, and where the next one can begin."""
         text = self.text
         position = line_start = code_start = code_end = self.offset

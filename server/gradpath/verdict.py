@@ -12,6 +12,7 @@ from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
 from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.syntax import ancestry
 from gradpath.source.nodes import nodes
 
 LONGEST = 120
@@ -313,14 +314,8 @@ def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
     """The statement on the path that holds the site's node."""
     if isinstance(site.node, ast.stmt):
         return site.node
-    line = getattr(site.node, "lineno", 0)
-    best: ast.stmt | None = None
-    for node in trace.visits:
-        if not isinstance(node, ast.stmt) or not node.lineno <= line <= (node.end_lineno or node.lineno):
-            continue
-        if any(child is site.node for child in nodes(node)) and (best is None or node.lineno >= best.lineno):
-            best = node
-    return best
+    around = (each for each in reversed(ancestry(trace, site.node)) if isinstance(each, ast.stmt))
+    return next((each for each in around if each in trace.visits), None)
 
 
 def words(decision: Decision, source: Source) -> str:

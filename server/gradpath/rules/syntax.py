@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.trace import Trace
+from gradpath.source.index import index_of, lines_of, outermost
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 With = ast.With | ast.AsyncWith
@@ -14,55 +15,18 @@ Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWit
 
 def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes from an outermost statement that ran down to `node`, both included; empty where it is not found."""
-    known = trace.once(_ancestries)
-    found = known.get(node)
-    if found is None:
-        found = known[node] = _ancestry(trace, node)
-    return found
-
-
-def _ancestries(trace: Trace) -> dict[ast.AST, tuple[ast.AST, ...]]:
-    return {}
-
-
-def _ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
-    longest: tuple[ast.AST, ...] = ()
-    first, last = _lines(node)
-    for statement in trace.visits:
-        start, end = _lines(statement)
+    first, last = lines_of(node)
+    for root, start, end in trace.once(_roots):
         if start <= first and last <= end:
-            found = _descend(statement, node, first, last)
-            if len(found) > len(longest):
-                longest = found
-    return longest
+            found = index_of(root).way_to(node)
+            if found:
+                return found
+    return ()
 
 
-def _lines(node: ast.AST) -> tuple[int, int]:
-    line = getattr(node, "lineno", 0)
-    decorators = getattr(node, "decorator_list", None)
-    if decorators:
-        line = min(line, decorators[0].lineno)
-    return line, getattr(node, "end_lineno", None) or line
-
-
-def _descend(root: ast.AST, target: ast.AST, first: int, last: int) -> tuple[ast.AST, ...]:
-    path: list[ast.AST] = []
-
-    def search(node: ast.AST) -> bool:
-        path.append(node)
-        if node is target:
-            return True
-        for child in ast.iter_child_nodes(node):
-            if hasattr(child, "lineno"):
-                start, end = _lines(child)
-                if not (start <= first and last <= end):
-                    continue
-            if search(child):
-                return True
-        path.pop()
-        return False
-
-    return tuple(path) if search(root) else ()
+def _roots(trace: Trace) -> list[tuple[ast.stmt, int, int]]:
+    """The outermost statements that ran, with their lines: those of other files may have the same."""
+    return [(each, *lines_of(each)) for each in outermost(trace.visits)]
 
 
 def statement_of(trace: Trace, node: ast.AST) -> ast.stmt | None:

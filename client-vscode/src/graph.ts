@@ -1,4 +1,4 @@
-/** The panel with the graph behind the loss at the cursor, or with who learns from what. The server draws both. */
+/** The panel with the graph of the loss at the cursor, or with who learns from what. The server draws both. */
 import * as vscode from "vscode";
 import type { Server } from "./server";
 

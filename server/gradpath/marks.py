@@ -30,7 +30,7 @@ _NAMED = 3
 
 
 class Kind(Enum):
-    """Whether a mark is a word behind a piece of code, or a line above a backward or a step."""
+    """Whether a mark is a word after a piece of code, or a line above a backward or a step."""
 
     HINT = "hint"
     BACKWARD = "backward"

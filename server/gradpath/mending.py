@@ -240,7 +240,7 @@ class _Workshop:
         }
 
     def _runs(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
-        """Whether no failure came up that no rule reports, or only one behind the fault that was hidden by it."""
+        """Whether no failure came up that no rule reports, or only one after the fault that was hidden by it."""
         place = _raising_after(diagnostic, fix.edits)
         if any(key[2] in AUTOGRAD and (key[0], line) == place for key, line in state.lines.items()):
             return False

@@ -172,7 +172,7 @@ class Reuse:
     records: dict[int, Record] = field(default_factory=dict)
 
     def is_entry(self, function: Definition, owner: str | None) -> bool:
-        """Whether a function is worth entering, asked anew only where it has changed."""
+        """Whether a function is worth entering, asked again only where it has changed."""
         number = self.numbers.get(function)
         if number is None:
             return is_entry(function, owner)

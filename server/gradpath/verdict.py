@@ -134,7 +134,7 @@ def _passes_turned(found: Found, index: int, paths: Paths) -> bool:
 
 
 def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
-    """Whether the fault hangs on the mode that a function of another file is given: `if method == "step"`.
+    """Whether the fault depends on the mode that a function of another file is given: `if method == "step"`.
 
     Such a function offers several, and who calls it chooses one that fits.
     """
@@ -171,7 +171,7 @@ def _statements(found: Found) -> list[ast.stmt]:
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
     """Whether a silent fault is found, too, where a branch goes the other way each time that it comes up.
 
-    A path turns one decision at a time, and a branch in a loop is decided anew in each iteration. Where that takes too
+    A path turns one decision at a time, and a branch in a loop is decided again in each iteration. Where that takes too
     long, nothing is said.
     """
     statements = _statements(found)

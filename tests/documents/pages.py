@@ -95,6 +95,7 @@ def documents(root: Path) -> list[Path]:
     programs = {script.parent for script in scripts if script.name == ENTRY}
     single = [script for script in scripts if not programs & set(script.parents)]
     return [
+        root / "server" / "GLOSSARY.md",
         *sorted((root / "server" / "gradpath" / "rules").glob("*.md")),
         *sorted((root / "tests" / "cases").rglob("*.md")),
         *sorted([*single, *notebooks, *programs]),

@@ -138,7 +138,7 @@ class AskHover:
 
 @dataclass(frozen=True, slots=True)
 class AskPicture:
-    """The graph behind a line (from 1) of an open document: a `features.graph.Picture` or None."""
+    """The graph of the loss on a line (from 1) of an open document: a `features.graph.Picture` or None."""
 
     uri: str
     path: str

@@ -44,7 +44,7 @@ _COMMANDS = {
     "rule": _Entry("gradpath.cli.rule", "show the page of a rule, or the table of all rules"),
     "explain": _Entry("gradpath.cli.explain", "tell the story behind a traceback of an autograd error"),
     "run": _Entry("gradpath.cli.attended", "run a program, and tell the story if it dies of an autograd error"),
-    "graph": _Entry("gradpath.cli.graph", "draw the graph behind a loss"),
+    "graph": _Entry("gradpath.cli.graph", "draw the graph of a loss"),
     "flow": _Entry("gradpath.cli.flow", "show which parameters get gradients from which loss, and what updates them"),
     "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or who trains it"),
     "debug": _Entry("gradpath.cli.debug", "show what was looked at in a file, and why nothing is reported of a line"),

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
-    add("--output-format", choices=FORMATS, default="full", help="how to say it (default: full)")
+    add("--output-format", choices=FORMATS, default="full", help="output format (default: full)")
     add("--select", action="append", default=[], metavar="RULES", help="only these rules or families (a,b,c)")
     add("--ignore", action="append", default=[], metavar="RULES", help="without these rules or families (a,b,c)")
     add("--config", type=Path, metavar="FILE", help="this pyproject.toml or gradpath.toml instead of the nearest")

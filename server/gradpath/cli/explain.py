@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("traceback", nargs="?", default=_STDIN, metavar="FILE", help="a file with the traceback, or a log around it")
     add("--program", action="append", default=[], metavar="PATH", help="a file or notebook that it tells of, if moved")
-    add("--output-format", choices=("full", "json"), default="full", help="how to say it (default: full)")
+    add("--output-format", choices=("full", "json"), default="full", help="output format (default: full)")
 
 
 def run(arguments: argparse.Namespace) -> int:

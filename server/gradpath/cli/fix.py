@@ -80,7 +80,7 @@ def fix_files(
 
 
 def _recheck_dependents(outcomes: list[Checked], configs: Mapping[str, Config], fixed: Collection[str]) -> None:
-    """Check the files anew that depend on a file that was fixed."""
+    """Check the files again that depend on a file that was fixed."""
     changed = {os.path.abspath(path) for path in fixed}
     for index, checked in enumerate(outcomes):
         if not changed.isdisjoint(checked.dependencies):

@@ -1,4 +1,4 @@
-"""`gradpath graph`: a picture of the graph behind a loss."""
+"""`gradpath graph`: a picture of the graph of a loss."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import gc
 from gradpath.names.files import TREES
 
 _NOTABLE = 500
-"""New objects from which on it is worth while to look for garbage behind a file."""
+"""New objects from which on it is worth while to look for garbage after a file."""
 
 _MANY = 400_000
 """New objects in the midst of a check from which on it is. They take some 50 megabytes."""

@@ -47,7 +47,7 @@ def tell_gaps(incomplete: Iterable[Gap], document: Document) -> tuple[Gap, ...]:
 
 
 def _split(place: str) -> tuple[str, int | None, int | None]:
-    """A file's name, the cell of a notebook, and the line; a colon without a number behind it belongs to the name."""
+    """A file's name, the cell of a notebook, and the line; a colon without a number after it belongs to the name."""
     match = re.fullmatch(r"(.+?\.ipynb):(?:cell )?(\d{1,9}):(\d{1,9})|(.+):(\d{1,9})", place)
     if match is None or Path(place).exists():
         return place, None, None

@@ -25,7 +25,9 @@ _STRONG = regex(r"\*\*([^*\n]+)\*\*")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gradpath rule`."""
     parser.add_argument("id", nargs="?", metavar="ID", help="a rule, such as double-backward (default: the table)")
-    parser.add_argument("--output-format", choices=("full", "json"), default="full", help="how to say it")
+    parser.add_argument(
+        "--output-format", choices=("full", "json"), default="full", help="text or JSON (default: full)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

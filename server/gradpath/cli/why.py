@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status: 0 answered; 1 not known; 2 bad usage, or a file that cannot be read."
     parser.add_argument("file", metavar="FILE", help="a Python file or a notebook")
     parser.add_argument("name", metavar="NAME", help="a module, a parameter or an optimizer, such as `encoder`")
-    parser.add_argument("--output-format", choices=("full", "json"), default="full", help="how to say it")
+    parser.add_argument(
+        "--output-format", choices=("full", "json"), default="full", help="text or JSON (default: full)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -121,7 +121,7 @@ def _ignores(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Acti
 
 
 def _touch(one: Range, other: Range) -> bool:
-    """Whether two ranges share a place; the end counts, so that a cursor behind the last character still matches."""
+    """Whether two ranges share a place; the end counts, so that a cursor after the last character still matches."""
     return one.start <= other.end and other.start <= one.end
 
 

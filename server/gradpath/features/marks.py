@@ -10,7 +10,7 @@ from gradpath.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A word behind a piece of code."""
+    """A word after a piece of code."""
 
     position: Position
     text: str

@@ -97,7 +97,7 @@ def failures(text: str) -> list[Failure]:
         line = raw.rstrip()
         if line:
             _read(reader, line)
-    if reader.forward and reader.failures:  # pytest shows warnings behind what failed.
+    if reader.forward and reader.failures:  # pytest shows warnings after what failed.
         reader.failures[-1] = replace(reader.failures[-1], forward=tuple(reader.forward))
     return reader.failures
 

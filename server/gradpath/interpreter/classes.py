@@ -277,7 +277,7 @@ def _bound(member: Value, instance: Instance) -> Value:
 
 
 class Super(Object):
-    """`super()`: attributes are looked up behind `owner` in the method resolution order of the receiver."""
+    """`super()`: attributes are looked up after `owner` in the method resolution order of the receiver."""
 
     __slots__ = ("owner", "receiver")
 

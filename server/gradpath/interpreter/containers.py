@@ -253,7 +253,7 @@ _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
 class Iteration(Object):
     """An iterator in progress.
 
-    `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` behind it),
+    `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` after it),
     `lengths` and `numbers` tell more of it. `returned` gets what the body of a generator returns; `frame` is its own.
     The host must not refer to this object: a generator that nobody holds ends at once. `over` is what it draws from.
     """

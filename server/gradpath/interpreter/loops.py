@@ -313,7 +313,7 @@ def _numbers(machine: Machine) -> dict[str, Value]:
 
 
 def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
-    """Numbers that a loop of unknown length changed are not known behind it."""
+    """Numbers that a loop of unknown length changed are not known after it."""
     variables = machine.frame.scope.variables
     for name, value in list(variables.items()):
         if type(value) in (int, float, AtLeast, LateNumber) and (name not in before or before[name] != value):

@@ -136,7 +136,7 @@ class Moment:
 
 
 class LateNumber(AtLeast):
-    """An int that hangs on which iteration of a loop this is: `scale * base(iteration) + offset`."""
+    """An int that depends on which iteration of a loop this is: `scale * base(iteration) + offset`."""
 
     __slots__ = ("base", "depth", "moment", "offset", "scale")
 

@@ -98,7 +98,7 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     above `budget`. Branches whose arms speak of gradients are turned before the others. Each is turned at most twice
     for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are to be `combined`,
     other ways to take them follow, until there are `COMBINED` paths. As long as all paths were refused, as by
-    `if target is None: raise ValueError`, branches that no gradient hangs on are turned as well, the last one first.
+    `if target is None: raise ValueError`, branches that no gradient depends on are turned as well, the last one first.
     """
     queue: deque[tuple[bool, ...]] = deque([()])
     quiet: deque[tuple[bool, ...]] = deque()

@@ -116,7 +116,7 @@ class Frame:
     """A running body: its scope, who called it, and the loops that it is in.
 
     `catchers` say which exceptions handlers around wait for. `ways` are those that the path went at the conditions
-    around that were not settled: whether it was the likelier one. The body is `doubtful` behind such a condition of
+    around that were not settled: whether it was the likelier one. The body is `doubtful` after such a condition of
     which the other arm leaves, and `passed_over` tells that it went on after a `raise`.
     """
 

@@ -28,7 +28,7 @@ def register_commands(server: Server) -> None:
 
     @server.command("gradpath.server.graph")
     async def graph(uri: str, line: int) -> dict[str, str] | None:
-        """The graph behind a line: `title`, and `svg` that leads to URIs; null where no graph is known."""
+        """The graph of the loss on a line: `title`, and `svg` that leads to URIs; null where no graph is known."""
         return await _drawn(server, uri, line)
 
     @server.command("gradpath.graph")

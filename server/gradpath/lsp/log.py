@@ -44,7 +44,7 @@ class ClientHandler(logging.Handler):
 
 
 def log_to_file(path: str) -> None:
-    """Write every log record to a file as well, behind what is there; raises OSError where that cannot be done."""
+    """Write every log record to a file as well, after what is there; raises OSError where that cannot be done."""
     handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)

@@ -153,7 +153,7 @@ class Publishing:
                 self._server.text_document_publish_diagnostics(params)
 
     def _tell_elsewhere(self, document: OpenDocument) -> None:
-        """Publish anew for the other files that a document's check has found faults in, now or the last time."""
+        """Publish again for the other files that a document's check has found faults in, now or the last time."""
         for path in self._elsewhere(document):
             other = self._documents.at_path(path)
             if other is None:

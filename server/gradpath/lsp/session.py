@@ -194,7 +194,7 @@ class Server(LanguageServer):
         self.checks.changed(self.state.documents.open(params.text_document))
 
     def did_change(self, params: types.DidChangeTextDocumentParams) -> None:
-        """Change a document and check it anew; changes of a document that is not open are ignored."""
+        """Change a document and check it again; changes of a document that is not open are ignored."""
         document = self.state.documents.change(params.text_document, params.content_changes, self.state.client.encoding)
         if document is not None:
             self.checks.changed(document)
@@ -204,7 +204,7 @@ class Server(LanguageServer):
         self.checks.changed(self.state.documents.open_notebook(params))
 
     def did_change_notebook(self, params: types.DidChangeNotebookDocumentParams) -> None:
-        """Change a notebook and check it anew; what was published for cells that are gone is cleared."""
+        """Change a notebook and check it again; what was published for cells that are gone is cleared."""
         changed = self.state.documents.change_notebook(params, self.state.client.encoding)
         if changed is not None:
             document, gone = changed
@@ -216,11 +216,11 @@ class Server(LanguageServer):
         self._close(params.notebook_document.uri)
 
     def did_save_notebook(self, params: types.DidSaveNotebookDocumentParams) -> None:
-        """Check everything anew, as after every save."""
+        """Check everything again, as after every save."""
         self._did_save(params.notebook_document.uri)
 
     def did_save(self, params: types.DidSaveTextDocumentParams) -> None:
-        """Check everything anew, the saved document first: others may depend on it, or it on a changed file."""
+        """Check everything again, the saved document first: others may depend on it, or it on a changed file."""
         self._did_save(params.text_document.uri)
 
     def _did_save(self, uri: str) -> None:
@@ -239,7 +239,7 @@ class Server(LanguageServer):
             self.following.closed(document.uri)
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
-        """Check everything anew after a change on disk; an open document counts as the client has it."""
+        """Check everything again after a change on disk; an open document counts as the client has it."""
         if any(self.state.documents.get(change.uri) is None for change in params.changes):
             self.checks.forget_configuration()
             self.checks.recheck(stubborn=True)

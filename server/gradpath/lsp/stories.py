@@ -1,4 +1,4 @@
-"""What is told of a place when somebody asks: a value's story, the graph behind a line, and who learns from what."""
+"""What is told of a place when somebody asks: a value's story, the graph of the loss on a line, and who learns from what."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def hover_in(server: Server, uri: str, position: types.Position) -> tuple[
 
 
 async def picture_in(server: Server, uri: str, line: int) -> tuple[OpenDocument, Picture] | None:
-    """The graph behind a line (from 0) of a document or of a notebook's cell."""
+    """The graph of the loss on a line (from 0) of a document or of a notebook's cell."""
 
     def prepare(document: OpenDocument) -> AskPicture | None:
         place = _place(server, document, uri, types.Position(line, 0))
         return None if place is None else AskPicture(document.uri, document.path, place.line)
 
-    return await server.asking.find(uri, f"graph behind {uri}:{line}", prepare)
+    return await server.asking.find(uri, f"graph of {uri}:{line}", prepare)
 
 
 async def flow_in(server: Server, uri: str, line: int | None) -> tuple[OpenDocument, Drawn] | None:

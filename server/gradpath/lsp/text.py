@@ -16,7 +16,7 @@ def split_lines(text: str) -> list[str]:
     """The lines of a text with their endings; the last one has none, and may be empty."""
     lines = _LINE.findall(text)
     if len(lines) > 1 and not lines[-2].endswith(("\r", "\n")):
-        lines.pop()  # `\Z` has matched twice: behind the last line, and once more with nothing before it.
+        lines.pop()  # `\Z` has matched twice: after the last line, and once more with nothing before it.
     return lines
 
 
@@ -35,7 +35,7 @@ def apply_changes(
 
 def _spliced(lines: list[str], change: types.TextDocumentContentChangePartial, encoding: Encoding) -> list[str]:
     place = from_range(change.range, lines, encoding)
-    # A neighbouring line is split anew as well, because an edit can join `\r` and `\n` or part them.
+    # A neighbouring line is split again as well, because an edit can join `\r` and `\n` or part them.
     first, last = max(place.start.line - 2, 0), min(place.end.line + 1, len(lines))
     head = "".join(lines[first : place.start.line - 1]) + lines[place.start.line - 1][: place.start.column - 1]
     tail = lines[place.end.line - 1][place.end.column - 1 :] + "".join(lines[place.end.line : last])

@@ -51,7 +51,7 @@ class Trees:
         self._size = 0
 
     def of_document(self, document: Document, last: Parsed | None) -> Parsed:
-        """The parse of a document, made anew unless its file has been read with this text; `last` is as in `parse`."""
+        """The parse of a document, made again unless its file has been read with this text; `last` is as in `parse`."""
         known = self._parsed(document.path)
         plain = known is not None and type(document) is type(known.document) is Document
         if known is not None and plain and known.complete and known.document.text == document.text:

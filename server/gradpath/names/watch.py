@@ -65,6 +65,6 @@ def digest_of(data: bytes) -> str:
 
 
 def forget() -> None:
-    """Ask the file system anew from here on."""
+    """Ask the file system again from here on."""
     for each in (content_of, environment, _names_in):
         each.cache_clear()

@@ -330,7 +330,7 @@ def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
             value.tensor.provenance = said
 
 
-def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
+def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:  # noqa: C901, PLR0912, PLR0915
     """The result of calling something unknown."""
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.

@@ -16,7 +16,7 @@ _NEAR = 6
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A label with the words that stand behind its underline."""
+    """A label with the words that stand after its underline."""
 
     label: Label
     words: str

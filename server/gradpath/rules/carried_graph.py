@@ -96,7 +96,7 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
-def _help(case: Case, preferred: Fix | None) -> str:  # noqa: PLR0911
+def _help(case: Case, preferred: Fix | None) -> str:  # noqa: C901, PLR0911
     """The way out, with the fix that is preferred."""
     line, best = case.loop.lineno, lowered(preferred.title) if preferred is not None else ""
     turn, around = turn_of(case.loop), _around(case)

@@ -31,7 +31,7 @@ _PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "ta
 """Operations that give a part of a tensor."""
 
 
-def fixes_for(case: Case) -> Iterator[Fix]:
+def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
     """The fixes of a case, best first."""
     if case.all_from_outside:
         yield from _one_call(case)

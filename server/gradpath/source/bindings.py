@@ -28,7 +28,7 @@ class _Body:
 
 
 def unbinds(before: str, after: str) -> bool:
-    """Whether a body reads a variable above where it binds it, or behind a branch that does, and did not do so before.
+    """Whether a body reads a variable above where it binds it, or after a branch that does, and did not do so before.
 
     That is also so for a function that reads a name of the code around it, and now binds it itself, but not first.
     """
@@ -77,7 +77,7 @@ def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
 
 
 def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
-    """The variables that are bound behind a block, if `known` are before it; notes those that it reads and are not.
+    """The variables that are bound after a block, if `known` are before it; notes those that it reads and are not.
 
     Loops count as run, and each block that jumps away as one that does not matter for what follows.
     """

@@ -81,11 +81,11 @@ class CellsDocument(Document):
         return CellsDocument(self.path, cells)
 
     def index_at(self, line: int) -> int:
-        """The index of the cell that holds a line of the whole; the empty line behind a cell belongs to it."""
+        """The index of the cell that holds a line of the whole; the empty line after a cell belongs to it."""
         return max(bisect_right(self.first_lines, line) - 1, 0)
 
     def bounds(self, index: int) -> tuple[int, int]:
-        """The offsets in the whole text between which a cell stands, with the line breaks that were put behind it."""
+        """The offsets in the whole text between which a cell stands, with the line breaks that were put after it."""
         return self._starts_of_cells[index], self._starts_of_cells[index + 1]
 
     def in_cell(self, place: Range) -> tuple[Cell, Range]:
@@ -110,7 +110,7 @@ class CellsDocument(Document):
     def edit_in_cell(self, edit: Edit) -> tuple[Cell, Edit] | None:
         """An edit of the whole text as one of a cell; None where it would write what is masked.
 
-        The line breaks behind a cell, which only the whole text has, are left out of it.
+        The line breaks after a cell, which only the whole text has, are left out of it.
         """
         start, end = self.offset(edit.range.start), self.offset(edit.range.end)
         index = self.index_at(edit.range.start.line)

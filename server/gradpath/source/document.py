@@ -115,7 +115,7 @@ class Document:
         return bisect_right(self._starts, offset)
 
     def offset_of_line(self, number: int) -> int:
-        """The offset at which a line begins; the end of the text for a line behind the last."""
+        """The offset at which a line begins; the end of the text for a line after the last."""
         return self._starts[number - 1] if number <= len(self._starts) else len(self.text)
 
     def _bounds(self, number: int) -> tuple[int, int]:

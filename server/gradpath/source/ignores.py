@@ -31,7 +31,7 @@ class Ignore:
     """One suppression comment, with offsets into the document's text.
 
     `names` are rules and families, None for all rules. The suppression itself spans `start` to `end`, words of its
-    writer behind it reach up to `comment_end`, and the list between its brackets spans `list_start` to `list_end`.
+    writer after it reach up to `comment_end`, and the list between its brackets spans `list_start` to `list_end`.
     `closed` is false where the list lacks its bracket: such a suppression holds for nothing.
     """
 

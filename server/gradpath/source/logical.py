@@ -34,7 +34,7 @@ class Lines:
         return bisect_right(self.starts, offset)
 
     def start_of(self, number: int) -> int:
-        """Where a line begins; the end of the text for a line behind the last."""
+        """Where a line begins; the end of the text for a line after the last."""
         return self.starts[number - 1] if number <= self.count else len(self.text)
 
     def between(self, first: int, last: int) -> str:
@@ -46,7 +46,7 @@ class LogicalLine(NamedTuple):
     """A statement without block, or the header of one: the lines `first` to `last`.
 
     `indent` is the width of its indentation. `word` is its first word (`async def` has `def`), or its first character
-    where that is none (a decorator has `@`). The code, without a comment behind it, ends before column `code_end` of
+    where that is none (a decorator has `@`). The code, without a comment after it, ends before column `code_end` of
     the last line. `closers` are the closing brackets it lacks; `torn` is true where its text can be no statement.
     """
 
@@ -151,7 +151,7 @@ def logical_lines(
 class _Reader:
     """Reads one logical line.
 
-    Afterwards `returned` tells whether it went back behind an earlier line because a bracket was never closed.
+    Afterwards `returned` tells whether it went back to the end of an earlier line because a bracket was never closed.
     """
 
     def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], hasty: bool) -> None:
@@ -238,7 +238,7 @@ class _Reader:
         )
 
     def known_start(self, begin: int, end: int) -> int | None:
-        """Where the first known start of a statement lies in the lines behind that of `begin` up to that of `end`."""
+        """Where the first known start of a statement lies in the lines after that of `begin` up to that of `end`."""
         if not self.starts:
             return None
         index = bisect_right(self.starts, self.lines.number_at(begin))

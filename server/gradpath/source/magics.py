@@ -97,7 +97,7 @@ def _without_magic(line: str) -> tuple[str, bool] | None:
 
 
 def _unknown(text: str, stand_in: str) -> str:
-    """`text` as a stand-in of one character and a comment behind it."""
+    """`text` as a stand-in of one character and a comment after it."""
     rest = text[1:]
     if stand_in == "#" or not rest:
         return stand_in + rest

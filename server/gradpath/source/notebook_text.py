@@ -1,7 +1,7 @@
 """Changing the sources of cells in a notebook's JSON text, and nothing else of it.
 
 Outputs, metadata, the order of keys, white space and the way in which characters are escaped stay as they are: only the
-source lines that change are written anew, in the style of the lines that they stand for.
+source lines that change are written again, in the style of the lines that they stand for.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _changes(old: str, new: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _touched(items: tuple[_Item, ...], start: int, end: int) -> tuple[int, int]:
-    """The items that a stretch of the text touches; none, at the place of the first behind it, between two items."""
+    """The items that a stretch of the text touches; none, at the place of the first after it, between two items."""
     first = 0
     while first < len(items) and items[first].at + len(items[first].text) <= start:
         first += 1

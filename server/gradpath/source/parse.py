@@ -121,7 +121,7 @@ def _recover(
         while True:
             same = unchanged(old, base.tree.body, lines, more_before, more_after)
             found = logical_lines(lines, same.first, same.last, same.starts)
-            # The edit may have gone on with the statement before it, or have put a decorator on the one behind it.
+            # The edit may have gone on with the statement before it, or have put a decorator on the one after it.
             if found and same.before and (found[0].indent or found[0].word in ("elif", "else", "except", "finally")):
                 more_before += 1
             elif found and same.after and found[-1].word == "@":

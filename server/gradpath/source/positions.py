@@ -29,7 +29,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def line_end(text: str, start: int, next_start: int) -> int:
-    """The offset behind the last code point of the line `start:next_start`, before its line ending if it has one."""
+    """The offset after the last code point of the line `start:next_start`, before its line ending if it has one."""
     end = next_start
     if end > start and text[end - 1] == "\n":
         end -= 1

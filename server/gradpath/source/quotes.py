@@ -50,7 +50,7 @@ def end_swallowing_strings(lines: Lines, found: Sequence[LogicalLine]) -> list[L
 
 
 def _broken_if_ended(lines: Lines, found: Sequence[LogicalLine], index: int, number: int, until: int) -> int:
-    """How many lines behind the statement `index` are broken if the string of the statement `number` is ended."""
+    """How many lines after the statement `index` are broken if the string of the statement `number` is ended."""
     definition = _swallowed_definition(lines, found[number])
     before = _broken(lines, found[index + 1 : number], until)
     if definition is None or definition > until:

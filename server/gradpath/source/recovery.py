@@ -60,7 +60,7 @@ class Recovery:
     def levels_of(self, found: Sequence[LogicalLine]) -> list[int]:
         """How far in each logical line stands.
 
-        A simple statement that stands too far left is taken to be meant for the block that goes on behind it.
+        A simple statement that stands too far left is taken to be meant for the block that goes on after it.
         """
         levels: list[int] = []
         open_levels: list[int] = []
@@ -345,7 +345,7 @@ class Recovery:
         return statements, bodies
 
     def code(self, line: LogicalLine) -> str:
-        """The text of a logical line with its indentation and without a comment behind it."""
+        """The text of a logical line with its indentation and without a comment after it."""
         return self.lines.text[self.lines.start_of(line.first) : self.lines.start_of(line.last) + line.code_end]
 
     def report(self, low: int, high: int, message: str) -> None:
@@ -357,7 +357,7 @@ class Recovery:
         self.problems.append(SyntaxProblem(Range(start, max(start, end)), message))
 
     def clamp(self, statements: Iterable[ast.stmt]) -> None:
-        """Move what stands behind the end of its line, because a repair added it, to that end."""
+        """Move what stands after the end of its line, because a repair added it, to that end."""
         ends: dict[int, int] = {}
         for node in _nodes(statements):
             lineno = getattr(node, "lineno", None)

@@ -1,6 +1,6 @@
 """What a broken statement may have been meant to be: texts to try instead, best first.
 
-No text moves the code behind it: what is added stands at the end of the statement's last line.
+No text moves the code after it: what is added stands at the end of the statement's last line.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def spliced(
 
     Both texts are as `for_parser` gives them, and `starts` is where the lines of `new` begin. None where the statements
     between those that are shared cannot be parsed for themselves: the whole text can tell then what is wrong, or what
-    they belong to. Where lines have moved nothing behind the edit is shared, because a tree says on which line it
+    they belong to. Where lines have moved nothing after the edit is shared, because a tree says on which line it
     stands.
     """
     head = common_prefix(old, new)

@@ -3,7 +3,7 @@
 `# gradpath: ignore[rule-id, ...]` holds for its line and, on the first line of a statement or of a compound statement's
 header, for all of its lines. `# gradpath: ignore-file[...]` above the first statement holds for the file. Without
 brackets they hold for all rules; a family may stand for its rules. Where the first line can have no comment, because a
-string or a backslash goes on behind it, the statement's last line takes its place.
+string or a backslash goes on after it, the statement's last line takes its place.
 """
 
 from __future__ import annotations

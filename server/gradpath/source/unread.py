@@ -1,4 +1,4 @@
-"""Which lines of a document are half typed: those that could not be read, and all that hangs on them."""
+"""Which lines of a document are half typed: those that could not be read, and all that depends on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def unread_lines(parsed: Parsed) -> frozenset[int]:
 
 
 def _block(document: Document, first: int, last: int) -> Iterator[int]:
-    """The lines behind `last` that stand further in than `first`; for a decorator, with the definition under it."""
+    """The lines after `last` that stand further in than `first`; for a decorator, with the definition under it."""
     head = document.line(first)
     level = width(indentation_of(head))
     decorates = head.lstrip().startswith("@")

@@ -1,4 +1,4 @@
-"""The graph behind a loss as a picture: what it is made of, what is saved, freed, overwritten or cut.
+"""The graph of a loss as a picture: what it is made of, what is saved, freed, overwritten or cut.
 
 `find` makes a `Picture` from an analysis; the other modules turn one into text, each a pure function of it.
 """

@@ -212,7 +212,7 @@ class _Drawing:
         return self._add(key, Vertex(0, kind, leaf.label or self._ways.get(id(leaf), "a leaf"), "", path, line))
 
     def _without_node(self, root: Tensor) -> None:
-        """The loss itself hangs on nothing: a leaf, or a value that was cut off."""
+        """The loss itself depends on nothing: a leaf, or a value that was cut off."""
         path, line = self._place(root.origin if isinstance(root.origin, Site) else None)
         note = () if root.flag else ("it has no graph: `backward()` has nowhere to go",)
         vertex = Vertex(0, Kind.ROOT, root.label or "the loss", "", path, line, notes=note, broken=not root.flag)

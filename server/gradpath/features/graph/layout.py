@@ -96,7 +96,7 @@ def _width(spot: Spot, sizes: Mapping[int, Size]) -> float:
 def _across(layers: Layers, sizes: Mapping[int, Size]) -> dict[Spot, float]:
     """How far to the right each spot stands: all arrows as upright as the order and the widths allow.
 
-    The sum of the squares of what each step of an arrow moves sideways falls with each layer that is placed anew
+    The sum of the squares of what each step of an arrow moves sideways falls with each layer that is placed again
     between its neighbours, until nothing moves any more.
     """
     gaps = {id(row): _gaps(row, sizes) for row in layers.rows}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradpath.config import Config, config_from, find_config, is_excluded, is_selected, level_of, read_config
+from gradpath.config import Config, config_from, find_config, is_selected, level_of, read_config
 from gradpath.diagnostic import Level
 
 NAMES = {"double-backward", "detached-loss", "inplace-on-leaf", "graph", "detach", "in-place", "loop"}
@@ -261,11 +261,10 @@ PATTERNS = [
 
 @pytest.mark.parametrize(("pattern", "path", "matches"), PATTERNS)
 def test_patterns_are_those_of_gitignore_from_the_root(tmp_path: Path, pattern: str, path: str, matches: bool) -> None:
-    config = Config(per_file_ignores={pattern: ("graph",)}, exclude=(pattern,), root=str(tmp_path))
+    config = Config(per_file_ignores={pattern: ("graph",)}, root=str(tmp_path))
     absolute = str(tmp_path / path)
     assert is_selected(config, "double-backward", "graph", absolute) is not matches
     assert is_selected(config, "detached-loss", "detach", absolute)
-    assert is_excluded(config, absolute) is matches
 
 
 def test_a_path_as_the_user_gave_it_is_seen_from_the_current_folder(

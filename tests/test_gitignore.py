@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.config import Config, is_excluded
+from gradpath.config import Config, is_selected
 from gradpath.gitignore import pattern_of
 from gradpath.names.walk import walk
 
@@ -89,7 +89,8 @@ def test_no_pattern_takes_long(line: str, name: str) -> None:
     began = time.process_time()
     pattern = pattern_of(line)
     assert pattern is None or not pattern.matches(name.split("/"), folder=False)
-    assert not is_excluded(Config(exclude=(line,), root="/"), "/" + name)
+    config = Config(per_file_ignores={line: ("graph",)}, root="/")
+    assert is_selected(config, "double-backward", "graph", "/" + name)
     assert time.process_time() - began < 2
 
 
@@ -112,4 +113,5 @@ def test_a_line_longer_than_any_path_is_no_pattern() -> None:
 def test_a_pattern_of_a_configuration_covers_what_lies_in_a_folder_that_it_names(
     pattern: str, path: str, root: str, covered: bool
 ) -> None:
-    assert is_excluded(Config(exclude=(pattern,), root=root), path) is covered
+    config = Config(per_file_ignores={pattern: ("graph",)}, root=root)
+    assert is_selected(config, "double-backward", "graph", path) is not covered

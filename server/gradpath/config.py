@@ -154,11 +154,6 @@ def is_selected(config: Config, rule: str, family: str, path: str = "") -> bool:
     )
 
 
-def is_excluded(config: Config, path: str) -> bool:
-    """Whether the configuration leaves a file out of the walk through a folder."""
-    return any(_matches(pattern, path, config.root) for pattern in config.exclude)
-
-
 def _matches(line: str, path: str, root: str) -> bool:
     pattern = pattern_of(line)
     if pattern is None or pattern.negated:

@@ -1,4 +1,4 @@
-"""What is told of a place when somebody asks: a value's story, the graph of the loss on a line, and who learns from what."""
+"""What is told of a place when somebody asks: a value's story, the graph of a loss, and who learns from what."""
 
 from __future__ import annotations
 

@@ -104,7 +104,6 @@ class Analysis:
     parsed: Parsed
     diagnostics: tuple[Diagnostic, ...]
     unknowns: Mapping[str, int] = field(default_factory=dict)
-    stories: tuple[Story, ...] = ()
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
     walks: tuple[Walk, ...] = ()

@@ -17,12 +17,13 @@ import warnings
 from collections.abc import Callable
 
 import gradpath.check
+import gradpath.features.hover
 import gradpath.mending
 import gradpath.rules
 from gradpath.analyst import program
 from gradpath.check import Analysis, Story
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 
@@ -79,10 +80,12 @@ def made_up_check(
     config = config or Config()
     found = [] if "made-up" in config.ignore else [fault(document, match) for match in places(document, "BAD")]
     found += [hint(document, match) for match in places(document, "GONE")]
-    stories = tuple(
-        Story(place, "`loss` of a made-up model", ("built here", "kept")) for place in places(document, "loss")
-    )
-    return Analysis(document, parsed, tuple(sorted(found, key=lambda one: one.range)), {}, stories)
+    return Analysis(document, parsed, tuple(sorted(found, key=lambda one: one.range)))
+
+
+def story_at(analysis: Analysis, position: Position) -> Story | None:
+    around = (place for place in places(analysis.document, "loss") if place.start <= position <= place.end)
+    return next((Story(place, "`loss` of a made-up model", ("built here", "kept")) for place in around), None)
 
 
 def places(document: Document, word: str) -> list[Range]:
@@ -122,6 +125,7 @@ def hint(document: Document, place: Range) -> Diagnostic:
 
 if __name__ == "__main__":
     gradpath.check.check = made_up_check
+    gradpath.features.hover.story_at = story_at
     gradpath.rules.NAMES = {*gradpath.rules.NAMES, "made-up"}
     gradpath.mending.mended = lambda analysis, *_arguments, **_options: analysis  # Not every made-up fix mends.
     program.main()

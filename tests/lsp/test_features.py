@@ -31,9 +31,9 @@ def fault(place: Range, *fixes: Fix, rule: str = "some-rule") -> Diagnostic:
     return Diagnostic(PATH, place, rule, "graph", Level.ERROR, "a fault", fixes=fixes)
 
 
-def analysed(text: str, *diagnostics: Diagnostic, stories: tuple[Story, ...] = ()) -> Analysis:
+def analysed(text: str, *diagnostics: Diagnostic) -> Analysis:
     document = Document(PATH, text)
-    return Analysis(document, parse(document), diagnostics, {}, stories)
+    return Analysis(document, parse(document), diagnostics)
 
 
 def fixed(analysis: Analysis) -> str | None:
@@ -102,24 +102,9 @@ def test_a_comment_without_effect_is_not_ignored_by_another() -> None:
     ]
 
 
-def test_the_story_of_the_smallest_thing_under_the_pointer_is_told() -> None:
-    stories = (
-        Story(Range(Position(1, 1), Position(3, 5)), "the module", ()),
-        Story(at(1, 1, 20), "the call", ()),
-        Story(at(1, 5, 9), "the tensor", ("saved here", "freed there")),
-    )
-    analysis = analysed("out = net(x)\n", stories=stories)
-    inner, outer = hover_at(analysis, Position(1, 6)), hover_at(analysis, Position(2, 1))
-    assert inner is not None
-    assert (inner.range, as_text(inner)) == (at(1, 5, 9), "the tensor\nsaved here\nfreed there")
-    assert outer is not None
-    assert as_text(outer) == "the module"
-    assert hover_at(analysis, Position(4, 1)) is None
-
-
 def test_names_keep_their_underscores_in_markdown() -> None:
-    analysis = analysed("x\n", stories=(Story(at(1, 1), "`a_b` and __init__", ("*args", "<grad_fn>")),))
-    hover = hover_at(analysis, Position(1, 1))
+    training = Story(at(1, 1), "`a_b` and __init__", ("*args", "<grad_fn>"))
+    hover = hover_at(analysed("x\n"), Position(1, 1), training=training)
     assert hover is not None
     assert as_markdown(hover) == "**`a_b` and \\_\\_init\\_\\_**\n\n- \\*args\n- \\<grad\\_fn\\>"
 

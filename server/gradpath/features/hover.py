@@ -38,17 +38,14 @@ class Hover:
 def hover_at(
     analysis: Analysis, position: Position, *, training: Story | None = None, diagnostics: bool = True
 ) -> Hover | None:
-    """The diagnostics and the story at a position, or None where there is nothing to tell.
+    """The diagnostics, the story of the tensor at a position, and who trains what stands there.
 
     Where the client shows diagnostics itself, `diagnostics` is false, and only what these do not hold is told of them.
-    Of the stories that cover the position the one with the shortest range is told, then who trains what stands there.
+    None where there is nothing to tell.
     """
     faults = [each for each in analysis.diagnostics if _holds(each.range, position)]
     faults = [each for each in faults if diagnostics or each.pytorch or each.alternatives]
-    told = [story for story in analysis.stories if _holds(story.range, position)]
-    life = story_at(analysis, position)
-    stories = sorted([*told, life] if life is not None else told, key=_story_extent)
-    shown = [*stories[:1], *([] if training is None else [training])]
+    shown = [story for story in (story_at(analysis, position), training) if story is not None]
     sections = [*(_of_diagnostic(each, whole=diagnostics) for each in faults), *map(_of_story, shown)]
     if not sections:
         return None
@@ -117,10 +114,6 @@ def _holds(range: Range, position: Position) -> bool:
 def _extent(range: Range) -> tuple[int, int]:
     """Lines, then columns, that a range spans: enough to order ranges that all hold one position."""
     return range.end.line - range.start.line, range.end.column - range.start.column
-
-
-def _story_extent(story: Story) -> tuple[int, int]:
-    return _extent(story.range)
 
 
 def _escaped(text: str) -> str:

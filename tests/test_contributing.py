@@ -13,6 +13,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     "CONTRIBUTING.md",
     "README.md",
+    "docs/ci.md",
+    "docs/command-line.md",
+    "docs/configuration.md",
+    "docs/json.md",
     "server/ARCHITECTURE.md",
     "SECURITY.md",
     "server/RELEASES.md",

@@ -68,10 +68,10 @@ class Agent:
 
         self.critic_optimizer.zero_grad()
         critic_loss.backward()
-        self.critic_optimizer.step()  # error: [parameter-updated-before-backward]
+        self.critic_optimizer.step()
 
         self.actor_optimizer.zero_grad()
-        actor_loss.backward()  # raises: RuntimeError "modified by an inplace operation"
+        actor_loss.backward()
         self.actor_optimizer.step()
 
         self.soft_update(self.actor, self.target_actor)

@@ -35,7 +35,7 @@ class PGDAttack:
             adv.requires_grad_(True)
             loss = F.nll_loss(self.model(adv), labels)
             (grad,) = torch.autograd.grad(loss, adv)
-            adv += self.alpha * grad.sign()  # error: [inplace-on-leaf] # raises: RuntimeError "a leaf Variable"
+            adv += self.alpha * grad.sign()
             delta = torch.clamp(adv - images, -self.epsilon, self.epsilon)
             adv = torch.clamp(images + delta, 0, 1).detach()
         return adv

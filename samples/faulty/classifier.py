@@ -44,7 +44,7 @@ def train_epoch(model, loader, optimizer, device, num_classes):
         optimizer.zero_grad()
         logits = model(images)
         loss = compute_loss(logits, labels, num_classes)
-        loss.backward()  # error: [detached-loss] # raises: RuntimeError "element 0 of tensors does not require grad"
+        loss.backward()
         optimizer.step()
         total += loss.item() * images.size(0)
         seen += images.size(0)

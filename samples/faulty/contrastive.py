@@ -58,7 +58,7 @@ def train_step(model, views, optimizer, temperatures):
     losses = [nt_xent(z1, z2, t).item() for t in temperatures]
     loss = sum(losses) / len(losses)
     optimizer.zero_grad()
-    loss.backward()  # error: [backward-on-number] # raises: AttributeError "'float' object has no attribute 'backward'"
+    loss.backward()
     optimizer.step()
     return loss
 

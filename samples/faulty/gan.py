@@ -81,7 +81,7 @@ def train():
             # (2) Update G: maximize log(D(G(z)))
             netG.zero_grad()
             errG = criterion(netD(fake), real_label)
-            errG.backward()  # error: [double-backward] # raises: RuntimeError "through the graph a second time"
+            errG.backward()
             optimizerG.step()
 
         print(f"[{epoch + 1}/{EPOCHS}] loss_D {errD.item():.4f} loss_G {errG.item():.4f}")

@@ -33,7 +33,7 @@ def train(features, labels, lr, num_epochs, batch_size):
         for X, y in data_iter(batch_size, features, labels):
             loss = squared_loss(linreg(X, w), y).mean()
             loss.backward()
-            w = w - lr * w.grad  # error: [rebound-parameter] # raises: TypeError "unsupported operand type"
+            w = w - lr * w.grad
         with torch.no_grad():
             train_loss = squared_loss(linreg(features, w), labels)
             print(f"epoch {epoch + 1}, loss {float(train_loss.mean()):f}")

@@ -54,7 +54,7 @@ def train(model, source, criterion, optimizer, epoch):
         optimizer.zero_grad()
         logits, hidden = model(tokens, hidden)
         loss = criterion(logits.flatten(0, 1), targets.flatten())
-        loss.backward()  # error: [carried-graph] # raises: RuntimeError "through the graph a second time"
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
         total_loss += loss.item()

@@ -36,7 +36,7 @@ def fit(model, t, y, steps=5, penalty=1e-3):
 
         def closure():
             optimizer.zero_grad()
-            loss.backward()  # error: [double-backward] # raises: RuntimeError "through the graph a second time"
+            loss.backward()
             return loss
 
         value = optimizer.step(closure)

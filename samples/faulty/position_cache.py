@@ -62,7 +62,7 @@ def train(model, loader, optimizer):
     for step, (tokens, labels) in enumerate(loader):
         loss = F.cross_entropy(model(tokens), labels)
         optimizer.zero_grad()
-        loss.backward()  # error: [carried-graph] # raises: RuntimeError "through the graph a second time"
+        loss.backward()
         optimizer.step()
         print(f"step {step}: loss {loss.item():.4f}")
 

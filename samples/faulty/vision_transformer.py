@@ -20,7 +20,7 @@ class Attention(nn.Module):
     def forward(self, x):
         b, n, d = x.shape
         q, k, v = self.to_qkv(x).chunk(3, dim=-1)
-        q *= self.scale  # error: [inplace-on-view] # raises: RuntimeError "is a view and is being modified inplace"
+        q *= self.scale
         q, k, v = self.split_heads(q), self.split_heads(k), self.split_heads(v)
         attn = (q @ k.transpose(-1, -2)).softmax(dim=-1)
         return self.to_out((attn @ v).transpose(1, 2).reshape(b, n, d))

@@ -71,5 +71,3 @@ def main():
 
 if __name__ == "__main__":
     val_losses = main()
-
-# torch: val_losses[2] < val_losses[0]

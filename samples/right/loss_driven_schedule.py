@@ -55,5 +55,3 @@ def main():
 
 if __name__ == "__main__":
     trained = main()
-
-# torch: isinstance(trained.param_groups[0]["lr"], float)

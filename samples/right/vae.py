@@ -68,5 +68,3 @@ def main():
 
 if __name__ == "__main__":
     trainer = main()
-
-# torch: all(isinstance(value, float) for value in trainer.history)

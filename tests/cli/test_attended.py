@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_main import PROGRAM, environment
+from tests.documents.claims import annotated
 from tests.documents.grammar import Raise, Report, read_source
 
 CASES = Path(__file__).parents[1] / "cases" / "corpus"
 SAMPLES = Path(__file__).parents[2] / "samples" / "faulty"
-RAISING = sorted(path for path in SAMPLES.glob("*.py") if "# raises:" in path.read_text())
+RAISING = sorted(path for path in SAMPLES.glob("*.py") if "# raises:" in annotated(path))
 RAISING += [path for path in sorted(CASES.glob("*_faulty.py")) if "# raises:" in path.read_text()][::36]
 TWICE = """\
 import sys, torch
@@ -46,7 +47,7 @@ def alone(*command: str | Path, folder: Path, **more: object) -> subprocess.Comp
 @pytest.mark.parametrize("path", RAISING, ids=lambda path: path.stem)
 def test_a_program_that_dies_ends_with_its_story(path: Path, tmp_path: Path) -> None:
     (tmp_path / path.name).write_text(path.read_text())
-    claims = read_source(path.name, path.read_text(), path.name).claims
+    claims = read_source(path.name, annotated(path), path.name).claims
     result = attended(sys.executable, path.name, folder=tmp_path)
     program, _, story = result.stderr.decode().partition("\n\n")
     raised = next(claim for claim in claims if isinstance(claim, Raise))

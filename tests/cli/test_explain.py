@@ -20,10 +20,11 @@ import torch
 from gradpath.cli import main
 from gradpath.source.notebook import read_notebook
 from tests.cli.conftest import Run
+from tests.documents.claims import annotated
 from tests.documents.grammar import Report, read_source
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "faulty"
-RAISING = sorted(path.name for path in SAMPLES.glob("*.py") if "# raises:" in path.read_text())
+RAISING = sorted(path.name for path in SAMPLES.glob("*.py") if "# raises:" in annotated(path))
 
 INPLACE = """\
 import torch
@@ -104,7 +105,7 @@ def traceback_of(path: Path, name: str | None = None) -> str:
 
 @pytest.mark.parametrize("name", RAISING)
 def test_a_sample_is_explained_from_its_traceback(name: str, explain: Callable[..., Explained]) -> None:
-    claims = read_source(name, (SAMPLES / name).read_text(), name).claims
+    claims = read_source(name, annotated(SAMPLES / name), name).claims
     told = explain(traceback_of(SAMPLES / name), "--output-format", "json")
     assert told.status == 0
     diagnostic = told.data["diagnostic"]

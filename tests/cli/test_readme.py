@@ -1,4 +1,4 @@
-"""What the README promises is what the program has."""
+"""What the README and the pages behind it promise is what the program has."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ import pytest
 from gradpath import toml
 from gradpath.cli import check, main
 from gradpath.config import config_from
+from gradpath.diagnostic import Level
+from gradpath.features.explaining import rules_for
+from gradpath.features.tracebacks import Failure
+from gradpath.rules import RULES
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR
 from tests.features.test_flow import CUT
 
 Capture = pytest.CaptureFixture[str]
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def test_every_option_of_check_is_in_the_readme_and_no_other() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     check.configure(parser)
     options = {option for action in parser._actions for option in action.option_strings if option.startswith("--")}
-    section = README.split("## On the command line")[1].split("## Configuration")[0]
-    assert options == set(re.findall(r"--[a-z][a-z-]+", section))
+    assert options == set(re.findall(r"--[a-z][a-z-]+", page("docs/command-line.md") + page("docs/ci.md")))
 
 
 def test_the_json_of_the_readme_has_the_shape_of_the_output(gradpath_main: Run, write: Write) -> None:
     write("train.py", f"{ERROR}\nendless()\n")
-    example = json.loads(re.search(r"```json\n(.*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    example = json.loads(re.search(r"```json\n(.*?)```", page("docs/json.md"), re.DOTALL)[1])  # type: ignore[index]
     real = json.loads(gradpath_main("check", "--output-format", "json", "train.py", "absent.py").out)
     assert shape(example) == shape(real)
 
@@ -49,14 +56,14 @@ def shape(value: Any) -> Any:
 
 
 def test_the_configuration_of_the_readme_is_right() -> None:
-    table = toml.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", README, re.DOTALL)[1])  # type: ignore[index]
+    table = toml.loads(re.search(r"```toml\n(\[tool.gradpath\].*?)```", page("docs/configuration.md"), re.DOTALL)[1])  # type: ignore[index]
     _, complaints = config_from(table["tool"]["gradpath"])
     assert complaints == ()
 
 
 def test_the_json_of_a_flow_in_the_readme_has_the_shape_of_the_output(write: Write, capsys: Capture) -> None:
     write("train.py", CUT)
-    example = json.loads(re.findall(r"```json\n(.*?)```", README, re.DOTALL)[1])
+    example = json.loads(re.findall(r"```json\n(.*?)```", page("docs/json.md"), re.DOTALL)[1])
     assert main(["flow", "train.py", "--output-format", "json"]) == 0
     assert shape(example) == shape(json.loads(capsys.readouterr().out))
 
@@ -64,12 +71,11 @@ def test_the_json_of_a_flow_in_the_readme_has_the_shape_of_the_output(write: Wri
 def test_the_table_in_the_readme_is_what_the_program_writes(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     assert main(["flow", "samples/right/gan.py"]) == 0
-    assert capsys.readouterr().out in README
+    assert capsys.readouterr().out in page("docs/command-line.md")
 
 
 def test_what_the_page_on_debugging_shows_is_what_the_program_writes(write: Write, capsys: Capture) -> None:
-    page = (Path(__file__).parents[2] / "server" / "DEBUGGING.md").read_text(encoding="utf-8")
-    program, shown = re.findall(r"^```(?:py)?\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    program, shown = re.findall(r"^```(?:py)?\n(.*?)^```", page("server/DEBUGGING.md"), re.DOTALL | re.MULTILINE)
     write("train.py", program)
     assert main(["debug", "train.py"]) == 0
     written = capsys.readouterr().out
@@ -82,3 +88,27 @@ def without_details(shown: str) -> str:
     """What `gradpath debug` writes without what changes as gradpath learns: presumptions and counts."""
     shown = re.sub(r"^  (?:presumed|events) .*\n(?: {12}.*\n)*", "", shown, flags=re.MULTILINE)
     return re.sub(r"\d+ statements", "n statements", shown)
+
+
+def test_the_first_example_of_the_readme_is_what_the_program_writes(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["check", "--no-cache", "samples/faulty/gan.py"]) == 1
+    story, _, _ = capsys.readouterr().out.partition("\n\n")
+    assert f"```\n{story}\n```" in page("README.md")
+
+
+def test_each_error_in_the_readme_leads_to_its_rules_and_no_error_is_left_out() -> None:
+    told: set[str] = set()
+    for line in page("README.md").splitlines():
+        row = re.match(r"\| `([^`]+)`[^|]*\| (.*?) \|", line)
+        if row is None:
+            continue
+        rules = re.findall(r"\[([a-z-]+)\]\(server/gradpath/rules/(\w+)\.md\)", row[2])
+        assert all(rule.replace("-", "_") == file for rule, file in rules)
+        ids = {rule for rule, _ in rules}
+        explained = set(rules_for(Failure("RuntimeError", row[1], ())))
+        assert ids <= explained or not explained, row[1]
+        told |= ids
+    assert told == {rule.id for rule in RULES.values() if rule.level is Level.ERROR}

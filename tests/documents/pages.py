@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradpath.source.notebook import read_notebook
+from tests.documents.claims import annotated
 from tests.documents.grammar import (
     Claim,
     Fact,
@@ -95,7 +96,7 @@ def documents(root: Path) -> list[Path]:
     programs = {script.parent for script in scripts if script.name == ENTRY}
     single = [script for script in scripts if not programs & set(script.parents)]
     return [
-        root / "server" / "GLOSSARY.md",
+        *(root / "server").glob("GLOSSARY.md"),
         *sorted((root / "server" / "gradpath" / "rules").glob("*.md")),
         *sorted((root / "tests" / "cases").rglob("*.md")),
         *sorted([*single, *notebooks, *programs]),
@@ -129,9 +130,9 @@ def _program(shown: str, files: Mapping[str, Path], root: Path) -> Block | Broke
 
 def _source(name: str, file: Path, shown: str) -> Source:
     if file.suffix != ".ipynb":
-        return read_source(name, file.read_text(encoding="utf-8"), shown)
+        return read_source(name, annotated(file), shown)
     notebook = read_notebook(file)
-    source = read_source(name, notebook.text, shown)
+    source = read_source(name, annotated(file), shown)
     cells = tuple(notebook.cells[notebook.index_at(line)].number for line in source.lines)
     return replace(source, cells=cells)
 

@@ -15,6 +15,7 @@ from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
+from gradpath.view_writes import PARTING, writes_into_parts
 from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -71,7 +72,8 @@ def functions(
     document = parsed.document
     told = _lines_that_tell(document)
     asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
-    defined = _defined(parsed.tree) if asks or "def forward(" in document.text else {}
+    parts = any(f".{each}(" in document.text for each in PARTING)
+    defined = _defined(parsed.tree) if asks or parts or "def forward(" in document.text else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
         owner = None if cls is None else cls.name
@@ -82,9 +84,10 @@ def functions(
         if forward and cls is not None and keeps_modules(cls):
             return True
         may_be_leaf = asks and (asks_for_parameters(function) or _writes_weights_alone(function, document))
-        if not (forward or may_be_leaf) or not _may_write(function, document):
+        may_be_part = parts and writes_into_parts(function)
+        if not (forward or may_be_leaf or may_be_part) or not _may_write(function, document):
             return False
-        return (forward and may_be_saved(function)) or may_be_refused(function, defined)
+        return (forward and cls is not None and may_be_saved(function, cls)) or may_be_refused(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 
@@ -148,9 +149,10 @@ def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
 def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bool:
     """Whether a silent fault is found on every path that runs to its end and reaches the places that it is about.
 
-    Nothing raises where the fault is, so a single path without it is reason enough to stay silent.
+    Nothing raises where the fault is, so a single path without it is reason enough to stay silent. One that leaves a
+    loop before the fault can be, where that takes two iterations, says nothing about it.
     """
-    statements = _statements(found)
+    needed = _needed(found)
     denied, lasting = found.rule.denied, found.rule.lasting
     for trace in traces:
         if denied is not None and denied(trace, found.report):
@@ -158,14 +160,20 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
         if lasting:
             continue
         whole = trace.is_complete and not trace.failures()
-        if whole and id(trace) not in paths and all(trace.visits.get(each, 0) for each in statements):
+        if whole and id(trace) not in paths and _reaches(trace, needed):
             return False
     return True
 
 
-def _statements(found: Found) -> list[ast.stmt]:
-    """The statements at which the story of a fault happens."""
-    return [each for each in (statement_of(found.trace, site) for site in _sites(found)) if each is not None]
+def _needed(found: Found) -> Counter[ast.stmt]:
+    """The statements at which the story of a fault happens, and how often each one does: once in each iteration."""
+    sites = {(statement_of(found.trace, site), site.loops) for site in _sites(found)}
+    return Counter(statement for statement, _ in sites if statement is not None)
+
+
+def _reaches(trace: Trace, needed: Counter[ast.stmt]) -> bool:
+    """Whether a path comes to some statements as often as is needed."""
+    return all(trace.visits.get(statement, 0) >= times for statement, times in needed.items())
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
@@ -174,7 +182,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
     A path turns one decision at a time, and a branch in a loop is decided again in each iteration. Where that takes too
     long, nothing is said.
     """
-    statements = _statements(found)
+    needed = _needed(found)
     for index in _repeated(found.trace.decisions)[:TURNS]:
         if paths.executed + found.trace.steps > REMEMBERED:
             return False
@@ -183,8 +191,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
             return False
         if other is None or not other.is_complete or other.failures():
             continue
-        reached = all(other.visits.get(each, 0) for each in statements)
-        if reached and _speaks_against(found, other, source):
+        if _reaches(other, needed) and _speaks_against(found, other, source):
             return False
     return True
 

@@ -16,12 +16,14 @@ _known: Noted[frozenset[str]] = Noted("_bound_in_branches")
 
 
 def undefined(machine: Machine, name: str) -> Value:
-    """What a name without a value stands for."""
+    """What a name without a value stands for: as likely as a parameter, it is what it is called and used as."""
     if name == UNPARSED:
         machine.half_typed()
         return machine.unknown_from(Undefined(name))
     _check_bound(machine, name)
-    return machine.unknown_from(Undefined(name), ("name", name))
+    made = machine.unknown_from(Undefined(name), ("name", name), data=machine.library.is_option(name))
+    machine.library.bound(machine, name, made)
+    return made
 
 
 def _check_bound(machine: Machine, name: str) -> None:

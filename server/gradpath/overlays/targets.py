@@ -8,7 +8,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Item, Parameter, Undefined
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, weights
 from gradpath.overlays.presumed_tensors import presume_tensor
@@ -47,12 +47,15 @@ def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
 
 
 def _is_handed_over(value: Unknown) -> bool:
-    """Whether it is a parameter of the function that is entered, a part, or what a tensor's method made of it."""
+    """Whether a caller, or what a snippet leaves out, gives it: a parameter, a name that nothing binds, a part of one.
+
+    What a tensor's method made of such a thing is one, too.
+    """
     if value.kind is not Kind.ANYTHING or value.tensor is not None or value.is_data:
         return False
     while not role_of(value):
         match value.origin:
-            case Parameter():
+            case Parameter() | Undefined():
                 return True
             case Item(of=Unknown() as whole) | Attribute(of=Unknown() as whole):
                 value = whole

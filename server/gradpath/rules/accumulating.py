@@ -197,10 +197,10 @@ def _is_computed_from(added: Tensor, event: Built) -> bool:
 
 
 def _led_back(node: Node, site: Site, depth: int) -> Node | None:
-    """The same addition in an earlier iteration, where a node is that or a multiple of it."""
+    """The same addition in an earlier iteration, where a node is that, or a multiple of it, or adds more to it."""
     if isinstance(node.site, Site) and node.site.node is site.node:
         return node if iterations_between(node.site.loops, site.loops) is not None else None
-    if depth == 0 or node.name not in _SCALINGS:
+    if depth == 0 or node.name not in _SCALINGS | _SUMS:
         return None
     return next((found for edge in node.edges if (found := _led_back(edge, site, depth - 1)) is not None), None)
 

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gradpath.overlays.registry import called_methods
+from gradpath.overlays.roles import role_of_name
 from gradpath.patterns import regex
 from gradpath.plain_containers import keeps_modules
 from gradpath.records import dataclass
@@ -21,7 +22,10 @@ from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
-"""Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on."""
+"""Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on.
+
+So does one that hands an optimizer and a loss on: `update(self.optimizer, loss)`.
+"""
 
 _MEANT_TO_WRITE = frozenset(
     {
@@ -175,6 +179,7 @@ def _lines_that_tell(document: Document) -> list[int]:
         for at in _places(text, word)
         if not (_is_part(text[at - 1 : at]) or _is_part(text[at + len(word) : at + len(word) + 1]))
     )
+    handed = (found.start() for found in _HANDING.finditer(text))
     calls = (
         at
         for name in _MEANT_TO_WRITE
@@ -182,7 +187,7 @@ def _lines_that_tell(document: Document) -> list[int]:
         if _ALONE.fullmatch(text, text.rfind("\n", 0, at) + 1, at)
     )
     starts = document.line_starts
-    return sorted({bisect_right(starts, at) for at in (*words, *calls)})
+    return sorted({bisect_right(starts, at) for at in (*words, *calls, *handed)})
 
 
 def _writes_weights_alone(function: Definition, document: Document) -> bool:
@@ -269,6 +274,7 @@ def _mentioned(node: ast.AST) -> Mentions:
             tells = tells or each.attr in _TELLING  # type: ignore[attr-defined]
         elif kind is ast.Call:
             callee: ast.expr = each.func  # type: ignore[attr-defined]
+            tells = tells or _hands_on_training(each)  # type: ignore[arg-type]
             if isinstance(callee, ast.Name):
                 called.add(callee.id)
             elif isinstance(callee, ast.Attribute):
@@ -399,6 +405,24 @@ def _may_train(stepping: ast.expr) -> bool:
 
 
 _STEPPING = regex(r"env|prof", re.IGNORECASE)
+
+
+_HANDING = regex(r"opt\w*,[^()]*loss|loss\w*,[^()]*opt")
+"""What an optimizer and a loss look like side by side, on one line or several."""
+
+
+def _hands_on_training(call: ast.Call) -> bool:
+    """Whether a call is given an optimizer and a loss, as a helper is that clears, goes back and steps."""
+    names = [_last_name(each) for each in (*call.args, *(keyword.value for keyword in call.keywords))]
+    return any("loss" in each for each in names) and any(role_of_name(each) == "optimizer" for each in names)
+
+
+def _last_name(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 def _loses(function: Definition) -> bool:

@@ -402,13 +402,13 @@ class Autograd:
                 self._save(node, parameter, behaviour, edges, tensors)
         return node
 
-    def bump(self, tensor: Tensor, name: str, sources: Sequence[Tensor] = ()) -> None:
-        """Count a write to `tensor`, where it is settled whose memory it has; of `sources` without a graph."""
+    def bump(self, tensor: Tensor, name: str, sources: Sequence[Tensor] = (), on: Presumption | None = None) -> None:
+        """Count a write to `tensor`, where it is settled whose memory it has; of `sources`, `on` what it stands."""
         if tensor.inference and not self.inference and not tensor.versioned:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         if tensor.aliasing_unsure:
             return
-        write = tensor.storage.write(name, self.recorder.site(), tensor)
+        write = tensor.storage.write(name, self.recorder.site(), tensor, on)
         self.recorder.mutated(tensor, write, sources)
 
     def _check_inplace(self, tensor: Tensor, everything: Sequence[Tensor]) -> None:

@@ -32,6 +32,8 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 found.append(error.node.saves)
             if error.saved is not None and error.saved.presumed is not None:
                 found.append(error.saved.presumed)
+            if error.write is not None and error.write.presumed is not None:
+                found.append(error.write.presumed)
         case FaultKind.NO_GRAD | FaultKind.INPUT_NO_GRAD | FaultKind.HOOK_NO_GRAD | FaultKind.RETAIN_NO_GRAD:
             if error.tensor is not None:
                 found += _of_absence(error.tensor)

@@ -36,12 +36,16 @@ class Creation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One bump of a version counter: the version after it, the operation's name, and where it happened."""
+    """One bump of a version counter: the version after it, the operation's name, and where it happened.
+
+    `presumed` says what has to hold for it to be there.
+    """
 
     version: int
     operation: str
     site: object
     owner: Tensor | None = None
+    presumed: Presumption | None = None
 
 
 class Storage:
@@ -53,10 +57,12 @@ class Storage:
         self.version = 0
         self.writes: list[Write] = []
 
-    def write(self, operation: str, site: object, owner: Tensor | None = None) -> Write:
+    def write(
+        self, operation: str, site: object, owner: Tensor | None = None, presumed: Presumption | None = None
+    ) -> Write:
         """Count an in-place write."""
         self.version += 1
-        done = Write(self.version, operation, site, owner)
+        done = Write(self.version, operation, site, owner, presumed)
         self.writes.append(done)
         return done
 

@@ -58,6 +58,7 @@ OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name}
 PARTS = Condition("parts", "what {name} returns shares one graph", "{name} returns one graph", 4)
 GIVEN = Condition("given", "{name} saves what it is given", "{name} saves what it gets", 4)
 WEIGHTS = Condition("weights", "{name} saves the weights that the step updates", "{name} saves its weights", 5)
+HELD = Condition("held", "{name} has these parameters", "{name} has them", 5)
 OTHER = Condition("other", "{name} keeps the graph of what it is given", "{name} keeps that graph", 5)
 STATE = Condition("state", "{name} returns a state that is still on the graph", "{name} returns a live state", 6)
 

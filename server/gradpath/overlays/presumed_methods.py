@@ -157,7 +157,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
                 machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
         handed_in = weights.handed_in(machine, receiver)
-        updated += [tensor for tensor in handed_in if tensor.grad is not None]
+        updated += weights.write(machine, handed_in, receiver)
         updated += weights.shared_out(machine, receiver)
         unseen = (*weights.meant_for(machine, receiver), *handed_in)
         machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))

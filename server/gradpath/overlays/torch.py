@@ -336,14 +336,17 @@ def _device(machine: Machine, arguments: Arguments) -> Value:
 def _variable(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "data", None)
     flag = arguments.get(1, "requires_grad", False)
-    if isinstance(data, Unknown) and data.kind is Kind.PLAIN and flag is True:
+    if isinstance(data, Unknown) and (data.kind in OF_TENSORS or (data.kind is Kind.PLAIN and flag is True)):
         data = presume_tensor(machine, data)
     if not isinstance(data, TensorValue):
-        return machine.unknown("Variable of unknown", None, (data,))
-    made = machine.autograd.alias(data.tensor, "Variable", shares_version=True)
-    made.inference = False
-    made.flag = machine.decide(flag)
-    return wrap(made)
+        made = machine.unknown("Variable of unknown", None, (data,))
+        if isinstance(made, Unknown) and flag is False:
+            made.kind, made.provenance = Kind.PLAIN, OBSERVED  # Whatever it is made of, it has no graph.
+        return made
+    alias = machine.autograd.alias(data.tensor, "Variable", shares_version=True)
+    alias.inference = False
+    alias.flag = machine.decide(flag)
+    return wrap(alias)
 
 
 def _cond(kind: str) -> NativeFunction:

@@ -383,9 +383,13 @@ def _one_by_one(put_in: Sequence[tuple[Unknown, list[Tensor]]]) -> list[tuple[Un
     return [(holder, tensor) for holder, tensors in put_in for tensor in tensors]
 
 
-def write(machine: Machine, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Count a step's write to those of `tensors` that have a gradient; these."""
+def write(machine: Machine, tensors: Sequence[Tensor], optimizer: Unknown | None = None) -> list[Tensor]:
+    """Count a step's write to those of `tensors` that have a gradient; these.
+
+    That an `optimizer` has parameters which the program is not seen to give it is presumed.
+    """
+    presumed = None if optimizer is None else conditions.HELD.of(optimizer.name or optimizer.label)
     updated = [tensor for tensor in dict.fromkeys(tensors) if tensor.grad is not None]
     for tensor in updated:
-        machine.autograd.bump(tensor, "step")
+        machine.autograd.bump(tensor, "step", on=presumed)
     return updated

@@ -22,7 +22,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"source", "autograd"},
     {"names"},
     {"interpreter", "plain_containers", "writes"},
-    {"saved_writes", "view_writes"},
+    {"saved_writes", "view_writes", "weight_writes"},
     {"rules", "overlays"},
     {"entries", "marks", "quiet"},
     {"gaps", "launchers"},

@@ -17,6 +17,7 @@ from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
 from gradpath.view_writes import PARTING, writes_into_parts
+from gradpath.weight_writes import hands_on_weights
 from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -88,6 +89,8 @@ def functions(
         if forward and cls is not None and keeps_modules(cls):
             return True
         may_be_leaf = asks and (asks_for_parameters(function) or _writes_weights_alone(function, document))
+        if asks and hands_on_weights(function, defined):
+            return True
         may_be_part = parts and writes_into_parts(function)
         if not (forward or may_be_leaf or may_be_part) or not _may_write(function, document):
             return False

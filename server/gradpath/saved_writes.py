@@ -10,7 +10,7 @@ import ast
 from collections.abc import Collection
 
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import VIEWING, Function, is_own, is_without_grad, mentions, written
+from gradpath.writes import VIEWING, Function, is_own, is_without_grad, mentions, root_of, written
 
 
 def may_be_saved(function: Function, owner: ast.ClassDef) -> bool:
@@ -57,7 +57,7 @@ class _Uses:
         for node in body:
             match node:
                 case ast.Name(ctx=ast.Load()) | ast.Attribute(ctx=ast.Load()):
-                    self._reads.setdefault(ast.unparse(node) if is_own(node) else _root(node), []).append(node)
+                    self._reads.setdefault(ast.unparse(node) if is_own(node) else root_of(node), []).append(node)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     self._bound.setdefault(name, []).append((node.end_lineno or node.lineno, value))
                 case ast.Name(id=name, ctx=ast.Store()):
@@ -72,7 +72,7 @@ class _Uses:
             target = target.value
         if not isinstance(target, (ast.Name, ast.Attribute)):
             return True
-        name = ast.unparse(target) if is_own(target) else _root(target)
+        name = ast.unparse(target) if is_own(target) else root_of(target)
         line: int = getattr(write, "lineno", 0)
         bound = [each for each in self._bound.get(name, ()) if each[0] < line]
         since, value = max(bound, key=lambda each: each[0]) if bound else (0, None)
@@ -84,12 +84,6 @@ class _Uses:
         around = (each for each in self._loops if since < each.lineno <= line <= (each.end_lineno or 0))
         until = max((each.end_lineno or 0 for each in around), default=line - 1)
         return any(since < each.lineno <= until and id(each) not in inside for each in self._reads.get(name, ()))
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _may_save_result(value: ast.expr, parts: Collection[str]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import Function, written
+from gradpath.writes import Function, root_of, written
 
 PARTING = frozenset(
     {"chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "unbind", "unsafe_chunk", "vsplit"}
@@ -23,15 +23,9 @@ def writes_into_parts(function: Function) -> bool:
     writes = _parting.get(function)
     if writes is None:
         body = nodes(function)
-        into = {_root(target) for node in body for target in written(node)}
+        into = {root_of(target) for node in body for target in written(node)}
         writes = _parting[function] = bool(into) and any(into & names for names in map(_taken_apart, body))
     return writes
-
-
-def _root(target: ast.expr) -> str:
-    while isinstance(target, (ast.Attribute, ast.Subscript)):
-        target = target.value
-    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _taken_apart(node: ast.AST) -> set[str]:

@@ -466,11 +466,16 @@ def _handed_out(node: ast.AST) -> ast.expr | None:
             return None
 
 
+def root_of(expression: ast.AST) -> str:
+    """The variable that an expression begins with: `x` of `x.data[0]`, "" where it begins with none."""
+    while isinstance(expression, (ast.Attribute, ast.Subscript)):
+        expression = expression.value
+    return expression.id if isinstance(expression, ast.Name) else ""
+
+
 def is_own(receiver: ast.expr) -> bool:
     """Whether an expression begins with `self`."""
-    while isinstance(receiver, (ast.Attribute, ast.Subscript)):
-        receiver = receiver.value
-    return isinstance(receiver, ast.Name) and receiver.id == "self"
+    return root_of(receiver) == "self"
 
 
 def _is_library(receiver: ast.expr) -> bool:

@@ -14,6 +14,7 @@ from gradpath.interpreter.values import Class, Value
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine, Raised
+    from gradpath.interpreter.scope import Frame
 
 CAUSE = "exception that is not certain"
 
@@ -37,7 +38,7 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     """
     if cls.name in _GUARDS:
         return is_certain_raise(machine, cls)
-    if cls.name in _SIGNALS or _is_awaited(machine, cls) or machine.library.is_observed(subject):
+    if _is_signal(machine, cls) or _is_awaited(machine, cls) or machine.library.is_observed(subject):
         return True
     if _is_elsewhere(machine):
         return not machine.strayed and _is_observed_absence(machine)
@@ -67,6 +68,18 @@ def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
         if frame.parent is None:
             return not _is_elsewhere(machine)
         frame = frame.parent
+
+
+def _is_signal(machine: Machine, cls: Class) -> bool:
+    """Whether an exception may tell somebody that there is no more: a `next` that no `__next__` calls tells nobody."""
+    if cls.name != "StopIteration":
+        return cls.name in _SIGNALS
+    frame: Frame | None = machine.frame
+    while frame is not None:
+        if frame.function is not None and getattr(frame.function.node, "name", "") == "__next__":
+            return True
+        frame = frame.parent
+    return False
 
 
 def _is_observed_absence(machine: Machine) -> bool:

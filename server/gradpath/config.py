@@ -23,7 +23,7 @@ ASSUMPTIONS = ("differentiable", "pure", "backward")
 
 _FILES = ("gradpath.toml", "pyproject.toml")
 _KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume")
-_LEVELS = (OFF, *(level.value for level in Level))
+LEVELS = (OFF, *(level.value for level in Level))
 _MOST_COMPLAINTS = 20
 """Complaints about one configuration that are told one by one."""
 
@@ -221,12 +221,12 @@ class _Reader:
         for rule, level in sorted(table.items(), key=lambda each: each[0] not in RENAMED):  # The new name outweighs.
             if self.names and rule not in self.names and rule not in RENAMED:
                 self.complain(f"`levels`: unknown rule or family `{_brief(rule)}`", rule, self.names)
-            elif isinstance(level, str) and level in _LEVELS:
+            elif isinstance(level, str) and level in LEVELS:
                 yield from ((name, level) for name in now(rule))
             else:
                 word = level if isinstance(level, str) else ""
-                levels = f"; a level is one of {', '.join(_LEVELS)}"
-                self.complain(f"`levels.{_brief(rule)}`: unknown level {_told(level)}", word, _LEVELS, levels)
+                levels = f"; a level is one of {', '.join(LEVELS)}"
+                self.complain(f"`levels.{_brief(rule)}`: unknown level {_told(level)}", word, LEVELS, levels)
 
     def assumptions(self, data: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
         for kind, calls in self.table(data, "assume").items():

@@ -41,7 +41,7 @@ def test_the_process_answers_with_the_exit_status(project: Path, write: Write) -
     assert (missing.returncode, missing.stderr) == (2, "gradpath: absent.py: no such file or folder\n")
 
 
-COMMANDS = ("check", "rule", "explain", "run", "graph", "flow", "why", "debug", "server")
+COMMANDS = ("check", "rule", "explain", "run", "graph", "flow", "why", "debug", "guide", "schema", "server")
 
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in COMMANDS)])

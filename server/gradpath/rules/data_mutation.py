@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
-from gradpath.records import replace
+from gradpath.records import dataclass, replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import behind, beside
@@ -33,16 +34,13 @@ _PROJECTIONS = frozenset({"renorm", "renorm_", "normalize", "clamp", "clamp_", "
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Changes through `.data` between the saving of a value and the backward that reads it."""
-    built: dict[int, int] = {}
     seen: set[ast.AST] = set()
     if not trace.of(BackwardRan) or not trace.among(Mutated, Replaced):
         return
     for index, event in enumerate(trace.events):
-        if isinstance(event, Built):
-            built.setdefault(id(event.node), index)
-        elif isinstance(event, (Mutated, Replaced)) and event.site.node not in seen:
+        if isinstance(event, (Mutated, Replaced)) and event.site.node not in seen:
             hidden = _hidden(event)
-            found = None if hidden is None else _read_later(trace, index, event, hidden, built)
+            found = None if hidden is None else _read_later(trace, index, event, hidden)
             if found is not None and hidden is not None and _changes_nothing(trace, index, event, hidden):
                 continue
             if found is not None and hidden is not None:
@@ -82,28 +80,52 @@ def _changes_nothing(trace: Trace, index: int, change: Mutated | Replaced, hidde
 
 
 def _read_later(
-    trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor, built: Mapping[int, int]
+    trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor
 ) -> tuple[Node, Saved, BackwardRan] | None:
     """A node that saved the memory before the change, and the backward that reads it afterwards."""
-    for event in trace.events[index + 1 :]:
-        if not isinstance(event, BackwardRan):
-            continue
-        for node in event.executed:
-            if node.is_open or built.get(id(node), index) >= index:
-                continue
-            if isinstance(change, Replaced) and short_operation(node.name) not in _READS_ANEW:
-                continue
-            for saved in node.saved:
-                if _is_hit(change, hidden, saved):
-                    return node, saved, event
+    memory = hidden if isinstance(change, Replaced) else hidden.storage
+    readings = trace.once(_readings).get(id(memory), ())
+    for reading in readings[bisect_right(readings, index, key=_position) :]:
+        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)):
+            return reading.node, reading.saved, reading.ran
     return None
 
 
-def _is_hit(change: Mutated | Replaced, hidden: Tensor, saved: Saved) -> bool:
-    """Whether the change reaches what was saved; an exchange does not reach results, which are saved as copies."""
-    if isinstance(change, Replaced):
-        return saved.tensor is hidden and not saved.role.startswith("out")
-    return saved.storage is hidden.storage
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A backward, the event number `at`, that reads what a node saved which was `built` by an earlier event."""
+
+    at: int
+    built: int
+    node: Node
+    saved: Saved
+    ran: BackwardRan
+
+
+def _position(reading: _Reading) -> int:
+    return reading.at
+
+
+def _readings(trace: Trace) -> dict[int, list[_Reading]]:
+    """What the backwards of a path read, in order, by the identity of the tensor, and of the memory that it lies in."""
+    built: dict[int, int] = {}
+    found: dict[int, list[_Reading]] = {}
+    for at, event in enumerate(trace.events):
+        if isinstance(event, Built):
+            built.setdefault(id(event.node), at)
+        elif isinstance(event, BackwardRan):
+            for node in event.executed:
+                if node.saved and not node.is_open and id(node) in built:
+                    for saved in node.saved:
+                        reading = _Reading(at, built[id(node)], node, saved, event)
+                        found.setdefault(id(saved.storage), []).append(reading)
+                        found.setdefault(id(saved.tensor), []).append(reading)
+    return found
+
+
+def _reads_anew(reading: _Reading) -> bool:
+    """Whether an exchange reaches what was saved; it does not reach results, which are saved as copies."""
+    return not reading.saved.role.startswith("out") and short_operation(reading.node.name) in _READS_ANEW
 
 
 def _report(

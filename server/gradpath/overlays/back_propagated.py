@@ -320,10 +320,9 @@ class _Slices:
         if callee not in self.followed:
             if len(self.followed) >= _MOST:
                 return None
-            found = self._find(callee)
-            wrapped = found is not None and not all(map(_is_grad_mode, found.decorator_list))
-            self.followed[callee] = None if wrapped else found
-        return self.followed[callee]
+            self.followed[callee] = self._find(callee)
+        found = self.followed[callee]
+        return found if found is not None and all(map(_is_grad_mode, found.decorator_list)) else None
 
     def _bind(self, definition: Definition, call: ast.Call, scope: Definition | None) -> None:
         for name, value in _arguments(definition, call):

@@ -58,6 +58,7 @@ class Profile:
 
 _usages: Noted[dict[str, Usage]] = Noted("_fitting_usages")
 _profiles: Noted[tuple[Profile, ...]] = Noted("_fitting_profiles")
+_made: Noted[frozenset[str]] = Noted("_fitting_made")
 
 
 def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Class | None:
@@ -72,7 +73,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     if role in _OTHER_ROLES:
         return None
     inside = function.owner.node if function.owner is not None else None
-    made = set(_made_in(tree))
+    made = _made_in(tree)
     found = [
         each
         for each in profiles
@@ -119,13 +120,16 @@ def _takes(profile: Profile, part: Profile) -> bool:
     return any(usage.calls and _fits(usage, part, "") for usage in usages)
 
 
-def _made_in(node: ast.AST) -> Iterator[str]:
-    """The names that a part of the file calls, and those that its classes inherit from."""
-    for each in nodes(node):
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name):
-            yield each.func.id
-        elif isinstance(each, ast.ClassDef):
-            yield from (base.id for base in each.bases if isinstance(base, ast.Name))
+def _made_in(node: ast.AST) -> frozenset[str]:
+    """The names that a part of the file calls, and those that its classes inherit from; each is looked through once."""
+    made = _made.get(node)
+    if made is None:
+        every = nodes(node)
+        called = (each.func.id for each in every if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
+        bases = (base for each in every if isinstance(each, ast.ClassDef) for base in each.bases)
+        made = frozenset((*called, *(base.id for base in bases if isinstance(base, ast.Name))))
+        _made[node] = made
+    return made
 
 
 def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:

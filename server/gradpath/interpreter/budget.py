@@ -16,6 +16,9 @@ from gradpath.interpreter.bounds import Overworked
 PLAIN = 0.125
 """What a statement counts that nothing came of for any tensor; others count one."""
 
+WORN = 8
+"""Visits after which a statement of another file counts one, whatever comes of it: it has shown what it does."""
+
 PATIENCE = 16_000
 """Work that a statement of a module's body may take on end, without anything happening to a tensor."""
 
@@ -62,9 +65,9 @@ class Budget:
         if self._work > self._stop:
             self._look()
 
-    def step(self, *, again: bool) -> None:
-        """Count a statement, which the path executes `again` or for the first time."""
-        self.steps -= 1 if self.happened else PLAIN
+    def step(self, *, again: bool, worn: bool = False) -> None:
+        """Count a statement, which the path executes `again` or for the first time; a `worn` one counts in full."""
+        self.steps -= 1 if worn or self.happened else PLAIN
         self.happened = False
         if self.steps <= 0:
             raise Exhausted

@@ -14,7 +14,7 @@ from gradpath.autograd.grounds import of_error
 from gradpath.autograd.provenance import of_all
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.bounds import TOO_MUCH
-from gradpath.interpreter.budget import Budget, Exhausted
+from gradpath.interpreter.budget import WORN, Budget, Exhausted
 from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import DATA, Computed, Made, Origin
@@ -455,7 +455,7 @@ class Machine:
         trace.visits[statement] = visits + 1
         latest.pop(statement, None)
         latest[statement] = trace.steps
-        self.budget.step(again=visits > 0)
+        self.budget.step(again=visits > 0, worn=visits >= WORN and self.frame.path != self.file)
 
     def give_up(self, part: ast.AST) -> None:
         """Note that a part of the program is left as too much; it may have gone on in what has been called."""

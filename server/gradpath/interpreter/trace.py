@@ -197,11 +197,18 @@ class Clipped:
 class Lent:
     """A module, an optimizer or another object with a state was passed to something unknown, called `name`.
 
-    What cannot be read yet has the name `UNPARSED`, whatever it was passed.
+    What cannot be read yet has the name `UNPARSED`, whatever it was passed. `given` are the modules, optimizers and
+    unknown values that it got at; where it is `free` these may be any.
     """
 
     name: str
     site: Site
+    given: tuple[object, ...] = ()
+    free: bool = True
+
+    def reaches(self, owner: object) -> bool:
+        """Whether it has a module or an optimizer of the program in its hands, or may have."""
+        return self.free or any(each is owner for each in self.given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,13 +283,14 @@ class Stepped:
 class Cleared:
     """Gradients of `tensors` were cleared; `owner` is the module or optimizer that was asked to, if one was.
 
-    `known` is false where not all tensors are seen.
+    `known` is false where not all tensors are seen. `steps` says that the owner is an optimizer.
     """
 
     tensors: tuple[Tensor, ...]
     site: Site
     owner: object = None
     known: bool = True
+    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

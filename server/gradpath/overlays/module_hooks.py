@@ -68,6 +68,13 @@ REGISTER: dict[str, Callable[[Hooks, Arguments], Value]] = {
 """The methods of modules that take a hook."""
 
 
+def of_unseen(machine: Machine, model: Unknown) -> Hooks:
+    """The hooks that the program has given to a model that is not seen."""
+    found = machine.remembered.setdefault(("hooks", model.number), Hooks())
+    assert isinstance(found, Hooks)
+    return found
+
+
 def run(
     machine: Machine, module: Object, hooks: Hooks, arguments: Arguments, forward: Callable[[Arguments], Value]
 ) -> Value:

@@ -363,7 +363,8 @@ def clear_gradients(
             machine.autograd.bump(gradient, "torch.Tensor.zero_")
         else:
             parameter.grad = None
-    machine.emit(Cleared(parameters, machine.site(), owner, known))
+    steps = not isinstance(owner, ModuleInstance)
+    machine.emit(Cleared(parameters, machine.site(), owner, known, steps))
 
 
 def _itself(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

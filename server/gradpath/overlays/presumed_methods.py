@@ -9,8 +9,8 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Object, Unknown, Value
-from gradpath.overlays import carriers, conditions, frozen, weights
+from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
+from gradpath.overlays import carriers, conditions, frozen, module_hooks, weights
 from gradpath.overlays.clearing import is_engine
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
@@ -193,7 +193,8 @@ def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Val
     cleared = weights.cleared_by(machine, receiver)
     weights.clear(machine, cleared)
     known = cleared is not None and weights.is_of_its_own(receiver)
-    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known))
+    steps = role_of(receiver) == "optimizer"
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps))
     return None
 
 
@@ -229,6 +230,14 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
     return NotImplemented
 
 
+def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.register_forward_hook(hook)`: a function of the program can be followed."""
+    is_seen = isinstance(arguments.get(0, "hook", None), (Function, BoundMethod)) and not arguments.keywords
+    if not is_seen or role_of(receiver) != "model":
+        return NotImplemented
+    return module_hooks.REGISTER["register_forward_hook"](module_hooks.of_unseen(machine, receiver), arguments)
+
+
 METHODS: dict[str, Method] = {
     "backward": _backward,
     "item": _number("item"),
@@ -246,5 +255,6 @@ METHODS: dict[str, Method] = {
     "requires_grad_": _requires_grad,
     **{name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")},
     "prepare": _prepare,
+    "register_forward_hook": _forward_hook,
     "unwrap_model": _prepare,
 }

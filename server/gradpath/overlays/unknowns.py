@@ -8,23 +8,39 @@ from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
+    BoundMethod,
+    Function,
+    Instance,
     Unknown,
     Value,
     identity,
     is_data,
 )
-from gradpath.overlays import branches, conditions, frozen, pieces, plain_data, presumptions, uses, weights
+from gradpath.overlays import (
+    branches,
+    conditions,
+    frozen,
+    module_hooks,
+    pieces,
+    plain_data,
+    presumptions,
+    uses,
+    weights,
+)
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
+from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import (
     is_computed,
@@ -330,8 +346,39 @@ def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
             value.tensor.provenance = said
 
 
+def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | None:
+    """The modules, optimizers and unknown values that a call gets at, also through objects of the program.
+
+    None where that is not known: functions of the program may speak of anything.
+    """
+    found: dict[int, object] = {}
+    todo = list(arguments.all())
+    if isinstance(unknown.origin, Attribute) and isinstance(unknown.origin.of, Instance):
+        todo.append(unknown.origin.of)
+    while todo:
+        value = todo.pop()
+        if id(value) in found:
+            continue
+        match value:
+            case List() | Dict():
+                todo += value.parts()
+            case tuple():
+                todo += value
+            case Function() | BoundMethod():
+                return None
+            case OptimizerInstance() | Unknown():
+                found[id(value)] = value
+            case Instance():
+                found[id(value)] = value
+                todo += value.attributes.values()
+            case _:
+                pass
+    return tuple(found.values())
+
+
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:  # noqa: C901, PLR0912, PLR0915
     """The result of calling something unknown."""
+    hooked = unknown.name != "forward"
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.
     hand_over(machine, arguments)
@@ -367,7 +414,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     data = plain_data.gives_data(unknown)
     if not data and presumptions.may_clear(machine, unknown, arguments):
         weights.clear(machine)
-        machine.emit(Lent(dotted_name(unknown), machine.site()))
+        given = _in_hands(unknown, arguments)
+        machine.emit(Lent(dotted_name(unknown), machine.site(), given or (), free=given is None))
     elif unknown.name in OVERWRITING and is_gradient(owner):
         weights.clear(machine)
         machine.emit(Cleared((), machine.site(), None, known=False))
@@ -393,4 +441,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         model = owner if of_owner else unknown
         if made.kind in (Kind.LIVE, Kind.CUT) and model is not None and role_of(model) == "model":
             weights.note_call(machine, model, made)
+            if hooked and model is unknown:
+                hooks = module_hooks.of_unseen(machine, model)
+                return module_hooks.run(machine, model, hooks, arguments, lambda given: made)
     return made

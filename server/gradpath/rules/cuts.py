@@ -184,13 +184,18 @@ def _on(site: Site) -> str:
 
 def is_checkpoint(cause: Cause) -> bool:
     """Whether the cause lies in a call of `torch.utils.checkpoint.checkpoint`."""
+    return checkpoint_of(cause) is not None
+
+
+def checkpoint_of(cause: Cause) -> Site | None:
+    """The call of `torch.utils.checkpoint.checkpoint` that the cause lies in."""
     for frame in cause.site.frames() if cause.site is not None else ():
         name = frame.node.func if isinstance(frame.node, ast.Call) else None
         if (isinstance(name, ast.Name) and name.id == "checkpoint") or (
             isinstance(name, ast.Attribute) and name.attr == "checkpoint"
         ):
-            return True
-    return False
+            return frame
+    return None
 
 
 def creates_graph(cause: Cause) -> bool:

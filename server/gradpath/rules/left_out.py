@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator, Set
 from itertools import combinations
 
-from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Shape, Tensor
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Stepped, Trace
-from gradpath.records import dataclass
-from gradpath.rules.gradient_flow import flow_of
+from gradpath.records import dataclass, replace
+from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
-from gradpath.rules.parameters import ways_of
+from gradpath.rules.parameters import tensors_of, ways_of
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, call_of, statement_of
 from gradpath.source.document import Document
@@ -30,10 +30,11 @@ class Remade:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A module in a variable that shares no parameter with any optimizer."""
+    """A module in a variable that shares no parameter with any optimizer; `before` if it feeds one that is trained."""
 
     tensors: tuple[Tensor, ...]
     bound: Named
+    before: bool = False
 
     @property
     def site(self) -> Site:
@@ -91,12 +92,17 @@ def remade(trace: Trace, held: Set[int]) -> Iterator[Remade]:
     found: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
     for tensor in _strangers(trace, held):
         site = tensor.origin
-        if isinstance(site, Site) and tensor.operation == "parameter":
+        if isinstance(site, Site) and _is_of_layer(tensor):
             inside = next((frame for frame in site.frames() if _is_in_forward(trace, frame)), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
     for site, tensors in found.values():
         yield Remade(tuple(tensors), site)
+
+
+def _is_of_layer(tensor: Tensor) -> bool:
+    """Whether a parameter is one of a built-in layer."""
+    return tensor.operation == "parameter"
 
 
 def _is_in_forward(trace: Trace, site: Site) -> bool:
@@ -109,27 +115,59 @@ def _is_in_forward(trace: Trace, site: Site) -> bool:
             return False
 
 
-def left_out(trace: Trace, held: Set[int]) -> Iterator[LeftOut]:
+def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
     """The modules of which no parameter is held, though all of them get gradients: made here, and never loaded.
 
     A module that is a part of one that is trained in part is none: somebody has chosen what to train. Neither is one
-    that only goes before a trained one, or beside it: it may be there to give features.
+    that only goes before a trained one, or beside it, unless they were made together: it may be there to give features.
     """
-    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)):
-        return  # Whoever it was handed to may have loaded it, or may train it.
-    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
-    if of_modules.isdisjoint(held):
+    if not any(given.models or any(map(_is_of_layer, given.parameters)) for given in trace.of(Given)):
         return  # What is trained is no module: an image, for instance.
     strange = {id(tensor): tensor for tensor in _strangers(trace, held)}
-    named = [(event, ways_of(event)) for event in trace.of(Named)] if strange else []
+    named = [(event, ways_of(event)) for event in reversed(trace.of(Named))] if strange else []  # Wholes are last.
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
         if ways and assigned and ways.keys() <= strange.keys():
             found = LeftOut(tuple(strange[each] for each in ways), event)
-            if _takes_part(trace, found, held) or _is_one_of_several(trace):
+            if _is_lent(trace, event.module):
+                pass  # Whoever it was handed to may have loaded it, or may train it.
+            elif _takes_part(trace, found, held) or _is_one_of_several(trace):
                 yield found
+            elif _goes_before(trace, source, found, held):
+                yield replace(found, before=True)
         for each in ways:  # What is a part of a larger module is that one's affair.
             strange.pop(each, None)
+
+
+def _is_lent(trace: Trace, module: object) -> bool:
+    """Whether something that is not seen got hold of a module, or may have."""
+    return any(event.reaches(module) for event in trace.of(Lent) if not is_harmless(event))
+
+
+def _sizes(bound: Named) -> list[Shape | None]:
+    return [tensor.shape for tensor in tensors_of(bound)]
+
+
+def _goes_before(trace: Trace, source: Source, module: LeftOut, held: Set[int]) -> bool:
+    """Whether a trained module works on what one computes that the same statement has made: they belong together.
+
+    Alone, a module that nobody trains may be there to give features; one of the same sizes may be a copy.
+    """
+    bound = module.bound
+    trained = [event for event in trace.of(Named) if not held.isdisjoint(ways_of(event))]
+    statement = statement_of(trace, bound.site.node)
+    if not any(statement_of(trace, event.site.node) is statement for event in trained):
+        return False
+    if any(_sizes(event) == _sizes(bound) for event in trained):
+        return False
+    if not _OTHERWISE.isdisjoint(_asked_of(source.document(bound.site), bound.name)):
+        return False
+    own = set(map(id, module.tensors))
+    return any(
+        any(id(tensor) in held for tensors in event.inputs.values() for tensor in tensors)
+        and not own.isdisjoint(map(id, leaves([event.node])))
+        for event in trace.of(Built)
+    )
 
 
 @dataclass(frozen=True, slots=True)

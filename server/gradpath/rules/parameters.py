@@ -150,6 +150,11 @@ def held(trace: Trace) -> set[int]:
     return {key for event in {id(event.module): event for event in trace.of(Named)}.values() for key in ways_of(event)}
 
 
+def tensors_of(event: Named) -> list[Tensor]:
+    """The parameters of a module that a variable holds."""
+    return [value.tensor for _, value in cast("_Module", event.module).parameters()]
+
+
 def ways_of(event: Named) -> dict[int, str]:
     """The parameters, by identity, of a module that a variable holds, and the way to each from there."""
     return {id(value.tensor): name for name, value in cast("_Module", event.module).parameters()}

@@ -177,6 +177,8 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
     site = severed.site
     if severed.cause.how in _OFF:
         switch = cuts.switch_of(trace, source, severed.cause)
+        if switch is None and cuts.is_checkpoint(severed.cause):
+            return False
         if switch is None or _is_chosen(switch.site.node):
             return True
         site = switch.site
@@ -238,10 +240,14 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
     found: dict[int, Place] = {}
     for each in severed:
         site = key = each.site
-        switch = cuts.switch_of(trace, source, each.cause) if each.cause.how in _OFF else None
+        off = each.cause.how in _OFF
+        switch = cuts.switch_of(trace, source, each.cause) if off else None
+        checkpoint = cuts.checkpoint_of(each.cause) if off and switch is None else None
         if switch is not None:
             key = switch.site
             site = lifted(site, each.ran.site if switch.block is None else switch.site)
+        elif checkpoint is not None:
+            site = key = checkpoint
         found.setdefault(id(key.node), Place(site, each))
     return found
 

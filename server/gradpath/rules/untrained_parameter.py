@@ -68,7 +68,7 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for layer in remade(trace, told):
         told |= set(map(id, layer.tensors))
         yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
-    modules: list[LeftOut | Unheld] = [*left_out(trace, told), *unheld(trace, source, told)]
+    modules: list[LeftOut | Unheld] = [*left_out(trace, source, told), *unheld(trace, source, told)]
     for module in modules:
         found = _used_with(trace, module, module.tensors, trace.of(Given))
         yield from (each for each in found if each.step.site.loops)  # Once may be to show something.
@@ -109,7 +109,8 @@ def _denied(trace: Trace, report: Report) -> bool:
     if any(id(tensor) in held for each in here for tensor in each.tensors):
         return True
     for event in trace.of(Named):
-        if event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
+        named = not report.about or event.name in report.about  # `encoder, decoder = Encoder(), Decoder()`
+        if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
             return True
     twice = {id(second.optimizer) for _, second in doubled(trace)}
     return any(
@@ -262,6 +263,7 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
         help=lowered(fixes[0].title) if fixes else way,
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,
+        about=(cause.bound.name,) if isinstance(cause, LeftOut) and cause.before else (),
     )
 
 

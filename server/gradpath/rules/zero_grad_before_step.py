@@ -13,6 +13,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import ahead, behind, removed
+from gradpath.rules.never_stepped import NeverStepped, never_stepped, stepping
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
@@ -42,6 +43,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             partly = _partly_lost(trace, flow, next(step for step in steps if step.site.node is node))
             if partly is not None:
                 yield _report_partly(trace, source, partly)
+    for each in never_stepped(trace, source):
+        yield _report_never(trace, source, each)
 
 
 def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
@@ -233,6 +236,21 @@ def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
         ),
         help="clear the gradients after the step, where several batches make one",
         fixes=tuple(_behind_step(trace, source, lost)),
+    )
+
+
+def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
+    clear, backward = (source.short(event.site, limit=32) for event in (found.cleared, found.backward))
+    return Report(
+        RULE.id,
+        found.cleared.site,
+        f"`{clear}` throws away the gradients of `{backward}`: `{found.name}` never steps",
+        (
+            Step(found.backward.site, "computes the gradients"),
+            Step(found.cleared.site, "clears them in the next iteration, and nothing has used them"),
+        ),
+        help=f"call `{found.name}.step()` after the backward",
+        fixes=tuple(stepping(trace, source, found)),
     )
 
 

@@ -1,0 +1,231 @@
+"""Gradients that a loop clears in each iteration and nothing ever uses: an optimizer that clears, and never steps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import UNSEEN
+from gradpath.diagnostic import Edit, Fix, Range, Safety
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    Clipped,
+    Lent,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.records import dataclass
+from gradpath.repairs import Repair, Way
+from gradpath.rules import edits
+from gradpath.rules.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.report import Source
+from gradpath.rules.stories import same_activation
+from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.source.nodes import nodes
+from gradpath.source.parse import parse
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeverStepped:
+    """A backward of which the gradients are `cleared` in the next iteration, unused; `last` is what changed them last.
+
+    `name` is what the program calls the optimizer.
+    """
+
+    backward: BackwardRan
+    cleared: Cleared
+    last: Site
+    name: str
+
+
+def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
+    """The clearings in a loop that throw away what a backward gave, by optimizers that step on no path.
+
+    Whoever has the optimizer besides can do nothing about it: the gradients are gone before the loop ends.
+    """
+    cleared = [event for event in trace.of(Cleared) if event.site.loops]
+    told: set[ast.AST] = set()
+    for event in cleared:
+        if event.site.node not in told and not _may_be_used(trace, event) and not _is_lent(trace, event):
+            found = _thrown_away(trace, source, event)
+            if found is not None and not _looks_at_gradients(trace):
+                told.add(event.site.node)
+                yield found
+
+
+def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
+    """Whether a step, be it of another optimizer, has or may have what is cleared."""
+    own = set(map(id, cleared.tensors))
+    for step in trace.of(Stepped):
+        theirs = {id(tensor) for tensor in (*step.parameters, *step.unseen, *step.updated)}
+        seen = (step.known or bool(step.unseen)) and cleared.known and bool(own)
+        if step.optimizer is cleared.owner or not seen or not own.isdisjoint(theirs):
+            return True
+    return False
+
+
+def _is_lent(trace: Trace, cleared: Cleared) -> bool:
+    """Whether somebody who is not seen may step for an optimizer: only who has it can, where it is made here."""
+    made = any(given.optimizer is cleared.owner for given in trace.of(Given))
+    return any(not made or event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
+
+
+def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped | None:
+    """What a clearing throws away that comes back to the same place: the gradients of a backward in between."""
+    name = _name_of(trace, source, first)
+    if name is None or _steps_elsewhere(trace, source, first, name):
+        return None
+    arrived: BackwardRan | None = None
+    begun = False
+    for entry in flow_of(trace):
+        event = entry.event
+        if event is first:
+            begun, arrived = True, None
+        elif not begun:
+            continue
+        elif isinstance(event, BackwardRan) and entry.effect is Effect.ARRIVES:
+            arrived = event if arrived is None and _gives_any(event, first) else arrived
+        elif isinstance(event, Cleared) and event.site.node is first.site.node:
+            loop = iterations_between(first.site.loops, event.site.loops)
+            whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
+            if arrived is None or not whole or event.owner is not first.owner:
+                return None
+            clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
+            return NeverStepped(arrived, event, clips[-1] if clips else arrived.site, name)
+        elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
+            return None
+    return None
+
+
+def _gives_any(run: BackwardRan, cleared: Cleared) -> bool:
+    """Whether a backward gives a gradient to what is cleared; to any parameter, where it is not known what that is."""
+    own = set(map(id, cleared.tensors))
+    reached = reached_leaves(run)
+    if own and cleared.known:
+        return any(id(leaf) in own for leaf in reached)
+    return any(leaf.is_parameter or leaf.operation == UNSEEN for leaf in reached)
+
+
+def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
+    """What the program calls the optimizer that clears, or that has all of what a module clears."""
+    call = call_of(trace, cleared.site.node)
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return None
+    if cleared.steps:
+        owner = call.func.value
+        return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute) else None
+    own = set(map(id, cleared.tensors))
+    makers = [each for each in trace.of(Given) if each.known and own & set(map(id, each.parameters))]
+    made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None
+    match made:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if cleared.owner is not None:
+            return ast.unparse(target)
+        case _:
+            return None
+
+
+def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> bool:
+    """Whether code that did not run may step, or takes the gradients when it is its turn.
+
+    That is a call of `step` of what has the same name, in the same function or, of an attribute, anywhere; a generator,
+    whose user goes on in between; and a method that is there to be overridden.
+    """
+    functions = [function_of(trace, frame.node) for frame in cleared.site.frames()]
+    for function in functions:
+        if function is not None and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(function)):
+            return True
+    tree = parse(source.document(cleared.site)).tree
+    around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
+    where: ast.AST = around[0] if around and "." not in name else tree
+    empty = {each.name for each in nodes(tree) if isinstance(each, ast.FunctionDef) and _is_empty(each.body)}
+    for call in nodes(where):
+        if not isinstance(call, ast.Call):
+            continue
+        match call.func:
+            case ast.Attribute(attr=method, value=owner):
+                given = [ast.unparse(each) for each in call.args]
+                if "step" in method and name in (ast.unparse(owner), *given):
+                    return True
+                if method in empty:
+                    return True
+            case ast.Name(id=function_name) if function_name in empty:
+                return True
+            case _:
+                pass
+    return False
+
+
+def _is_empty(body: Sequence[ast.stmt]) -> bool:
+    """Whether a function does nothing: somebody overrides or replaces it."""
+    return all(
+        isinstance(each, ast.Pass | ast.Raise) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in body
+    )
+
+
+def _looks_at_gradients(trace: Trace) -> bool:
+    """Whether something that ran reads gradients, or is called when they arrive: for that they may be computed."""
+    for statement in trace.visits:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        inside = getattr(statement, "body", None)
+        parts = _head(statement) if isinstance(inside, list) else [statement]
+        inner = [node for part in parts for node in ast.walk(part)]
+        called = {id(each.func) for each in inner if isinstance(each, ast.Call)}
+        attributes = (each for each in inner if isinstance(each, ast.Attribute) and each.attr in _READING)
+        if any(each.attr != "grad" or id(each) not in called for each in attributes):  # `autograd.grad(...)` is none.
+            return True
+    return False
+
+
+def _head(statement: ast.AST) -> list[ast.AST]:
+    """The expressions of a compound statement, its blocks left aside."""
+    return [each for each in ast.iter_child_nodes(statement) if not isinstance(each, ast.stmt)]
+
+
+_READING = frozenset(
+    {"grad", "register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
+    | {"register_backward_hook", "register_full_backward_pre_hook"}
+)
+
+
+def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
+    """`optimizer.step()` is called where its name alone stands, else after the backward or the clip behind it."""
+    document = source.document(found.backward.site)
+    for each in trace.visits:
+        match each:
+            case ast.Expr(value=ast.Attribute(attr="step", value=owner) as named) if ast.unparse(owner) == found.name:
+                end = document.range_of(named).end
+                repair = Repair(Way.CALL_IT, text=f"{source.short(found.backward.site, named)}()")
+                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),), preferred=True)
+                return
+    near = next((frame for frame in found.last.frames() if same_activation(frame, found.cleared.site)), None)
+    statement = None if near is None else statement_of(trace, near.node)
+    if (
+        near is None
+        or statement is None
+        or function_of(trace, statement) is not function_of(trace, found.cleared.site.node)
+    ):
+        return
+    scaler = _scaler(found.backward)
+    line = f"{found.name}.step()" if scaler is None else f"{scaler}.step({found.name})"
+    edit = edits.insert_after(source.document(near), statement, line)
+    if edit is not None:
+        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno,), line)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+
+
+def _scaler(run: BackwardRan) -> str | None:
+    """The gradient scaler that took the loss, as the program writes it."""
+    for root in run.call.roots:
+        match root.node.site.node if root.node is not None and isinstance(root.node.site, Site) else None:
+            case ast.Call(func=ast.Attribute(attr="scale", value=owner)):
+                return ast.unparse(owner)
+            case _:
+                pass
+    return None

@@ -49,12 +49,22 @@ _VIEWED = frozenset(
 """Operations whose gradient is a view of the incoming one."""
 
 
+_STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"})
+
+
+def is_step_function(node: Node) -> bool:
+    """Whether the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
+    return node.name.replace("torch.Tensor.", "torch.").rstrip("_") in _STEPS
+
+
 def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs:
     """The graphs of the gradients that `node` passes on, when the one that comes in has the graph `incoming`.
 
     Where nothing is told of the operation, its gradients may hang on all its inputs.
     """
     behaviour = node.behaviour
+    if is_step_function(node):
+        return ((),) * len(node.edges)  # Zeros, whatever comes in.
     if node.name == PRESUMED:
         return (_gone_through(autograd, node, incoming),) * len(node.edges)
     if behaviour is None:

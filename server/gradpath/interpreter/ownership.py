@@ -12,6 +12,7 @@ class Given:
     """An optimizer was given parameters, by now all of `parameters`, and those of the unseen `models`.
 
     These are `copied` where the program made each of them from another. `known` is false where it may have others.
+    `groups` counts the groups with options of their own.
     """
 
     optimizer: object
@@ -20,6 +21,7 @@ class Given:
     known: bool
     site: Site
     copied: bool = False
+    groups: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,14 @@ class Hooks:
         self.ahead: list[Value] = []
         self.through: list[Value] = []
 
+    def copied(self) -> Hooks:
+        """What a copy of the module has: the same functions, each of which it can lose alone."""
+        made = Hooks()
+        made.before, made.after, made.ahead, made.through = (
+            list(each) for each in (self.before, self.after, self.ahead, self.through)
+        )
+        return made
+
 
 class Handle(Object):
     """What gives a hook gives this as well: it takes the hook away again."""
@@ -73,6 +81,11 @@ def of_unseen(machine: Machine, model: Unknown) -> Hooks:
     found = machine.remembered.setdefault(("hooks", model.number), Hooks())
     assert isinstance(found, Hooks)
     return found
+
+
+def copy(machine: Machine, model: Unknown, made: Unknown) -> None:
+    """A copy of a model that is not seen has its hooks."""
+    machine.remembered["hooks", made.number] = of_unseen(machine, model).copied()
 
 
 def run(

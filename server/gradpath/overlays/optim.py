@@ -157,7 +157,7 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
     known = all(models) and (not optimizer.open or bool(optimizer.sources))
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
-    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied))
+    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, len(optimizer.groups.items)))
 
 
 def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:

@@ -27,6 +27,7 @@ from gradpath.interpreter.values import (
     Value,
     identity,
 )
+from gradpath.overlays import module_hooks
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
@@ -73,6 +74,7 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
         # What has a graph cannot be copied: it was something else.
         made.kind = Kind.ANYTHING if value.kind in (Kind.LIVE, Kind.PART) else value.kind
         made.provenance = value.provenance
+        module_hooks.copy(machine, value, made)
     return made
 
 
@@ -93,6 +95,7 @@ def _copied_instance(machine: Machine, value: Instance, seen: dict[int, Value]) 
         made.buffers = set(value.buffers)
         made.tensors = set(value.tensors)
         made.computed = dict(value.computed)
+        made.hooks = value.hooks.copied()
     keys = getattr(value, "keys", None)
     if isinstance(keys, list):
         made.keys = list(keys)  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.backward import proven
+from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Site
 
@@ -94,14 +95,6 @@ def reached_leaves(ran: BackwardRan) -> list[Tensor]:
     wanted = ran.call.targets
     begun = [root for root in ran.call.roots if root.node is None and (wanted is None or root.accumulator in wanted)]
     return list(dict.fromkeys(leaf for leaf in (*given, *begun) if leaf is not None))
-
-
-_STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"})
-
-
-def is_step_function(node: Node) -> bool:
-    """Whether the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
-    return _plain_name(node) in _STEPS
 
 
 def moves_any(start: Node) -> bool:

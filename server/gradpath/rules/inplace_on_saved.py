@@ -11,6 +11,7 @@ from gradpath.rules.copying_fixes import saved_copy
 from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.silent_writes import Skip, Uncounted, skips, uncounted
 from gradpath.rules.stories import following, lifted, lowered, name_of, short_operation, with_time
 
 
@@ -19,6 +20,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for found in overwritings(trace):
         if not found.is_update:
             yield _report(trace, source, found)
+    for skip in skips(trace):
+        yield _report_skip(trace, source, skip)
+    for write in uncounted(trace):
+        yield _report_uncounted(trace, source, write)
 
 
 def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
@@ -33,6 +38,39 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         help=_help(fixes),
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,
+    )
+
+
+def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
+    at = lifted(found.written, found.added)
+    write, added = source.short(at, limit=30), source.short(found.added, limit=30)
+    return Report(
+        RULE.id,
+        at,
+        f"`{write}` works in place: in `{added}`, `{found.name}` is the activated value",
+        (
+            Step(at, f"overwrites `{found.name}` with its activation"),
+            Step(found.added, f"adds `{found.name}`, which is no longer what came in"),
+        ),
+        help="use an activation that does not work in place",
+        alternatives=(f"if the skip shall be activated: call what the activation gives `{found.name}`",),
+        fixes=tuple(counterparts(trace, source, found.written, found.tensor, None)),
+        silent=True,
+    )
+
+
+def _report_uncounted(trace: Trace, source: Source, found: Uncounted) -> Report:
+    write, backward = write_text(trace, source, found.written, 34), source.short(found.ran.site, limit=32)
+    return Report(
+        RULE.id,
+        found.written,
+        f"`{write}` is not recorded: the gradients of `{backward}` lack the factor",
+        (
+            Step(found.written, "changes a value with a graph while gradients are off"),
+            Step(found.ran.site, "goes back as if nothing had been multiplied"),
+        ),
+        help="multiply where gradients are recorded, out of place",
+        silent=True,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.interpreter.trace import (
@@ -23,7 +24,7 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.records import dataclass, field
 from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
-from gradpath.rules.graphs import is_step_function, moved_leaves, reached_leaves
+from gradpath.rules.graphs import moved_leaves, reached_leaves
 from gradpath.rules.stories import short_operation
 
 MOST_TENSORS = 20_000

@@ -139,6 +139,34 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
             strange.pop(each, None)
 
 
+@dataclass(frozen=True, slots=True)
+class Ungrouped:
+    """Biases of layers whose weights were `given` in groups, and which are in none of these."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    given: Given
+
+
+def ungrouped(trace: Trace, held: Set[int]) -> Iterator[Ungrouped]:
+    """What was forgotten when parameters were sorted into groups: who trains a weight, trains its bias as well."""
+    strange = {id(tensor): tensor for tensor in _strangers(trace, held) if _is_of_layer(tensor)}
+    for given in trace.of(Given):
+        call = call_of(trace, given.site.node)
+        if not strange or given.groups < 2 or call is None or not call.args:
+            continue
+        own = {id(tensor) for tensor in given.parameters if len(tensor.shape or ()) > 1}
+        found: dict[int, Tensor] = {}
+        for event in trace.of(Named):
+            ways = ways_of(event)
+            layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own}
+            for number, way in ways.items():
+                if number in strange and way.rpartition(".")[0] in layers and len(strange[number].shape or ()) == 1:
+                    found[number] = strange[number]
+        if found:
+            yield Ungrouped(tuple(found.values()), replace(given.site, node=call.args[0]), given)
+
+
 def _is_lent(trace: Trace, module: object) -> bool:
     """Whether something that is not seen got hold of a module, or may have."""
     return any(event.reaches(module) for event in trace.of(Lent) if not is_harmless(event))

@@ -13,7 +13,19 @@ from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden
-from gradpath.rules.left_out import GivenTwice, LeftOut, Remade, Unheld, doubled, given_twice, left_out, remade, unheld
+from gradpath.rules.left_out import (
+    GivenTwice,
+    LeftOut,
+    Remade,
+    Ungrouped,
+    Unheld,
+    doubled,
+    given_twice,
+    left_out,
+    remade,
+    ungrouped,
+    unheld,
+)
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered, target_of
@@ -21,7 +33,7 @@ from gradpath.rules.syntax import statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 
-Cause = Attached | Overlooked | Remade | LeftOut | Unheld | Thawed | GivenTwice | Given
+Cause = Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -68,6 +80,8 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for layer in remade(trace, told):
         told |= set(map(id, layer.tensors))
         yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
+    for rest in ungrouped(trace, told):
+        yield from _used_with(trace, rest, rest.tensors, [rest.given])
     modules: list[LeftOut | Unheld] = [*left_out(trace, source, told), *unheld(trace, source, told)]
     for module in modules:
         found = _used_with(trace, module, module.tensors, trace.of(Given))
@@ -136,7 +150,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Unheld | Thawed | GivenTwice):
+    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -231,6 +245,14 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
             steps = [Step(given.site, "takes others"), Step(place, f"computes with the parameters of `{name}`")]
             way = f"give the optimizer the parameters of `{name}` as well, or call its `eval()`"
             fixes = tuple(given_too(trace, source, given, None, name))
+        case Ungrouped(tensors=tensors):
+            names = [group.name for group in groups_of(trace, source, tensors)]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            what = f"`{names[0]}`{more} {'are' if more else 'is'} never trained"
+            why = f"{'they are' if more else 'it is'} in no group of the optimizer"
+            steps = [Step(place, "groups that leave some parameters out"), Step(given.site, "takes these groups alone")]
+            way = f"put {'them' if more else 'it'} into a group as well"
+            fixes = ()
         case Thawed(tensors=tensors, frozen=frozen):
             groups = groups_of(trace, source, tensors)
             name = groups[0].name

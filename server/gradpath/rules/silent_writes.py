@@ -67,15 +67,15 @@ def skips(trace: Trace) -> Iterator[Skip]:
 
     One of what never is negative changes nothing, and of what is not seen that is not known.
     """
-    if not trace.of(BackwardRan):
+    if not trace.of(BackwardRan) or not any(map(_is_activation, trace.of(Mutated))):
         return
     written: dict[int, Mutated] = {}
     renamed: dict[int, list[Bound]] = {}
     for event in trace.among(Mutated, Bound, Built):
         match event:
-            case Mutated(tensor=tensor, write=write):
+            case Mutated(tensor=tensor):
                 written.pop(id(tensor), None)
-                if short_operation(write.operation).lower() in _ACTIVATIONS and _may_be_negative(tensor):
+                if _is_activation(event) and _may_be_negative(tensor):
                     written[id(tensor)] = event
                     renamed[id(tensor)] = []
             case Bound() if event.tensor is not None and id(event.tensor) in written:
@@ -89,6 +89,10 @@ def skips(trace: Trace) -> Iterator[Skip]:
                         yield Skip(name, tensor, before.site, site)
             case _:
                 pass
+
+
+def _is_activation(written: Mutated) -> bool:
+    return short_operation(written.write.operation).lower() in _ACTIVATIONS
 
 
 def _operands(built: Built) -> Iterator[tuple[Tensor, Tensor, str]]:
@@ -148,10 +152,11 @@ _SIGNED = frozenset(
 
 def uncounted(trace: Trace) -> Iterator[Uncounted]:
     """The factors that are multiplied into a value in place, unseen by its graph, before a backward goes through it."""
-    recorded = {_time(event.site) for event in trace.of(Built)}
-    for event in trace.of(Mutated):
+    written = [event for event in trace.of(Mutated) if short_operation(event.write.operation) in _FACTORS]
+    recorded = {_time(event.site) for event in trace.of(Built)} if written else set()
+    for event in written:
         node = event.tensor.node
-        if short_operation(event.write.operation) not in _FACTORS or node is None or node.is_open:
+        if node is None or node.is_open:
             continue
         if event.tensor.is_open or _time(event.site) in recorded or not _is_used_after(trace, event):
             continue

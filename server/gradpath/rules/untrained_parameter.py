@@ -58,7 +58,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         place = each.cause.site.node
         if place not in reported:
             reported.add(place)
-            yield _report(trace, source, each)
+            cause = each.cause
+            told = _ungrouped(trace, source, each, cause) if isinstance(cause, Ungrouped) else None
+            yield told or _report(trace, source, each)
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
@@ -245,17 +247,8 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
             steps = [Step(given.site, "takes others"), Step(place, f"computes with the parameters of `{name}`")]
             way = f"give the optimizer the parameters of `{name}` as well, or call its `eval()`"
             fixes = tuple(given_too(trace, source, given, None, name))
-        case Ungrouped(tensors=tensors):
-            names = [group.name for group in groups_of(trace, source, tensors)]
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            what = f"`{names[0]}`{more} {'are' if more else 'is'} never trained"
-            why = f"{'they are' if more else 'it is'} in no group of the optimizer"
-            steps = [Step(place, "groups that leave some parameters out"), Step(given.site, "takes these groups alone")]
-            way = f"put {'them' if more else 'it'} into a group as well"
-            fixes = ()
         case Thawed(tensors=tensors, frozen=frozen):
-            groups = groups_of(trace, source, tensors)
-            name = groups[0].name
+            name = groups_of(trace, source, tensors)[0].name
             what, why = f"`{name}` is never trained", "its optimizer was made without it, while it was frozen"
             steps = [
                 Step(frozen, "no longer requires gradients"),
@@ -286,6 +279,24 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
         alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
         fixes=fixes,
         about=(cause.bound.name,) if isinstance(cause, LeftOut) and cause.before else (),
+    )
+
+
+def _ungrouped(trace: Trace, source: Source, found: Untrained, cause: Ungrouped) -> Report:
+    names = [group.name for group in groups_of(trace, source, cause.tensors)]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return Report(
+        RULE.id,
+        cause.site,
+        f"`{names[0]}`{more} {'are' if more else 'is'} never trained: "
+        f"{'they are' if more else 'it is'} in no group of the optimizer",
+        (
+            Step(cause.site, "groups that leave some parameters out"),
+            Step(found.given.site, "takes these groups alone"),
+            Step(found.arrives.site, "gives them gradients"),
+            Step(found.step.site, _left_alone(found.step)),
+        ),
+        help=f"put {'them' if more else 'it'} into a group as well",
     )
 
 

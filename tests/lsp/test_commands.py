@@ -62,6 +62,37 @@ async def test_each_rule_has_a_page_to_open(editor: Editor) -> None:
         assert rule["page"].startswith(f"# {rule['id']}\n\n*Level: ")
 
 
+async def completed(editor: Editor, uri: str, line: int) -> dict[str, str]:
+    """What is offered at the end of a line, and the line as it is with it; columns count UTF-16 units."""
+    text = editor.texts[uri].splitlines()[line].encode("utf-16-le")
+    params = types.CompletionParams(types.TextDocumentIdentifier(uri), types.Position(line, len(text) // 2))
+    found = await asyncio.wait_for(editor.text_document_completion_async(params), PATIENCE)
+    made = {}
+    for item in found or []:
+        place, new = item.text_edit.range, item.text_edit.new_text.encode("utf-16-le")
+        made[item.label] = (text[: 2 * place.start.character] + new + text[2 * place.end.character :]).decode(
+            "utf-16-le"
+        )
+    return made
+
+
+async def test_the_names_of_rules_are_completed_where_a_comment_silences_them(editor: Editor, tmp_path: Path) -> None:
+    uri = (tmp_path / "silent.py").as_uri()
+    editor.open(
+        uri,
+        "x = '\N{GRINNING FACE}'  # gradpath: ignore[double-b\n# gradpath: ignore-file[loop, carried-graph, \n"
+        "y = 1  # gradpath: ignore[double-backward] and\nz = data[do\n",
+    )
+    first = await completed(editor, uri, 0)
+    assert set(first) == set(RULES)
+    assert first["double-backward"] == "x = '\N{GRINNING FACE}'  # gradpath: ignore[double-backward"
+    second = await completed(editor, uri, 1)
+    assert set(second) == set(RULES) - {"carried-graph"}
+    assert second["detached-loss"] == "# gradpath: ignore-file[loop, carried-graph, detached-loss"
+    assert await completed(editor, uri, 2) == {}
+    assert await completed(editor, uri, 3) == {}
+
+
 async def test_a_traceback_is_explained(editor: Editor, tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(PROGRAM + "loss.backward()\n")

@@ -239,7 +239,7 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """The rules, each with its summary: a tuple of pairs."""
+    """The rules, each with its summary and its page as Markdown: a tuple of triples."""
 
     @property
     def title(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from gradpath.lsp.actions import register_actions
+from gradpath.lsp.completing import register_completion
 from gradpath.lsp.session import Server
 from gradpath.lsp.stories import hover_in
 from gradpath.lsp.workspace import result_id
@@ -54,6 +55,7 @@ def register(server: Server) -> None:
         server.ask_for_settings()
 
     register_actions(server, CODE_ACTION_KINDS, _NOTEBOOK)
+    register_completion(server)
     _register_marks(server)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)

@@ -171,7 +171,7 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
         if tensor.node is not None:
             grounds = _of_node(tensor.node, ran)
         else:
-            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else ()
+            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else _left(tensor)
         if not grounds:
             return ()
         nearest = nearest or grounds

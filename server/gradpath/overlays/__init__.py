@@ -264,7 +264,8 @@ class Overlays:
             return
         data = roles.is_option(name)
         origin = Attribute(instance, name, "attribute set elsewhere")
-        instance.attributes[name] = machine.unknown_from(origin, ("attr", id(instance), name), data=data)
+        key = None if type(before) in (int, float) else ("attr", id(instance), name)  # A total is begun anew.
+        instance.attributes[name] = machine.unknown_from(origin, key, data=data)
 
     def native_exception(self, error: AutogradError) -> str:
         match error.kind:

@@ -141,11 +141,21 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
         while True:
             next(steps)
     except StopIteration as stop:
-        if frame.passed_over and not isinstance(stop.value, Returned):
-            return machine.unknown(CAUSE)
+        if (frame.passed_over and not isinstance(stop.value, Returned)) or _is_left_to_subclasses(machine, frame, node):
+            return machine.unknown(CAUSE, None, tuple(frame.scope.variables.values()))
         return _result(stop.value)
     finally:
         machine.frame, machine.node = before, caller
+
+
+def _is_left_to_subclasses(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a method does nothing at all, and nobody is seen to make the object: a subclass has one of its own."""
+    if frame.owner is None or isinstance(machine.trace.entry, ast.Module) or node.name.startswith("__"):
+        return False
+    return all(
+        isinstance(each, ast.Pass) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in node.body
+    )
 
 
 def _result(signal: Signal) -> Value:

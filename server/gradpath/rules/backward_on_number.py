@@ -13,6 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import name_of, same_activation
 from gradpath.rules.syntax import call_of
+from gradpath.source.index import holds
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -40,7 +41,7 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
         what = name_of(trace, source, read.tensor, failure.site)
         by = f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
         value = f"`{what}`" if what and len(what) <= 30 and what != loss else "its tensor"
-        inside = read.site.node in list(ast.walk(node.value)) or read.site.node is node.value
+        inside = holds(node.value, read.site.node)
         if inside:
             headline = f"`{loss}` is a Python number: `{by}` takes the value and leaves the graph behind"
         else:

@@ -26,6 +26,7 @@ from gradpath.rules.recomputing_fixes import recomputed
 from gradpath.rules.stories import clears, same_activation, short_operation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, function_of, joins, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 _PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "take", "squeeze"})
 """Operations that give a part of a tensor."""
@@ -237,7 +238,7 @@ def start_of(case: Case) -> ast.stmt | None:
     """The statement of the iteration that comes to use the old value: of the loop's own body where it is there."""
     statement = statement_of(case.trace, case.carried[0].use.node)
     for each in case.loop.body:
-        if statement is not None and any(part is statement for part in ast.walk(each)):
+        if statement is not None and holds(each, statement):
             return each
     return statement
 
@@ -431,7 +432,7 @@ def _loop_behind(case: Case, place: Site, found: list[ast.stmt]) -> ast.For | as
 
 
 def _is_within(statement: ast.stmt, loop: ast.stmt) -> bool:
-    return any(each is statement for each in ast.walk(loop))
+    return holds(loop, statement)
 
 
 def _again_in_the_loop(case: Case) -> Iterator[Fix]:

@@ -14,6 +14,7 @@ from gradpath.rules.overwriting import Overwriting
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import ancestry, is_alone, statement_of
+from gradpath.source.index import holds
 
 
 def saved_copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
@@ -40,7 +41,7 @@ def saved_copy(trace: Trace, source: Source, found: Overwriting) -> Fix | None:
         origin = found.saved.tensor.origin
         if isinstance(origin, Site) and isinstance(origin.node, ast.Subscript):
             reads = [origin.node]
-            site = next((frame for frame in site.frames() if origin.node in ast.walk(frame.node)), None)
+            site = next((frame for frame in site.frames() if holds(frame.node, origin.node)), None)
         elif isinstance(origin, Site) and _is_alias(found, origin):
             site, reads = origin, [origin.node] if isinstance(origin.node, ast.expr) else []
         elif not reads:

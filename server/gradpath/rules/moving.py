@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import Trace
 from gradpath.rules import edits
 from gradpath.rules.syntax import block_of, names_in
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 
 def into_block(
@@ -24,7 +25,7 @@ def into_block(
     if block is None or body[0].lineno == owner.lineno:
         return None
     places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
-    end = next((i for i, each in enumerate(block) if any(part is owner for part in ast.walk(each))), None)
+    end = next((i for i, each in enumerate(block) if holds(each, owner)), None)
     if end is None or any(place is None or place >= end for place in places):
         return None
     if any(isinstance(each, ast.AugAssign) for each in statements):
@@ -59,7 +60,7 @@ def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set
 
 def _is_optional(statement: ast.stmt, owner: ast.stmt) -> bool:
     """Whether a statement may leave out `owner`, which is in it, for another reason than that a loop has nothing."""
-    around = [each for each in ast.walk(statement) if any(part is owner for part in ast.walk(each))]
+    around = [each for each in ast.walk(statement) if holds(each, owner)]
     return not all(isinstance(each, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)) for each in around)
 
 
@@ -103,7 +104,7 @@ def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt
 def beside(trace: Trace, statement: ast.stmt, other: ast.stmt) -> ast.stmt:
     """The statement of the block of `other` that a statement is in; itself where it is in none."""
     block = block_of(trace, other) or []
-    return next((each for each in block if any(part is statement for part in ast.walk(each))), statement)
+    return next((each for each in block if holds(each, statement)), statement)
 
 
 def all_behind(

@@ -14,6 +14,7 @@ from gradpath.rules import edits
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import Definition, ancestry, function_of, is_alone, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 NO_COUNTERPART = frozenset(
     {
@@ -85,7 +86,7 @@ def counterparts(
         if fixes:
             return
     base = None if isinstance(owner, ast.Attribute) and _is_field(trace, owner.attr) else owner
-    inside = saved_at is not None and any(each is saved_at.node for each in ast.walk(statement))
+    inside = saved_at is not None and holds(statement, saved_at.node)
     if base is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, base)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")

@@ -17,6 +17,7 @@ from gradpath.rules.origins import expressions_behind, feeding, is_read_out
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import names_in, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 _MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 """Functions of `torch` that make a tensor of numbers."""
@@ -53,7 +54,7 @@ def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Ite
             match call:
                 case ast.Call(func=ast.Name(id="float"), args=[value]):
                     behind = expressions_behind(trace, document, value)
-                    if any(part is cut.node for each in behind for part in ast.walk(each)):
+                    if any(holds(each, cut.node) for each in behind):
                         yield from _translated(trace, document, call, behind, torch)
                         return
 

@@ -13,6 +13,7 @@ from gradpath.rules.graphs import leaves, reach
 from gradpath.rules.moving import first_line, stored_names
 from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 LONGEST = 6
 """Statements that are moved or written again together."""
@@ -58,7 +59,7 @@ def _is_made_in(trace: Trace, leaf: Tensor, statements: Iterable[ast.stmt]) -> b
         return False
     lines = {frame.line for frame in leaf.origin.frames()}
     near = [each for each in statements if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)]
-    return any(part is frame.node for each in near for part in ast.walk(each) for frame in leaf.origin.frames())
+    return any(holds(each, frame.node) for each in near for frame in leaf.origin.frames())
 
 
 def leading(starts: Iterable[Node], is_spent: Callable[[Node], bool]) -> list[Node]:
@@ -144,4 +145,4 @@ def _attributes(statement: ast.stmt, *contexts: type[ast.expr_context]) -> set[s
 
 def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:
     """Which statement of a block a statement is, or is in."""
-    return next((i for i, each in enumerate(block) if any(part is statement for part in ast.walk(each))), None)
+    return next((i for i, each in enumerate(block) if holds(each, statement)), None)

@@ -18,6 +18,7 @@ from gradpath.rules.report import Source
 from gradpath.rules.stories import since
 from gradpath.rules.syntax import Compound, ancestry, block_of, function_of, names_in, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import holds
 
 
 def recomputed(case: Case) -> Iterator[Fix]:
@@ -85,7 +86,7 @@ def _owner(trace: Trace, function: ast.AST) -> ast.ClassDef | None:
 def _is_within(statement: ast.stmt, loop: ast.stmt, found: Sequence[ast.stmt]) -> bool:
     """Whether a statement is in the loop, or sets an attribute, which is known outside of the loop's body as well."""
     attribute = isinstance(_targets(found[0])[0], ast.Attribute)
-    return attribute or any(each is statement for each in ast.walk(loop))
+    return attribute or holds(loop, statement)
 
 
 def _gives_the_same(case: Case, use: ast.stmt) -> bool:

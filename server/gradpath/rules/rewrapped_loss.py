@@ -15,6 +15,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import statement_of
+from gradpath.source.index import holds
 
 _WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
 
@@ -36,7 +37,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
         at = replace(found.site, node=statement)
     wrap = source.short(at, limit=40)
     name = name_of(trace, source, found.loss, found.ran.site)
-    same = cause.site is None or any(each is cause.site.node for each in ast.walk(found.site.node))
+    same = cause.site is None or holds(found.site.node, cause.site.node)
     steps = list(cuts.leaving(cause) if same else cuts.steps(trace, source, cause))
     return Report(
         RULE.id,
@@ -66,7 +67,7 @@ def _fixes(
     trace: Trace, source: Source, found: Rewrapping, cause: cuts.Cause, statement: ast.stmt | None
 ) -> Iterator[Fix]:
     drop = _without_wrap(trace, source, found, statement)
-    if cause.site is not None and any(each is cause.site.node for each in ast.walk(found.site.node)):
+    if cause.site is not None and holds(found.site.node, cause.site.node):
         loss = _uncut(found.site.node, cause.site.node)
         if loss is not None and isinstance(found.site.node, ast.Call) and _copies(found.site.node, cause.site.node):
             document = source.document(found.site)

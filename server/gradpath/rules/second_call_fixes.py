@@ -24,6 +24,7 @@ from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.state_fixes import crossings, let_go, state_of
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
+from gradpath.source.index import holds
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:
@@ -172,7 +173,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
             continue
         name = edits.flat(case.source.document(case.again), adding.target)
         begun = [each for each in case.trace.visits if _is_start(each, name) and each.lineno < case.before.line]
-        outer = next((each for each in block or () if any(part is adding for part in ast.walk(each))), None)
+        outer = next((each for each in block or () if holds(each, adding)), None)
         if begun and outer is not None and outer.lineno > case.before.line:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
@@ -294,7 +295,7 @@ def _added(case: Case) -> Fix | None:
     if first is None or not isinstance(second, ast.Name) or not isinstance(one, ast.Expr) or one is two:
         return None
     block = None if two is None else block_of(case.trace, two)
-    outer = next((each for each in block or () if any(part is one for part in ast.walk(each))), None)
+    outer = next((each for each in block or () if holds(each, one)), None)
     if block is None or outer is None or outer is one:
         return None
     if not isinstance(outer, ast.If) or second.id not in _bound_before(case, second.id):

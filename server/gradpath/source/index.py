@@ -38,6 +38,11 @@ def index_of(statement: ast.stmt) -> Index:
     return known
 
 
+def holds(outer: ast.AST, inner: ast.AST) -> bool:
+    """Whether a node is another one, or a part of it."""
+    return any(part is inner for part in nodes(outer))
+
+
 def outermost(found: Iterable[ast.AST]) -> list[ast.stmt]:
     """Those of some statements that are in none of the others."""
     some = [each for each in found if isinstance(each, ast.stmt)]

@@ -65,3 +65,26 @@ def test_no_more_functions_are_excused_from_the_limits() -> None:
         if re.search(r"# noqa: .*(?:C901|PLR09)", line)
     ]
     assert len(excused) <= LARGE, excused
+
+
+OF_LIBRARIES = re.compile(
+    r"\b(?:torch|numpy|lightning|accelerate|backward|detach_?|no_grad|requires_grad_?|zero_grad|grad_fn|optim\w*|tqdm)\b"
+)
+KNOWN = {  # What the interpreter names of libraries today: each may only go.
+    "interpreter/containers.py",  # What a list that is used as a tensor was asked for.
+    "interpreter/idle.py",  # Which conditions are worth turning around, by the words in their arms.
+    "interpreter/lasting.py",  # What empties what a function left.
+    "interpreter/operators.py",  # Whether an operand is a tensor.
+    "interpreter/run.py",  # A class with a `backward` is not defined late.
+}
+
+
+def test_the_interpreter_names_nothing_of_a_library() -> None:
+    naming = {
+        file: text.value
+        for file, tree in FILES.items()
+        if file.startswith("interpreter/")
+        for text in texts(tree)
+        if OF_LIBRARIES.search(text.value)
+    }
+    assert naming.keys() <= KNOWN, naming

@@ -68,12 +68,34 @@ class Net(torch.nn.Module):
         self.state.sum().backward()
 """
 
+WORDS = """\
+import torch
+
+if torch.cuda.is_available():
+    def unused(x):
+        return x
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def fit(self, x: torch.Tensor, loader, mode="sum", report=print, size=3, *rest):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+        y = self.layer(x).exp() * self.layer(x).sigmoid() + self.layer(x).tanh()
+        y.sum().backward()
+        optimizer.step()
+        loader.foo().bar.mean().backward()
+"""
+
 
 @pytest.fixture(autouse=True)
 def _programs(write: Write) -> None:
     write("train.py", TRAIN)
     write("sometimes.py", SOMETIMES)
     write("kept.py", KEPT)
+    write("words.py", WORDS)
     write("plain.py", "x = 1\n")
 
 
@@ -120,7 +142,10 @@ def test_what_no_path_came_to_has_a_reason(capsys: Out) -> None:
         17: "the condition on line 16 never holds",
     }
     assert {each["line"]: each["reason"] for each in entry("twice", told)["skipped"]} == {24: "line 23 raises"}
+    assert [(each["line"], each["last"]) for each in told["skipped"] if each["name"] == "helper"] == [(27, 28)]
+    assert [(each["line"], each["last"]) for each in entry("train", told)["skipped"]] == [(15, 15), (17, 17)]
     names = {each["name"]: each["reason"] for each in told["skipped"]}
+    assert names.keys() == {"the code of the module", "helper"}
     assert names["the code of the module"] == "it only defines things"
     assert "a call alone enters it" in names["helper"]
 
@@ -141,6 +166,55 @@ def test_unknown_values_are_told_with_what_they_came_from(capsys: Out) -> None:
     assert unknown.keys() == {9}
     assert unknown[9]["text"].startswith("magic(")
     assert unknown[9]["origin"].endswith("`elsewhere`, which is not modelled")
+
+
+def test_values_are_told_by_what_they_are(capsys: Out) -> None:
+    told = made("words.py", capsys)
+    assert (told["version"], told["path"], told["line"]) == (1, "words.py", None)
+    assert entry("Net.fit", told)["given"] == {
+        "self": "an instance of `Net`",
+        "x": "unknown, may be anything",
+        "loader": "unknown, taken for a loader by its name",
+        "mode": "unknown, probably 'sum'",
+        "report": "unknown, probably a function",
+        "size": "unknown, probably 3",
+        "rest": "a list",
+    }
+
+
+def test_an_origin_is_told_link_by_link(capsys: Out) -> None:
+    unknown = {each["text"]: each["origin"] for each in entry("Net.fit", made("words.py", capsys))["unknown"]}
+    made_by = "the result of `foo` of the attribute `foo` of the parameter `loader`, for which no argument is seen"
+    assert unknown["loader.foo()"] == made_by
+    assert unknown["loader.foo().bar"] == f"the attribute `bar` of {made_by}"
+
+
+def test_events_are_told_in_words(capsys: Out) -> None:
+    def events(line: int) -> set[str]:
+        (path, *_) = entry("Net.fit", made(f"words.py:{line}", capsys))["paths"]
+        return {f"{each['kind']} {each['words']}" for each in path["events"]}
+
+    assert {
+        "Built Linear, saves input",
+        "Built mul, saves input, other",
+        "Built add",
+        "Bound y: a result of `add`, on the graph",
+    } <= events(15)
+    assert events(16) == {
+        "Built sum",
+        "BackwardRan 10 nodes executed, the graph is freed: sum, add, tanh, Linear and 6 more",
+    }
+    assert events(17) == {"Mutated step, version 1, of a parameter", "Stepped 2 of 2 parameters updated"}
+
+
+def test_functions_in_a_branch_of_the_module_are_told_too(capsys: Out) -> None:
+    assert "unused" in {each["name"] for each in made("words.py", capsys)["skipped"]}
+
+
+def test_neighbouring_paths_are_a_range(capsys: Out) -> None:
+    assert "line 16 Built sum (path 1-4)\n" in text("words.py:16", capsys)
+    assert "twice (line 20)\n  given     w: unknown" in text("train.py", capsys)
+    assert " statements, ends on line 23: RuntimeError: Trying to backward" in text("train.py", capsys)
 
 
 def test_presumptions_are_told_by_their_row_and_place(capsys: Out) -> None:
@@ -170,6 +244,8 @@ def test_the_text_says_what_the_json_does(capsys: Out) -> None:
     assert "twice (line 20)\n" in out
     assert "  found     double-backward on line 23, path 1: reported\n" in out
     assert "does not hold" in out
+    assert " BackwardRan, " in out
+    assert "not run" not in text("train.py:11", capsys)
     out = text("sometimes.py", capsys)
     assert "not reported: it raises nothing, and another path reaches the same places without it\n" in out
     assert "BackwardRan" in text("train.py:11", capsys)

@@ -148,7 +148,7 @@ const LEGEND = [
 
 const LOOK = `
 body { padding: 0; margin: 0; overflow: hidden; height: 100vh; }
-#view { position: absolute; inset: 0; overflow: hidden; cursor: grab; }
+#view { position: absolute; inset: 36px 0 0 0; overflow: hidden; cursor: grab; }
 #view.dragged { cursor: grabbing; }
 #view > svg { position: absolute; left: 0; top: 0; transform-origin: 0 0; }
 [data-line] { cursor: pointer; } [data-line]:hover .box { filter: brightness(1.12); }
@@ -197,7 +197,7 @@ if (svg) {
   begin();
   view.addEventListener("wheel", (event) => {
     event.preventDefault();
-    if (event.ctrlKey || event.metaKey) zoom(Math.exp(-event.deltaY / 300), event.clientX, event.clientY);
+    if (event.ctrlKey || event.metaKey) zoom(Math.exp(-event.deltaY / 300), event.clientX, event.clientY - view.offsetTop);
     else { x -= event.deltaX; y -= event.deltaY; show(); }
   }, { passive: false });
   let from;

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
@@ -152,7 +151,7 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent. One that leaves a
     loop before the fault can be, where that takes two iterations, says nothing about it.
     """
-    needed = _needed(found)
+    visits = _visits(found)
     denied, lasting = found.rule.denied, found.rule.lasting
     for trace in traces:
         if denied is not None and denied(trace, found.report):
@@ -160,20 +159,29 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
         if lasting:
             continue
         whole = trace.is_complete and not trace.failures()
-        if whole and id(trace) not in paths and _reaches(trace, needed):
+        if whole and id(trace) not in paths and _reaches(trace, visits):
             return False
     return True
 
 
-def _needed(found: Found) -> Counter[ast.stmt]:
-    """The statements at which the story of a fault happens, and how often each one does: once in each iteration."""
-    sites = {(statement_of(found.trace, site), site.loops) for site in _sites(found)}
-    return Counter(statement for statement, _ in sites if statement is not None)
+def _visits(found: Found) -> dict[ast.stmt, int]:
+    """The statements at which the story of a fault happens, and how often a path comes to each that has the story.
+
+    What happens in the second iteration says nothing of a path that leaves the loop in the first.
+    """
+    visits: dict[ast.stmt, int] = {}
+    for site in _sites(found):
+        statement = statement_of(found.trace, site)
+        if statement is not None:
+            iteration = max((each for _, each in site.loops), default=1)
+            needed = min(iteration, found.trace.visits.get(statement, 1))
+            visits[statement] = max(needed, visits.get(statement, 1))
+    return visits
 
 
-def _reaches(trace: Trace, needed: Counter[ast.stmt]) -> bool:
-    """Whether a path comes to some statements as often as is needed."""
-    return all(trace.visits.get(statement, 0) >= times for statement, times in needed.items())
+def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
+    """Whether a path comes to the places of a story as often as the story does."""
+    return all(trace.visits.get(statement, 0) >= times for statement, times in visits.items())
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
@@ -182,7 +190,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
     A path turns one decision at a time, and a branch in a loop is decided again in each iteration. Where that takes too
     long, nothing is said.
     """
-    needed = _needed(found)
+    visits = _visits(found)
     for index in _repeated(found.trace.decisions)[:TURNS]:
         if paths.executed + found.trace.steps > REMEMBERED:
             return False
@@ -191,7 +199,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
             return False
         if other is None or not other.is_complete or other.failures():
             continue
-        if _reaches(other, needed) and _speaks_against(found, other, source):
+        if _reaches(other, visits) and _speaks_against(found, other, source):
             return False
     return True
 

@@ -92,13 +92,14 @@ def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:
 
 def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bool | None:
     """True where the gradients are not there yet, False where they are used already; None where the clip matters."""
+    seen = clip.known and all(event.known for event in trace.of(Stepped))
     optimizers = {id(event.optimizer) for event in trace.of(Stepped)}
-    if not clip.known and len(optimizers) != 1:
+    if not seen and len(optimizers) != 1:
         return None
     index = next(index for index, each in enumerate(flow) if each is clip)
     nearest: Effect | None = None
     used = False
-    for what in _effects(reversed(flow[:index]), clip):
+    for what in _effects(reversed(flow[:index]), clip, seen=seen):
         if what is Effect.UNKNOWN:
             if nearest is None:
                 return None
@@ -108,7 +109,7 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
             nearest = nearest or what
         if what is Effect.ARRIVES or (nearest is not None and used):
             break
-    behind_it = list(_effects(flow[index + 1 :], clip))
+    behind_it = list(_effects(flow[index + 1 :], clip, seen=seen))
     if nearest is not Effect.ARRIVES:
         if Effect.USED in behind_it:
             return True
@@ -118,13 +119,13 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     return False if not behind_it or behind_it[0] is Effect.CLEARED else None
 
 
-def _effects(flow: Iterable[Entry | Clipped], clip: Clipped) -> Iterator[Effect]:
-    """What happens to the clipped gradients; where not all of them are seen, whatever happens to any."""
+def _effects(flow: Iterable[Entry | Clipped], clip: Clipped, *, seen: bool) -> Iterator[Effect]:
+    """What happens to the clipped gradients; where not all of them or of the steps are seen, what happens to any."""
     clipped = {id(tensor) for tensor in clip.tensors}
     for entry in flow:
         if isinstance(entry, Clipped):
             continue
-        if not clip.known:
+        if not seen:
             opaque = isinstance(entry.event, (BackwardRan, Cleared))
             if opaque and entry.effect is Effect.UNKNOWN:
                 yield Effect.ARRIVES if isinstance(entry.event, BackwardRan) else Effect.CLEARED

@@ -10,7 +10,7 @@ from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.trace import Named
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays import weights
-from gradpath.overlays.fitting import fitting_class, methods_of
+from gradpath.overlays.fitting import fitting_class, read_for
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.unknowns import unknown_parameter
 
@@ -30,7 +30,7 @@ def annotated_parameter(
     fitted = argument.annotation is None
     if fitted:
         cls: Value = fitting_class(function, tree, argument) if tree is not None and default is UNDEFINED else None
-        machine.surveyed.update(() if tree is None else methods_of(tree))
+        machine.surveyed.update(() if tree is None else read_for(function, tree))
     elif isinstance(argument.annotation, ast.Name):
         cls = function.scope.get(argument.annotation.id)
     else:

@@ -7,7 +7,7 @@ is called as the only network of a file can be called is that network. What foll
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.interpreter.values import UNDEFINED, Class, Function
 from gradpath.overlays import uses
@@ -20,6 +20,9 @@ from gradpath.source.nodes import Noted, nodes
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
 """Methods that too many things have: one of these alone tells nothing of a class."""
+
+_MOST_HELPERS = 12
+"""Functions that a parameter is followed into."""
 
 _OTHER_ROLES = frozenset({"loader", "optimizer"})
 
@@ -59,6 +62,7 @@ class Profile:
 _usages: Noted[dict[str, Usage]] = Noted("_fitting_usages")
 _profiles: Noted[tuple[Profile, ...]] = Noted("_fitting_profiles")
 _made: Noted[frozenset[str]] = Noted("_fitting_made")
+_handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
 
 
 def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Class | None:
@@ -68,7 +72,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     profiles = _profiles_of(tree)
     if not profiles:
         return None
-    usage = _usage_in(function, argument.arg)
+    usage = _usage_in(function, argument.arg, tree)
     role = uses.role_of_parameter(function, argument.arg) or role_of_name(argument.arg)
     if role in _OTHER_ROLES:
         return None
@@ -82,7 +86,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         and (_is_whole(usage, each) or each.node.name not in made)  # What the file makes, it calls itself.
     ]
     chosen = _chosen(found, argument.arg)
-    if chosen is None or not (_is_telling(usage, chosen, role) or _is_alone(function, chosen, argument)):
+    if chosen is None or not (_is_telling(usage, chosen, role) or _is_alone(function, chosen, argument, tree)):
         return None
     cls = function.scope.get(chosen.node.name)
     return cls if isinstance(cls, Class) and cls.node is chosen.node else None
@@ -93,10 +97,14 @@ def _is_whole(usage: Usage, profile: Profile) -> bool:
     return not usage.calls or (profile.is_module and not usage.is_part)
 
 
-def methods_of(tree: ast.Module) -> Iterator[ast.AST]:
-    """The methods of the classes that could fit, which the answer depends on."""
-    for each in _profiles_of(tree):
+def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
+    """What the answer depends on: the methods of the classes that could fit, and the functions that are handed them."""
+    profiles = _profiles_of(tree)
+    for each in profiles:
         yield from each.node.body
+    if profiles:
+        handed = (_handed_on(function.node, each.arg, tree) for each in _arguments(function.node))
+        yield from (helper for each in handed for helper, _ in each)
 
 
 def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
@@ -139,13 +147,13 @@ def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
     return bool(rare) and (len(own) > 1 or role == "model" or not profile.is_module)
 
 
-def _is_alone(function: Function, profile: Profile, argument: ast.arg) -> bool:
+def _is_alone(function: Function, profile: Profile, argument: ast.arg, tree: ast.Module) -> bool:
     """Whether no other parameter is called like that, so that the class is this one's."""
     for other in _arguments(function.node):
         if other is argument or (function.owner is not None and other is _arguments(function.node)[0]):
             continue
         role = uses.role_of_parameter(function, other.arg) or role_of_name(other.arg)
-        if role not in _OTHER_ROLES and _fits(_usage_in(function, other.arg), profile, role):
+        if role not in _OTHER_ROLES and _fits(_usage_in(function, other.arg, tree), profile, role):
             return False
     return True
 
@@ -192,10 +200,47 @@ def _returns(method: ast.AST) -> list[ast.Return]:
     return [each for each in nodes(method) if isinstance(each, ast.Return)]
 
 
-def _usage_in(function: Function, name: str) -> Usage:
+def _usage_in(function: Function, name: str, tree: ast.Module) -> Usage:
+    """What a function does with a parameter, also by way of the functions of the file that it hands it on to."""
     owner = function.owner
     inside = None if owner is None else owner.node
-    return _usage(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
+    own = _usage(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
+    handed = [_usages_of(helper).get(taken, Usage()) for helper, taken in _handed_on(function.node, name, tree)]
+    return _merged((own, *handed), is_part=own.is_part)
+
+
+def _handed_on(body: ast.AST, name: str, tree: ast.Module) -> Sequence[tuple[ast.FunctionDef, str]]:
+    """The functions of the file that are handed a variable, from one to the next, and what they call it."""
+    known = _handed.get(tree)
+    if known is None:
+        known = _handed[tree] = {}
+    if (body, name) not in known:
+        functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+        found: list[tuple[ast.FunctionDef, str]] = []
+        todo = [(body, name)]
+        while todo:
+            inside, variable = todo.pop()
+            for call in (each for each in nodes(inside) if isinstance(each, ast.Call)):
+                helper = functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+                taken = None if helper is None else _taken_as(helper, call, variable)
+                if helper is not None and taken and (helper, taken) not in found and len(found) < _MOST_HELPERS:
+                    found.append((helper, taken))
+                    todo.append((helper, taken))
+        known[body, name] = found
+    return known[body, name]
+
+
+def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str) -> str:
+    """The parameter of a function that a call gives a variable for; "" where it gives it for none that is seen."""
+    places = [each.arg for each in (*helper.args.posonlyargs, *helper.args.args)]
+    for place, each in zip(places, call.args, strict=False):
+        match each:
+            case ast.Starred():
+                break
+            case ast.Name(id=given) if given == variable:
+                return place
+    given_by_name = (each for each in call.keywords if isinstance(each.value, ast.Name) and each.value.id == variable)
+    return next((each.arg for each in given_by_name if each.arg is not None), "")
 
 
 def _usage(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module: bool) -> Usage:
@@ -205,7 +250,11 @@ def _usage(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module: 
         return usage
     kept = uses.kept_as(body, name)
     every = [usage, *(_usages_of(inside)[place] for place in kept if place in _usages_of(inside))]
-    merged = Usage(is_part=bool(kept) and is_module)
+    return _merged(every, is_part=bool(kept) and is_module)
+
+
+def _merged(every: Iterable[Usage], *, is_part: bool) -> Usage:
+    merged = Usage(is_part)
     for each in every:
         merged.names |= each.names
         merged.calls += each.calls

@@ -10,9 +10,11 @@ from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
 from gradpath.records import dataclass
 from gradpath.rules import cuts
+from gradpath.rules.drawn_terms import DrawnTerm, drawn_terms
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.learning import ways_to
+from gradpath.rules.parameters import groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
@@ -67,6 +69,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if site is not None and site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
+        for drawn in drawn_terms(trace, event):
+            if drawn.severed.site.node not in seen:
+                seen.add(drawn.severed.site.node)
+                yield _report_drawn(trace, source, drawn)
 
 
 def _terms(
@@ -285,6 +291,26 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
         help="let the network predict with gradients on where its prediction is to be trained",
         alternatives=("a term that is not to be trained is better left out of the loss",),
         fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
+    )
+
+
+def _report_drawn(trace: Trace, source: Source, drawn: DrawnTerm) -> Report:
+    """The report of a sample that keeps the parameters of its distribution from a term of the loss."""
+    severed = drawn.severed
+    names = [f"`{group.name}`" for group in groups_of(trace, source, drawn.parameters) if group.name]
+    what = names[0] if names else "its distribution"
+    more = f" and {len(names) - 1} others" if len(names) > 1 else ""
+    return Report(
+        RULE.id,
+        severed.site,
+        f"`{source.short(severed.site, limit=40)}` leaves the graph: a term of the loss gives {what}{more} no gradient",
+        (
+            Step(severed.site, "draws without a gradient"),
+            Step(lifted(drawn.site, severed.ran.site), "a term that depends on the sample"),
+            Step(severed.ran.site, f"gives {what} no gradient from it"),
+        ),
+        help=cuts.way_out(severed.cause),
+        fixes=tuple(undone(trace, source, severed.cause, severed.ran.site, drawn.site)),
     )
 
 

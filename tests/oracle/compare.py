@@ -22,7 +22,7 @@ CRASH = "CRASH"
 WITH_RULE = frozenset(
     (
         *("TWICE", "NOGRAD", "MODIFIED", "LEAF_INPLACE", "VIEW_OF_LEAF", "NOT_SCALAR"),
-        *("MULTIVIEW", "VIEW_NOGRAD", "VIEW_INFERENCE", "INF_SAVED", "INF_INPLACE"),
+        *("MULTIVIEW", "VIEW_NOGRAD", "VIEW_INFERENCE", "INF_SAVED", "INF_INPLACE", "OPT_NONLEAF"),
     )
 )
 """The kinds that a rule reports; the others are only told apart by `first_fault`."""

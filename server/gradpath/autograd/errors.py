@@ -66,6 +66,7 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
     FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "
     "allowed.",
+    FaultKind.OPTIMIZER_NON_LEAF: "can't optimize a non-leaf Tensor",
     FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "
     "error indicates that your module has parameters that were not used in producing loss.",
 }

@@ -79,7 +79,18 @@ def flow_of(trace: Trace) -> list[Entry]:
 
 
 def _flow(trace: Trace) -> list[Entry]:
-    return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(trace, event)]
+    cleared = {event.site for event in trace.of(Cleared)}
+    return [
+        entry
+        for event in trace.events
+        if type(event) in _TELLING and not _is_part_of(event, cleared)
+        for entry in _entries(trace, event)
+    ]
+
+
+def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:
+    """Whether a write is how `zero_grad(set_to_none=False)` clears, which is told of by an event of its own."""
+    return isinstance(event, Mutated) and event.write.operation == "torch.Tensor.zero_" and event.site in cleared
 
 
 _TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Replaced, Lent})

@@ -1,4 +1,4 @@
-"""A leaf that its own update put out of its place: `w = w - lr * w.grad`."""
+"""A leaf that a computation put out of its place: `w = w - lr * w.grad`, or a result that an optimizer is given."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound; and lost updates."""
     for failure in trace.failures():
+        error = failure.error
+        if error is not None and error.kind is FaultKind.OPTIMIZER_NON_LEAF and error.tensor is not None:
+            yield _report_non_leaf(trace, source, failure, error.tensor)
+            continue
         found = _behind(trace, source, failure)
         if found is not None:
             yield _report(trace, source, failure, *found)
@@ -89,6 +93,33 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         pytorch=f"{failure.exception}: {message}",
         help=lowered(fixes[0].title) if fixes else f"update `{name}` in place under torch.no_grad()",
         alternatives=("a `torch.optim` optimizer updates in place, too",),
+        fixes=fixes,
+    )
+
+
+def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tensor) -> Report:
+    """The report of an optimizer that is given a result: on the assignment that made the variable one."""
+    bound = next((each for each in reversed(trace.of(Bound)) if each.tensor is tensor), None)
+    statement = None if bound is None else statement_of(trace, bound.site.node)
+    fixes: tuple[Fix, ...] = ()
+    if bound is None or not isinstance(statement, ast.Assign):
+        at, name = failure.site, "this"
+        steps = [Step(at, "is given the result of a computation")]
+    else:
+        at, name = _at(bound.site, statement), f"`{target_of(source, bound)}`"
+        steps = [Step(at, "a result, on the graph of what it came from"), Step(failure.site, "takes leaves alone")]
+        made = edits.append(source.document(at), statement.value, _LEAF)
+        if made and not isinstance(bound.value, Held):
+            fix = Fix.by(Repair(Way.LEAF_AGAIN, (name.strip("`"),), text=_LEAF), Safety.SAFE, made, preferred=True)
+            fixes = (fix,)
+    return Report(
+        RULE.id,
+        at,
+        f"{name} is the result of a computation, not a leaf: an optimizer cannot train it",
+        tuple(steps),
+        raised_at=failure.site,
+        pytorch=f"{failure.exception}: {MESSAGES[FaultKind.OPTIMIZER_NON_LEAF]}",
+        help=lowered(fixes[0].title) if fixes else "give it the leaf that the result is computed from",
         fixes=fixes,
     )
 

@@ -216,7 +216,7 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
         (
             Step(lost.backward.site, "computes the gradients"),
             Step(lost.cleared.site, "clears them"),
-            Step(lost.step.site, "finds none, and changes nothing"),
+            Step(lost.step.site, "finds nothing but zeros" if lost.step.updated else "finds none, and changes nothing"),
         ),
         help="clear the gradients before the backward, or after the step",
         fixes=tuple(_fixes(trace, source, lost)),

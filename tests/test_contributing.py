@@ -21,6 +21,7 @@ PAGES = (
     "SECURITY.md",
     "server/RELEASES.md",
     "server/DEBUGGING.md",
+    "server/PERFORMANCE.md",
     "server/RELIABILITY.md",
 )
 MADE_UP = {"nan_comparison", "nan-comparison", "NAME"}  # What the reader is about to write.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import gradpath.check
 from gradpath.check import check
+from gradpath.inspection import Inspected
 from gradpath.mending import mended
 from gradpath.source.document import Document
 
@@ -32,3 +36,19 @@ def test_the_more_reports_a_document_has_the_fewer_trials_it_is_worth(monkeypatc
     monkeypatch.setattr("gradpath.mending.REPORTS", 240)
     assert sum(offered(MANY)) < 6
     assert all(offered("import torch\n" + "".join(map(FAULT.format, range(3)))))
+
+
+def test_a_trial_looks_again_only_at_what_runs_near_the_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = "".join(FAULT.replace("    loss.backward()\n", "", 1).format(f"right_{number}") for number in range(30))
+    analysis = check(Document("many.py", f"import torch\n{right}{FAULT.format('wrong')}"))
+    looked: list[object] = []
+    inspect = gradpath.check.inspect
+
+    def counted(*given: Any, **named: Any) -> Inspected:
+        looked.append(given)
+        return inspect(*given, **named)
+
+    monkeypatch.setattr("gradpath.check.inspect", counted)
+    [fault] = mended(analysis).diagnostics
+    assert fault.fixes
+    assert len(looked) <= 1 + sum(len(each.fixes) for each in analysis.diagnostics)

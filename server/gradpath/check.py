@@ -193,6 +193,7 @@ def check(  # noqa: PLR0913
     traced: bool = True,
     explored: bool = False,
     thorough: bool = False,
+    around: Collection[int] | None = None,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
@@ -202,7 +203,7 @@ def check(  # noqa: PLR0913
     what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces go as soon as
     they have been looked at: they are by far the largest part of it. Where it is to be `explored`, those of all paths
     are kept, not of the likeliest ones alone. A `thorough` check combines undecided branches as far as the budget goes,
-    and tells of each path how it ended.
+    and tells of each path how it ended: that of a document that is in `memory` needs be so `around` some lines alone.
     """
     config = Config() if config is None else config
     relevant = speaks_of_tensors(document.text)
@@ -223,6 +224,8 @@ def check(  # noqa: PLR0913
     backwards = entries.runs_backward(document.text)
     runs_module = not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
+    if around is not None and memory is not None:
+        memory = memory.away_from(around, running)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None

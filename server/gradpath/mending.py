@@ -16,14 +16,14 @@ from gradpath.names.project import Project, project_of
 from gradpath.progress import Endings, loses
 from gradpath.records import dataclass, replace
 from gradpath.repairs import Cost, Repair, Transformation, title_of
-from gradpath.reuse import Ending, Memory
+from gradpath.reuse import Ending
 from gradpath.rules import RULES
 from gradpath.rules.lessons import costs
 from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
-from gradpath.source.edits import apply_edits, difference, kept_lines, place_before
+from gradpath.source.edits import added, apply_edits, difference, kept_lines, lines_after, place_before
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
@@ -62,7 +62,7 @@ def mended(
     ]
     if not chosen or analysis.parsed.problems:
         return analysis
-    workshop = _Workshop(analysis, config or Config(), cancelled, project)
+    workshop = _Workshop(analysis, config or Config(), cancelled, project, chosen)
     after = {id(each): replace(each, fixes=tuple(workshop.proved(each))) for each in chosen}
     return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
 
@@ -95,14 +95,19 @@ class _Workshop:
     """Trials of one document, as many as `TRIALS` and `REPORTS` allow."""
 
     def __init__(
-        self, analysis: Analysis, config: Config, cancelled: Callable[[], bool], project: Project | None
+        self,
+        analysis: Analysis,
+        config: Config,
+        cancelled: Callable[[], bool],
+        project: Project | None,
+        chosen: Sequence[Diagnostic],
     ) -> None:
         self._path = analysis.document.path
         self._document = analysis.document
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
-        self._memory: Memory | None = None
+        self._memory, self._around = analysis.memory, _lines_of(chosen, self._path)
         self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
         self._known: dict[tuple[tuple[str, str], ...], _State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
@@ -197,7 +202,7 @@ class _Workshop:
         places = [_raising_after(each, ()) for each in left]
         if any(place == path and first <= line <= fault for place, line in places):
             return None  # What fails now, fails before that, or there.
-        lines = _lines_after(fix.edits, diagnostic.path)
+        lines = lines_after(fix.edits, diagnostic.path)
         errors = [each for each in left if each.level is Level.ERROR]
         if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):
             return None  # What the fix has written is a part of the new fault.
@@ -248,7 +253,7 @@ class _Workshop:
         if not new:
             return True
         path, first = diagnostic.path, fix.edits[0].range.start.line
-        fault = diagnostic.range.start.line + _added(fix.edits, diagnostic.range, diagnostic.path)
+        fault = diagnostic.range.start.line + added(fix.edits, diagnostic.range, diagnostic.path)
         between = any(key[0] == path and first <= state.lines[key] < fault for key in new)
         of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
         return state.progress > self._before.progress and not between and not of_autograd
@@ -329,8 +334,9 @@ class _Workshop:
                 memory=memory,
                 traced=False,
                 thorough=True,
+                around=None if self._known else self._around,
             )
-            self._memory = self._memory or analysis.memory
+            self._memory = self._memory if self._known else analysis.memory
             self._known[key] = _state(analysis, texts, self._source)
         return self._known[key]
 
@@ -342,6 +348,14 @@ class _Workshop:
         project = self._project or project_of(Path(os.path.abspath(self._path)), self._config.python)
         read = project.read
         return replace(project, read=lambda path: others[path] if path in others else read(path))
+
+
+def _lines_of(diagnostics: Sequence[Diagnostic], path: str) -> set[int]:
+    """The lines of a file that some diagnostics, and their fixes, are about."""
+    places = {(label.path, label.range) for each in diagnostics for label in each.labels}
+    places |= {(each.path, each.range) for each in diagnostics}
+    places |= {(edit.path, edit.range) for each in diagnostics for fix in each.fixes for edit in fix.edits}
+    return {place.start.line for file, place in places if file == path}
 
 
 def _text(texts: Texts, path: str, source: Callable[[str], str]) -> str:
@@ -418,12 +432,6 @@ def _as_dear(fixes: list[Fix]) -> list[Fix]:
 _SHARING = (Transformation.RETAIN_GRAPH, Transformation.SUM_LOSSES, Transformation.RECOMPUTE)
 
 
-def _added(edits: Sequence[Edit], place: Range, path: str) -> int:
-    """How many lines down the edits move a place of a file."""
-    above = (each for each in edits if each.path == path and each.range.end <= place.start)
-    return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
-
-
 def _line(diagnostic: Diagnostic) -> tuple[str, int]:
     return diagnostic.path, diagnostic.range.start.line
 
@@ -432,19 +440,7 @@ def _raising_after(diagnostic: Diagnostic, edits: Sequence[Edit]) -> tuple[str, 
     """The file and line, as it is numbered after the edits, where PyTorch raises what is reported."""
     last = diagnostic.labels[-1] if diagnostic.labels else None
     path, place = (diagnostic.path, diagnostic.range) if last is None else (last.path, last.range)
-    return path, place.start.line + _added(edits, place, path)
-
-
-def _lines_after(edits: Sequence[Edit], path: str) -> set[int]:
-    """The lines of a file, as they are numbered after the edits, that the edits have written."""
-    lines: set[int] = set()
-    shift = 0
-    for edit in sorted((each for each in edits if each.path == path), key=lambda each: each.range.start):
-        first, added = edit.range.start.line + shift, edit.new_text.count("\n")
-        if edit.new_text:
-            lines.update(range(first, first + added + 1))
-        shift += added - (edit.range.end.line - edit.range.start.line)
-    return lines
+    return path, place.start.line + added(edits, place, path)
 
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:

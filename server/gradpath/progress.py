@@ -26,7 +26,8 @@ def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Calla
         known = before.get(name, ())
         if ways is known:
             continue  # Nothing that it runs has changed.
-        old = [(each, _decided(each, kept), _reached(each, kept)) for each in known if not each.truncated]
+        followed = (each for each in known if not each.truncated and each.taught is not None)
+        old = [(each, _decided(each, kept), _reached(each, kept)) for each in followed]
         for new in (each for each in ways if each.failures and not each.truncated):
             decided, reached = _decided(new, same), _reached(new, back)
             for one, its_decided, its_reached in old:

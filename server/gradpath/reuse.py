@@ -145,6 +145,14 @@ class Memory:
         """The number of the piece that a line lies in; of the first one for a line above all of them."""
         return max(bisect_right(self.pieces, line, key=lambda piece: piece.first) - 1, 0)
 
+    def away_from(self, lines: Collection[int], running: tuple[object, ...]) -> Memory:
+        """What is known of the entry points that run nothing in the pieces of some lines, for a check that runs so."""
+        near = frozenset(map(self.piece_at, lines))
+        far = {
+            number: each for number, each in self.records.items() if near.isdisjoint(each.inside) and number != MODULE
+        }
+        return replace(self, records=far, running=running)
+
     def entry(self, number: int) -> Entry | None:
         """The entry point with a number; None for the module body."""
         if number == MODULE:

@@ -44,6 +44,7 @@ def check(
     traced: bool = True,
     explored: bool = False,
     thorough: bool = False,
+    around: object = None,
 ) -> gradpath.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath, `endless()` for what is too much for it."""
     if "crash()" in document.text:

@@ -43,6 +43,7 @@ def test_json_is_the_object_that_is_promised(gradpath_main: Run, write: Write) -
                         "title": "write mended()",
                         "safety": "safe",
                         "preferred": True,
+                        "transformations": ["out-of-place"],
                         "edits": [
                             {
                                 "path": "train.py",
@@ -51,7 +52,13 @@ def test_json_is_the_object_that_is_promised(gradpath_main: Run, write: Write) -
                             }
                         ],
                     },
-                    {"title": "read the manual", "safety": "display", "preferred": False, "edits": []},
+                    {
+                        "title": "read the manual",
+                        "safety": "display",
+                        "preferred": False,
+                        "transformations": [],
+                        "edits": [],
+                    },
                 ],
             }
         ],

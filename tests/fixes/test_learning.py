@@ -100,6 +100,27 @@ for step in range(3):
     g_loss.backward()
     opt_g.step()
 """
+ADVANTAGE = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+actor, critic = nn.Linear(4, 2), nn.Linear(4, 1)
+actor_opt = torch.optim.SGD(actor.parameters(), lr=0.1)
+critic_opt = torch.optim.SGD(critic.parameters(), lr=0.1)
+for step in range(3):
+    states, returns = torch.randn(8, 4), torch.randn(8)
+    log_probs = torch.log_softmax(actor(states), dim=1)[:, 0]
+    advantage = returns - critic(states).squeeze(1)
+    actor_loss = -(log_probs * advantage).mean()
+    critic_loss = advantage.pow(2).mean()
+    actor_opt.zero_grad()
+    critic_opt.zero_grad()
+    actor_loss.backward()
+    critic_loss.backward()
+    actor_opt.step()
+    critic_opt.step()
+"""
 TWO_TERMS = """
 import torch
 from torch import nn
@@ -166,6 +187,7 @@ DETACHED = ("actor(latent)", "actor(latent.detach())")
 RETAINED = ("out[0, index].backward()", "out[0, index].backward(retain_graph=True)")
 CASES = {  # A program, and what of it is written otherwise where it is right.
     "world model": (WORLD, DETACHED),
+    "advantage": (ADVANTAGE, ("log_probs * advantage)", "log_probs * advantage.detach())")),
     "normaliser": (NORMALISED, ("initial = losses", "initial = losses.detach()")),
     "normaliser in a class": (NORMALISED_IN_A_CLASS, ("self.initial = losses", "self.initial = losses.detach()")),
     "computed once": (TRAINED_ONCE, ("head(encoded)", "head(encoder(inputs))")),
@@ -223,12 +245,13 @@ def test_a_loss_that_becomes_constant_is_told_as_the_cost() -> None:
     assert fixes[-1].title.endswith(", which makes a part of the loss constant")
 
 
-def test_a_loss_that_would_train_the_parameters_of_another_optimizer_is_told_as_the_cost() -> None:
-    fixes = offered(WORLD)
-    shared = [fix for fix in fixes if not fix.does(Transformation.DETACH)]
-    assert shared
-    assert all(fix.costs == (Cost.MIXED,) for fix in shared)
-    assert fixes[0].does(Transformation.DETACH)
+@pytest.mark.parametrize("name", ["world model", "advantage"])
+def test_a_loss_that_would_train_the_parameters_of_another_optimizer_is_told_as_the_cost(name: str) -> None:
+    text, (wrong, right) = CASES[name]
+    best, *others = offered(text)
+    assert after(text, best) == text.replace(wrong, right, 1)
+    assert others
+    assert all(fix.costs == (Cost.MIXED,) for fix in others)
 
 
 def test_what_a_step_finds_no_gradient_for_any_more_is_a_cost() -> None:

@@ -62,6 +62,7 @@ def made_up_check(
     traced: bool = True,
     explored: bool = False,
     thorough: bool = False,
+    around: object = None,
 ) -> Analysis:
     parsed = parse(document, last)
     if "RAISE" in document.text:

@@ -24,6 +24,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
 from gradpath.names.layout import find_root
 from gradpath.names.watch import content_of, digest_of, environment, forget, state_of
+from gradpath.repairs import Repair, Way
 from gradpath.source.notebook import source_bytes
 
 FOLDER = ".gradpath_cache"
@@ -180,6 +181,7 @@ def _told(each: Diagnostic) -> list[object]:
             fix.title,
             fix.safety.value,
             [[edit.path, _place(edit.range), edit.new_text, edit.cell] for edit in fix.edits],
+            [[each.way.name, each.subjects, each.lines, each.text, each.near] for each in fix.repairs],
             fix.preferred,
             fix.rewrite,
             fix.if_certain,
@@ -208,9 +210,14 @@ def _diagnostic(told: list[Any]) -> Diagnostic:
                 title,
                 Safety(safety),
                 tuple(Edit(file, _range(where), text, of) for file, where, text, of in edits),
-                *flags,
+                preferred,
+                rewrite,
+                if_certain,
+                repairs=tuple(
+                    Repair(Way[way], tuple(what), tuple(lines), text, near) for way, what, lines, text, near in repairs
+                ),
             )
-            for title, safety, edits, *flags in fixes
+            for title, safety, edits, repairs, preferred, rewrite, if_certain in fixes
         ),
         cell,
     )

@@ -69,6 +69,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "title": fix.title,
         "safety": fix.safety.value,
         "preferred": fix.preferred,
+        "transformations": [each.transformation.value for each in fix.repairs],
         "edits": [_edit(edit) for edit in fix.edits],
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Fix, Level
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import loop_between
@@ -134,6 +134,8 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     if state is not None:
         way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
         return f"start from the value alone: {way}"
+    if fixes and fixes[0].repairs[0].way is Way.DETACH_ON and fixes[0].safety is Safety.UNSAFE:
+        return f"if one of the losses is not to train what the other is for: {lowered(fixes[0].title)}"
     if fixes and fixes[0].repairs[0].way is Way.DETACH_ON:
         return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {lowered(fixes[0].title)}"
     if fixes and fixes[0].does(Transformation.CREATE_GRAPH):

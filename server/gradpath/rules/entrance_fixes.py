@@ -158,23 +158,30 @@ def trains_nothing_behind(trace: Trace, nodes: Sequence[Node], near: Site, kept:
 
 
 def trained_next(trace: Trace, near: Site, kept: Sequence[Kept]) -> tuple[Tensor, ...]:
-    """The parameters of the optimizer whose `step()` follows a call in the program; empty where that is not seen."""
+    """The parameters of the optimizers whose `step()` follows a call in the program, until another backward does.
+
+    Empty where none is seen.
+    """
     for frame in near.frames():
+        found: dict[Tensor, None] = {}
         for call in _calls_behind(trace, frame):
-            if not isinstance(call.func, ast.Attribute):
-                continue
-            if call.func.attr == "backward":
-                return ()
-            if call.func.attr == "step":
-                for owner in (*call.args[:1], call.func.value):
-                    text = ast.unparse(owner)
-                    for each in kept:
-                        same = each.form.kind == "optimizer" and each.caller is frame.caller
-                        if same and ast.unparse(ast.parse(each.text, mode="eval").body) == text:
-                            return each.form.tensors
-                    if each_global := _in_module(kept, text):
-                        return each_global
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+                return tuple(found)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "step":
+                stepped = (_owned(kept, frame, ast.unparse(each)) for each in (*call.args[:1], call.func.value))
+                found |= dict.fromkeys(next(filter(None, stepped), ()))
+        if found:
+            return tuple(found)
     return ()
+
+
+def _owned(kept: Sequence[Kept], frame: Site, text: str) -> tuple[Tensor, ...]:
+    """The parameters of the optimizer that the body of a frame calls so."""
+    for each in kept:
+        same = each.form.kind == "optimizer" and each.caller is frame.caller
+        if same and ast.unparse(ast.parse(each.text, mode="eval").body) == text:
+            return each.form.tensors
+    return _in_module(kept, text)
 
 
 def _in_module(kept: Sequence[Kept], text: str) -> tuple[Tensor, ...]:

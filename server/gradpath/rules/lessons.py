@@ -126,7 +126,7 @@ def _moved(parameter: Parameter, lines: Mapping[int, int], path: str) -> Paramet
 
 
 def _is_mixed(new: Taught) -> bool:
-    """Whether an optimizer steps with the gradients of its own loss and of one that is there for another optimizer.
+    """Whether an optimizer that has a loss of its own steps with gradients of one that is there for another optimizer.
 
     Such as that of an actor, which goes back through the world model that it acts in.
     """
@@ -134,13 +134,10 @@ def _is_mixed(new: Taught) -> bool:
     for lesson in new.lessons:
         for backward in lesson.backwards:
             trains.setdefault(backward, set()).add(lesson.optimizer)
-    own = {backward: next(iter(each)) for backward, each in trains.items() if len(each) == 1}
+    alone = {next(iter(each)) for each in trains.values() if len(each) == 1}
     return any(
-        own.get(one) == lesson.optimizer
-        and not new.owned[lesson.optimizer] & new.owned[other]
-        and other not in own.values()
+        lesson.optimizer in alone and other not in alone and not new.owned[lesson.optimizer] & new.owned[other]
         for lesson in new.lessons
-        for one in lesson.backwards
-        for both in lesson.backwards
-        for other in trains[both] - {lesson.optimizer}
+        for backward in lesson.backwards
+        for other in trains[backward] - {lesson.optimizer}
     )

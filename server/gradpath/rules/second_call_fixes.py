@@ -15,7 +15,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.entrance_fixes import detached_at
-from gradpath.rules.graphs import is_drawn, leaves, nodes_of, reach
+from gradpath.rules.graphs import entrances, is_drawn, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
 from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
@@ -38,6 +38,10 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     state = None if detached or case.same_root else state_of(case)
     later = [] if detached or case.same_root else list(_detached_later(case, truncates=state is not None))
     yield from (fix for fix in later if fix.safety is Safety.SAFE)
+    apart = None if case.same_root else _trains_apart(case)
+    if apart is not None:
+        cuts = [list(_detached_earlier(case)), [fix for fix in later if fix.safety is not Safety.SAFE]]
+        yield from (fix for cut in (reversed(cuts) if apart else cuts) for fix in cut)
     freed = list(let_go(case, state)) if state is not None and not later else []
     yield from (fix for fix in freed if fix.safety is Safety.SAFE)
     if case.same_place:
@@ -54,15 +58,23 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     yield from _computed_again(case)
     yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
-    # Keeping the graph would not do, or would train by this loss what another optimizer has.
-    if _is_stale(case) or _has_optimizers(case):
+    if apart is None and _is_stale(case):  # Keeping the graph would not do: its own loss has updated what it is of.
         yield from (fix for fix in later if fix.safety is not Safety.SAFE)
 
 
-def _has_optimizers(case: Case) -> bool:
-    """Whether there are optimizers of different parameters, so that not all losses need train all of these."""
+def _trains_apart(case: Case) -> bool | None:
+    """Whether the later one of two losses reaches the parameters of more optimizers than the other does, or that does.
+
+    Together they would train by one loss what the other one is there for, such as the world model of an actor. None
+    where neither does.
+    """
     owned = [set(map(id, each.form.tensors)) for each in case.failure.kept if each.form.kind == "optimizer"]
-    return any(one.isdisjoint(other) for one in owned for other in owned if one and other)
+    if not any(one.isdisjoint(other) for one in owned for other in owned if one and other):
+        return None
+    roots = case.call.roots if case.call is not None else ()
+    behind = [{id(leaf) for leaf in leaves(nodes_of(each))} for each in (case.earlier.roots, roots)]
+    first, second = ({index for index, each in enumerate(owned) if each & reached} for reached in behind)
+    return first < second if first and second and (first < second or second < first) else None
 
 
 def _detached(case: Case) -> Iterator[Fix]:
@@ -80,6 +92,14 @@ def _detached_later(case: Case, *, truncates: bool) -> Iterator[Fix]:
     """`critic(fake.detach())` where the later loss trains nothing upstream of `fake`, or goes on from a state."""
     truncates = truncates or _is_carried(case)
     yield from detached_at(case.trace, case.source, crossings(case), case.again, case.failure.kept, truncates=truncates)
+
+
+def _detached_earlier(case: Case) -> Iterator[Fix]:
+    """`actor_loss = -(log_prob * advantage.detach())`: the first loss does not train what the second one is for."""
+    roots = case.call.roots if case.call is not None else ()
+    edges = entrances(nodes_of(case.earlier.roots), nodes_of(roots))
+    for fix in detached_at(case.trace, case.source, edges, case.before, case.failure.kept, truncates=True):
+        yield replace(fix, safety=Safety.UNSAFE, preferred=False)
 
 
 def _is_carried(case: Case) -> bool:

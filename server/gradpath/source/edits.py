@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gradpath.diagnostic import Edit, Range
 from gradpath.source.document import Document
@@ -87,3 +87,21 @@ def _common(one: str, other: str) -> int:
         if mine != theirs:
             return index
     return min(len(one), len(other))
+
+
+def added(edits: Sequence[Edit], place: Range, path: str) -> int:
+    """How many lines down the edits move a place of a file."""
+    above = (each for each in edits if each.path == path and each.range.end <= place.start)
+    return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
+
+
+def lines_after(edits: Sequence[Edit], path: str) -> set[int]:
+    """The lines of a file, as they are numbered after the edits, that the edits have written."""
+    lines: set[int] = set()
+    shift = 0
+    for edit in sorted((each for each in edits if each.path == path), key=lambda each: each.range.start):
+        first, added = edit.range.start.line + shift, edit.new_text.count("\n")
+        if edit.new_text:
+            lines.update(range(first, first + added + 1))
+        shift += added - (edit.range.end.line - edit.range.start.line)
+    return lines

@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
-from gradpath.rules.graphs import leaves
+from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, lowered, occasion, operation, turn_of, with_time
@@ -181,7 +181,7 @@ def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> 
         return
     others = [fix for fix in fixes if fix is not preferred]
     if case.from_outside:
-        cuts = (fix for fix in others if fix.does(Transformation.DETACH))
+        cuts = (fix for fix in others if fix.does(Transformation.DETACH) and _trains_more(case))
         yield from (f"if it is not to be trained by this: {lowered(fix.title)}" for fix in cuts)
         yield from (lowered(fix.title) for fix in others if fix.does(Transformation.RETAIN_GRAPH))
         if _is_out_of_date(case):
@@ -189,6 +189,12 @@ def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> 
     elif not any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
         fails = ", and fails once the optimizer has stepped" if _is_out_of_date(case) else ""
         yield f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before{fails}"
+
+
+def _trains_more(case: Case) -> bool:
+    """Whether what the call goes back from depends on other parameters than the old graph does."""
+    old = {id(leaf) for leaf in leaves([case.first])}
+    return any(id(leaf) not in old for leaf in leaves(nodes_of(case.roots)))
 
 
 def _is_out_of_date(case: Case) -> bool:

@@ -134,15 +134,19 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     if state is not None:
         way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
         return f"start from the value alone: {way}"
-    if fixes and fixes[0].repairs[0].way is Way.DETACH_ON and fixes[0].safety is Safety.UNSAFE:
-        return f"if one of the losses is not to train what the other is for: {lowered(fixes[0].title)}"
-    if fixes and fixes[0].repairs[0].way is Way.DETACH_ON:
-        return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {lowered(fixes[0].title)}"
-    if fixes and fixes[0].does(Transformation.CREATE_GRAPH):
-        return f"{lowered(fixes[0].title)}, so that the gradient can itself be back-propagated: the graph stays, too"
-    if fixes:
-        return lowered(fixes[0].title)
-    return f"compute {_what(case)} again before the second call"
+    return _said_of(case, fixes[0]) if fixes else f"compute {_what(case)} again before the second call"
+
+
+def _said_of(case: Case, best: Fix) -> str:
+    """The way out by a fix, with what speaks for it."""
+    way = lowered(best.title)
+    if best.repairs[0].way is Way.DETACH_ON:
+        if best.safety is Safety.UNSAFE:
+            return f"if one of the losses is not to train what the other is for: {way}"
+        return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {way}"
+    if best.does(Transformation.CREATE_GRAPH):
+        return f"{way}, so that the gradient can itself be back-propagated: the graph stays, too"
+    return way
 
 
 def _is_cut(fixes: tuple[Fix, ...]) -> bool:

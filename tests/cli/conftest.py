@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import gradpath.check
+import gradpath.features.callers  # They keep the check that they find: not the made-up one of a test.
+import gradpath.features.explanation
 import gradpath.mending
 from gradpath import failures
 from gradpath.cli import main

@@ -69,16 +69,17 @@ WITHOUT_GRADIENT = frozenset(
 class DistributionInstance(Instance):
     """A distribution with the tensors that it was made of: all of them, and those besides the location.
 
-    `base` is the distribution that another one is built on.
+    `base` is the distribution that another one is built on; `open` says that not all it was made of is seen.
     """
 
-    __slots__ = ("base", "rest", "sources")
+    __slots__ = ("base", "open", "rest", "sources")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.sources: tuple[Tensor, ...] = ()
         self.rest: tuple[Tensor, ...] = ()
         self.base: DistributionInstance | None = None
+        self.open = False
 
     @property
     def has_rsample(self) -> bool:
@@ -118,6 +119,7 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         return None
     named = {name: value for name, value in arguments.keywords.items() if name != "validate_args"}
     everything = [*values, *named.values()]
+    made.open = arguments.open
     made.sources = tuple(tensor for value in everything for tensor in _tensors(machine, value))
     made.rest = made.sources
     if any(base.name in LOCATED for base in made.cls.mro):
@@ -138,7 +140,8 @@ def _tensors(machine: Machine, value: Value) -> list[Tensor]:
 
 def _result(machine: Machine, made: DistributionInstance, name: str, sources: Sequence[Tensor]) -> Value:
     """A tensor that hangs on `sources`, on a node that keeps something."""
-    if not made.sources and made.cls.node is not None:  # A class of the program may keep its parameters elsewhere.
+    elsewhere = not made.sources and made.cls.node is not None  # A class of the program may keep its parameters there.
+    if made.open or elsewhere:
         return machine.unknown(f"{name} of a distribution", None, (made, *map(wrap, sources)))
     autograd = machine.autograd
     result = autograd.tensor(dtype=None)
@@ -163,6 +166,8 @@ def _result(machine: Machine, made: DistributionInstance, name: str, sources: Se
 
 def _sample(machine: Machine, made: DistributionInstance, arguments: Arguments) -> Value:
     """Runs under `no_grad`: what comes out has no graph."""
+    if made.open:
+        return machine.unknown("sample of a distribution", None, (made,))
     result = machine.autograd.tensor(dtype=None)
     result.maker = made.sources
     result.operation = "sample"

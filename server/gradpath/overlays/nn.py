@@ -448,8 +448,10 @@ def _add_module(machine: Machine, module: ModuleInstance, arguments: Arguments) 
 
 def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     name = arguments.get(0, "target", None)
+    if not isinstance(name, str):
+        return machine.unknown("part of a module", None, (module, name))
     value: Value = module
-    for part in name.split(".") if isinstance(name, str) else ():
+    for part in name.split("."):
         value = machine.attribute(value, part)
     return value
 

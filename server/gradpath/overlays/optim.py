@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.provenance import PROVED, Presumption
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List, iterate, sample
@@ -219,8 +220,11 @@ def _group(
     for item in items:
         if not isinstance(item, TensorValue) or item.tensor.aliasing_unsure or item.tensor.retains_grad:
             continue
-        if not item.tensor.is_open and not machine.autograd.is_leaf(item.tensor):
+        if item.tensor.is_open or machine.autograd.is_leaf(item.tensor):
+            continue
+        if not isinstance(item.tensor.provenance, Presumption):
             raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
+        item.tensor.node, item.tensor.flag, item.tensor.provenance = None, True, PROVED  # Who gives it knows a leaf.
     group = Options()
     group.store("params", List(items, open=open))
     group.store("lr", 0.001)

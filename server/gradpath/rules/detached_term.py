@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Level
-from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.drawn_terms import DrawnTerm, drawn_terms
@@ -114,6 +114,8 @@ def _terms(
         origin = _before_detach(read.tensor)
         if result is None or result.node not in zone or origin.node is None or origin.is_open:
             continue
+        if iterations_between(read.site.loops, ran.site.loops) is not None:
+            continue  # A number of the iteration before, whose graph is gone.
         if origin.node not in graph and moves_any(origin.node):
             yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -96,7 +97,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
-        if _is_presumed(learner) and any(_may_freeze(each.cause) for each in severed):
+        if _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
             continue  # Whoever made the optimizer may have left out what is cut off here.
         zeros = [each for each in severed if each.cause.how == cuts.STEP]
         places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
@@ -106,10 +107,21 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         yield Unreached(tuple(tensors), found, step)
 
 
-def _is_presumed(learner: Learner) -> bool:
-    """Whether a parameter that is seen is taken to be one of an optimizer that is not."""
-    tensor = learner.tensor
-    return tensor.operation != UNSEEN and all(any(one is tensor for one in step.unseen) for step in learner.stepped)
+def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
+    """Whether an unseen optimizer need not have a parameter: one that is seen, or one beside others that learn.
+
+    Whose flag the program sets is meant to learn.
+    """
+    if not all(any(one is learner.tensor for one in step.unseen) for step in learner.stepped):
+        return False
+    if learner.tensor.operation != UNSEEN:
+        return True
+    steppers = {id(step.optimizer) for step in learner.stepped}
+    if not steppers.isdisjoint(id(given.optimizer) for given in trace.of(Given)):
+        return False
+    others = (each for each in learners(trace).values() if each.given)
+    beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
+    return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
 
 
 def _may_freeze(cause: cuts.Cause) -> bool:

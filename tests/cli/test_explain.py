@@ -160,6 +160,14 @@ def test_a_gradient_that_was_asked_for_in_vain(explain: Callable[..., Explained]
     assert "error[detached-loss]" in told.out
 
 
+def test_a_result_that_an_optimizer_refuses(explain: Callable[..., Explained], tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("import torch\n\nw = torch.ones(2, requires_grad=True) * 2\ntorch.optim.SGD([w], lr=0.1)\n")
+    told = explain(traceback_of(program))
+    assert told.status == 0
+    assert "error[rebound-parameter]" in told.out
+
+
 def test_no_traceback_at_all(explain: Callable[..., Explained]) -> None:
     assert explain("all is well\n").out == "Cannot tell: there is no traceback in it.\n"
 

@@ -250,5 +250,6 @@ RULE = Rule(
         r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'",
         r"unsupported operand type\(s\) for \S+ 'NoneType' and '\w+'",
         r"'NoneType' object has no attribute '(?:zero_|data|detach_?|norm|add_|mul_|clone)'",
+        r"can't optimize a non-leaf Tensor",
     ),
 )

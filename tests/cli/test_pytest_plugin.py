@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from gradpath import toml
@@ -44,7 +45,9 @@ def test_that_it_raises():
 
 
 def run_pytest(folder: Path, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "gradpath.pytest_plugin", "-p", "no:cacheprovider", *options]
+    installed = any(each.value == "gradpath.pytest_plugin" for each in entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", "gradpath.pytest_plugin")
+    command = [sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *options]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment(COLUMNS="150", **more), timeout=120
     )

@@ -20,6 +20,7 @@ from gradpath.interpreter.expressions import evaluate, make_function, settled
 from gradpath.interpreter.idle import leaves, likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
 from gradpath.interpreter.modules import Module
+from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.values import (
     Arguments,
@@ -178,7 +179,9 @@ def _expression(machine: Machine, node: ast.Expr) -> Signal:
 
 def _is_half_a_name(value: Value) -> bool:
     """Whether nothing has a name that stands alone, such as `loss.back`: a call that is half typed."""
-    return isinstance(value, Unknown) and value.owner is None and not value.label
+    if not isinstance(value, Unknown) or value.owner is not None:
+        return False
+    return not value.label or isinstance(value.origin, Undefined)
 
 
 def _assign(machine: Machine, node: ast.Assign) -> Signal:

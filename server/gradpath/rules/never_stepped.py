@@ -53,9 +53,20 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     for event in cleared:
         if event.site.node not in told and not _may_be_used(trace, event) and not _is_lent(trace, event):
             found = _thrown_away(trace, source, event)
-            if found is not None and not _looks_at_gradients(trace):
+            if found is not None and not _looks_at_gradients(trace) and not _is_being_written(trace, source, found):
                 told.add(event.site.node)
                 yield found
+
+
+def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool:
+    """Whether nothing but a bare name follows in the file: the step may be what is typed next."""
+    statement = statement_of(trace, found.last.node)
+    end = 0 if statement is None else statement.end_lineno or statement.lineno
+    after = (each for each in nodes(parse(source.document(found.last)).tree) if isinstance(each, ast.stmt))
+    return all(
+        each.lineno <= end or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Attribute))
+        for each in after
+    )
 
 
 def _may_be_used(trace: Trace, cleared: Cleared) -> bool:

@@ -3,8 +3,9 @@ import { visit } from "./workbench.mjs";
 
 await visit(async (workbench) => {
   const { page } = workbench;
-  const preview = async (containing) => {
+  const preview = async (link, containing) => {
     for (let left = 300; left > 0; left -= 1) {
+      if (left % 100 === 0) await page.click(link); // A list that is drawn again at that moment swallows a click.
       for (const frame of page.frames()) {
         const text = await frame.$eval(".markdown-body", (body) => body.innerText).catch(() => "");
         if (text.includes(containing)) return text;
@@ -16,8 +17,7 @@ await visit(async (workbench) => {
   await workbench.open("train.py", "backward");
   await workbench.see(".monaco-editor .squiggly-error");
   await workbench.problems();
-  await page.click('.markers-panel a:has-text("carried-graph")');
-  const rule = await preview("carried-graph");
+  const rule = await preview('.markers-panel a:has-text("carried-graph")', "carried-graph");
   await workbench.shot("rule");
 
   const tabs = () => page.$$eval(".tab", (all) => all.map((tab) => `${tab.getAttribute("data-resource-name")}${tab.classList.contains("dirty") ? " dirty" : ""}`));

@@ -146,7 +146,7 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     assert any("frees its graph" in row for row in seen["problems"])
     assert "carries the graph of the previous iteration" in seen["hover"]
     assert "PyTorch: RuntimeError: Trying to backward through the graph a second time" in seen["hover"]
-    assert "not a way out: retain_graph=True" in seen["hover"]
+    assert "help: start each iteration from the value alone" in seen["hover"]
     assert seen["fixes"][0] == "Detach `state` before line 10: `state = state.detach()`"
     assert file.read_text() == CARRIED.replace("    state = cell", "    state = state.detach()\n    state = cell")
     mended = run(file)

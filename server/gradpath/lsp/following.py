@@ -16,7 +16,7 @@ from gradpath.lsp.workspace import Workspace
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 0.2
-"""Seconds without a further change on disk after which files are checked anew: a checkout changes many at once."""
+"""Seconds without a further change on disk after which files are checked again: a checkout changes many at once."""
 
 _MODE = "diagnosticMode"
 _WORKSPACE = "workspace"

@@ -264,7 +264,7 @@ class Overlays:
             return
         data = roles.is_option(name)
         origin = Attribute(instance, name, "attribute set elsewhere")
-        key = None if type(before) in (int, float) else ("attr", id(instance), name)  # A total is begun anew.
+        key = None if type(before) in (int, float) else ("attr", id(instance), name)  # A total begins again.
         instance.attributes[name] = machine.unknown_from(origin, key, data=data)
 
     def native_exception(self, error: AutogradError) -> str:

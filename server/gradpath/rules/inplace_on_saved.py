@@ -53,7 +53,7 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
             Step(found.added, f"adds `{found.name}`, which is no longer what came in"),
         ),
         help="use an activation that does not work in place",
-        alternatives=(f"if the skip shall be activated: call what the activation gives `{found.name}`",),
+        alternatives=(f"if the skip should be activated: call what the activation gives `{found.name}`",),
         fixes=tuple(counterparts(trace, source, found.written, found.tensor, None)),
         silent=True,
     )

@@ -223,7 +223,8 @@ def _group(
         if item.tensor.is_open or machine.autograd.is_leaf(item.tensor):
             continue
         if not isinstance(item.tensor.provenance, Presumption):
-            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=item.tensor)
+            seen = None if machine.unknown_count else item.tensor  # What is not seen may have detached it in place.
+            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=seen)
         item.tensor.node, item.tensor.flag, item.tensor.provenance = None, True, PROVED  # Who gives it knows a leaf.
     group = Options()
     group.store("params", List(items, open=open))

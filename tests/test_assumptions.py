@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.config import Config
 from gradpath.source.document import Document
 

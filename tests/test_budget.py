@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from unittest import mock
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.overlays import uses
 from gradpath.source.document import Document, read_document
 

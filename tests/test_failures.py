@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from gradpath import failures
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.diagnostic import GapKind
-from gradpath.failures import Place, failed
 from gradpath.interpreter.budget import Cancelled
 from gradpath.overlays import Overlays
 from gradpath.source.document import Document
+from gradpath.support import internal_errors
+from gradpath.support.internal_errors import Place, failed
 
 TWICE = "loss = torch.ones(1, requires_grad=True).exp()\n{0}loss.backward()\n{0}loss.backward()\n"
 PROGRAM = f"""import torch
@@ -33,9 +33,9 @@ def fit(model):
 def crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the crash reports, which is not there yet; nothing has failed so far."""
     folder = tmp_path / "cache" / "crashes"
-    monkeypatch.setattr(failures, "folder", lambda: folder)
-    monkeypatch.setattr(failures, "_reports", {})
-    monkeypatch.setattr(failures, "_logged", set())
+    monkeypatch.setattr(internal_errors, "folder", lambda: folder)
+    monkeypatch.setattr(internal_errors, "_reports", {})
+    monkeypatch.setattr(internal_errors, "_logged", set())
     return folder
 
 
@@ -111,13 +111,13 @@ def test_without_a_place_for_reports_the_failure_is_told_all_the_same(
 
 def test_only_the_newest_reports_are_kept(crashes: Path) -> None:
     written = []
-    for number in range(failures.REPORTS + 5):
+    for number in range(internal_errors.REPORTS + 5):
         try:
             raise type(f"Failure{number}", (Exception,), {})()
         except Exception:  # noqa: BLE001 - each is of a type of its own.
             written.append(Path(failed("a part failed", Place("train.py")).report))
     assert len(set(written)) == len(written)
-    assert len(list(crashes.iterdir())) == failures.REPORTS
+    assert len(list(crashes.iterdir())) == internal_errors.REPORTS
     assert written[-1].is_file()
 
 
@@ -144,7 +144,7 @@ def test_a_report_is_not_written_through_a_link(crashes: Path, tmp_path: Path) -
     precious.write_text("precious")
     report.unlink()
     report.symlink_to(precious)
-    failures._reports.clear()
+    internal_errors._reports.clear()
     assert fail() == report
     assert precious.read_text() == "precious"
     assert report.is_file()
@@ -162,7 +162,7 @@ def test_a_check_never_raises(
 
         __getattr__ = __call__
 
-    monkeypatch.setattr(f"gradpath.check.{part}", Fails())
+    monkeypatch.setattr(f"gradpath.analysis.check.{part}", Fails())
     analysis = check(Document("train.py", PROGRAM))
     [gap] = analysis.incomplete
     assert (gap.kind, gap.entry, gap.path) == (kind, None, "train.py")
@@ -172,7 +172,7 @@ def test_a_check_that_is_cancelled_before_it_has_begun_has_not_failed(monkeypatc
     def cancel(*_: object) -> bool:
         raise Cancelled
 
-    monkeypatch.setattr("gradpath.check.only_defines", cancel)
+    monkeypatch.setattr("gradpath.analysis.check.only_defines", cancel)
     assert check(Document("train.py", PROGRAM)).incomplete == ()
 
 

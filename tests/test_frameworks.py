@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.source.document import Document
 
@@ -58,7 +58,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rules_found(folder: Path, text: str) -> str:
     """The rules that a copy of the product reports in a program."""
     code = (
-        "from gradpath.check import check\n"
+        "from gradpath.analysis.check import check\n"
         "from gradpath.source.document import Document\n"
         f"print(*[each.rule for each in check(Document('own.py', {text!r})).diagnostics])\n"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import Analysis, check
+from gradpath.analysis.check import Analysis, check
 from gradpath.diagnostic import GapKind
 from gradpath.source.cells import Cell, CellsDocument
 from gradpath.source.document import Document
@@ -19,7 +19,7 @@ LONG = "y = torch.ones(1, requires_grad=True).exp()\n" * 300
 @pytest.fixture
 def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path may execute two hundred statements."""
-    monkeypatch.setattr("gradpath.check.STEPS", 200)
+    monkeypatch.setattr("gradpath.analysis.check.STEPS", 200)
 
 
 def indented(text: str) -> str:
@@ -74,7 +74,7 @@ def test_data_that_is_too_much_is_no_gap() -> None:
 
 
 def test_functions_that_were_not_entered_are_told_if_they_compute_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 3)
+    monkeypatch.setattr("gradpath.analysis.check.TOTAL_EFFORT", 3)
     one, two = (f"def {name}(w):\n{indented(TRAIN)}" for name in ("one", "two"))
     show, lost = "def show(w):\n    print(w)\n", "def lost(w):\n    w.detach()\n"
     assert gaps_of(f"import torch\n{one}{show}{lost}{two}") == [(GapKind.BUDGET, 9, "two")]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from gradpath.config import Config, is_selected
-from gradpath.gitignore import pattern_of
 from gradpath.names.walk import walk
+from gradpath.support.gitignore import pattern_of
 
 TREES = 60
 PIECES = (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 CORPUS = Path(__file__).resolve().parent / "cases" / "corpus"

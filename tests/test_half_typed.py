@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import Analysis, check
+from gradpath.analysis.check import Analysis, check
 from gradpath.diagnostic import Level
 from gradpath.source.document import Document
 

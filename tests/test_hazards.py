@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 CPU_SECONDS = 3.0

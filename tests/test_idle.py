@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from gradpath.check import first_fault
+from gradpath.analysis.check import first_fault
 from gradpath.interpreter.idle import likely_and_idle
 from gradpath.source.document import Document
 

@@ -15,22 +15,16 @@ LONGEST_FILE = 500
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "core", "base"}
 
 FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the package itself, which has the version.
-    {"", "isolation", "nearest", "packages", "patterns", "reading", "records", "renamed"},
+    {""},
+    {"support"},
     {"repairs"},
-    {"diagnostic", "failures", "gitignore", "toml"},
+    {"diagnostic"},
     {"config", "render"},
     {"source", "autograd"},
     {"names"},
-    {"interpreter", "plain_containers", "writes"},
-    {"saved_writes", "view_writes", "weight_writes"},
+    {"interpreter"},
     {"rules", "overlays"},
-    {"entries", "marks", "quiet"},
-    {"gaps", "launchers"},
-    {"reuse"},
-    {"verdict", "progress"},
-    {"inspection"},
-    {"check"},
-    {"mending"},
+    {"analysis"},
     {"features"},
     {"analyst"},
     {"lsp"},
@@ -40,22 +34,13 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
 HEIGHT = {part: height for height, parts in enumerate(FROM_THE_GROUND_UP) for part in parts}
 ONLY = {  # Layers that may import these parts of gradpath and no others, themselves aside.
     "": set[str](),
-    "failures": {"", "records"},
-    "nearest": set[str](),
-    "packages": set[str](),
-    "gitignore": {"records"},
-    "isolation": set[str](),
-    "patterns": set[str](),
-    "reading": set[str](),
-    "records": set[str](),
-    "renamed": set[str](),
-    "toml": {"patterns"},
-    "diagnostic": {"records", "repairs"},
-    "repairs": {"records"},
-    "autograd": {"records"},
-    "config": {"diagnostic", "gitignore", "nearest", "reading", "records", "renamed", "toml"},
-    "render": {"diagnostic", "records"},
-    "source": {"diagnostic", "nearest", "patterns", "reading", "records", "renamed"},
+    "support": {""},
+    "diagnostic": {"repairs", "support"},
+    "repairs": {"support"},
+    "autograd": {"support"},
+    "config": {"diagnostic", "support"},
+    "render": {"diagnostic", "support"},
+    "source": {"diagnostic", "support"},
 }
 HOMES = {  # Outside libraries and the layers that may import them.
     "torch": set[str](),
@@ -66,7 +51,7 @@ HOMES = {  # Outside libraries and the layers that may import them.
     "lsprotocol": {"lsp"},
     "pytest": {"pytest_plugin"},
     "websockets": {"lsp"},
-    "tomli": {"toml"},
+    "tomli": {"support"},
 }
 
 
@@ -235,7 +220,7 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
 
 def test_data_classes_come_from_records() -> None:
     makers = {found.importer for found in IMPORTS if found.imported == "dataclasses"}
-    assert makers == {"gradpath.records"}
+    assert makers == {"gradpath.support.fast_dataclasses"}
 
 
 def test_regular_expressions_of_modules_come_from_patterns() -> None:
@@ -274,7 +259,7 @@ def decisions_by_words(source: str) -> Iterator[int]:
                 yield node.lineno
 
 
-@pytest.mark.parametrize("part", ["rules", "mending", "verdict", "inspection", "features", "analyst", "lsp", "cli"])
+@pytest.mark.parametrize("part", ["rules", "analysis", "features", "analyst", "lsp", "cli"])
 def test_nothing_is_decided_by_the_words_of_titles_and_help(part: str) -> None:
     found = [
         f"{module}:{line}"
@@ -294,7 +279,7 @@ def test_fixes_of_rules_say_what_they_do_as_data() -> None:
     found = [
         f"{module}:{node.lineno}"
         for module, file in FILES.items()
-        if module.startswith(("gradpath.rules", "gradpath.mending"))
+        if module.startswith(("gradpath.rules", "gradpath.analysis.fix_validation"))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Fix"
     ]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import gradpath.check
-from gradpath.check import check
-from gradpath.inspection import Inspected
-from gradpath.mending import mended
+import gradpath.analysis.check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
+from gradpath.analysis.inspection import Inspected
 from gradpath.source.document import Document
 
 FAULT = """
@@ -27,13 +27,13 @@ def offered(text: str) -> list[bool]:
 
 
 def test_a_fix_that_was_not_tried_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.mending.TRIALS", 4)
+    monkeypatch.setattr("gradpath.analysis.fix_validation.TRIALS", 4)
     found = offered(MANY)
     assert (len(found), found[0], found[-1]) == (60, True, False)
 
 
 def test_the_more_reports_a_document_has_the_fewer_trials_it_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.mending.REPORTS", 240)
+    monkeypatch.setattr("gradpath.analysis.fix_validation.REPORTS", 240)
     assert sum(offered(MANY)) < 6
     assert all(offered("import torch\n" + "".join(map(FAULT.format, range(3)))))
 
@@ -42,13 +42,13 @@ def test_a_trial_looks_again_only_at_what_runs_near_the_fault(monkeypatch: pytes
     right = "".join(FAULT.replace("    loss.backward()\n", "", 1).format(f"right_{number}") for number in range(30))
     analysis = check(Document("many.py", f"import torch\n{right}{FAULT.format('wrong')}"))
     looked: list[object] = []
-    inspect = gradpath.check.inspect
+    inspect = gradpath.analysis.check.inspect
 
     def counted(*given: Any, **named: Any) -> Inspected:
         looked.append(given)
         return inspect(*given, **named)
 
-    monkeypatch.setattr("gradpath.check.inspect", counted)
+    monkeypatch.setattr("gradpath.analysis.check.inspect", counted)
     [fault] = mended(analysis).diagnostics
     assert fault.fixes
     assert len(looked) <= 1 + sum(len(each.fixes) for each in analysis.diagnostics)

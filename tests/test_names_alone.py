@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Level
 from gradpath.source.document import Document
 from tests.documents.pages import Block, documents, read_document

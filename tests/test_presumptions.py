@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.overlays import conditions, owners, presumptions, roles
 from gradpath.overlays.owners import Owner
 from gradpath.overlays.presumptions import Effect, Row

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath import toml
+from gradpath.support import toml
 
 SERVER = Path(__file__).parents[1] / "server"
 TRAINING = """
@@ -44,7 +44,7 @@ def poisoned(tmp_path: Path) -> Path:
 def test_a_document_without_an_import_of_torch_is_analysed(tmp_path: Path) -> None:
     twice = "def train(model, x):\n    loss = model(x)\n    loss.backward()\n    loss.backward()\n"
     code = (
-        "from gradpath.check import check\n"
+        "from gradpath.analysis.check import check\n"
         "from gradpath.source.document import Document\n"
         f"print([each.rule for each in check(Document('train.py', {twice!r})).diagnostics])\n"
     )
@@ -53,7 +53,7 @@ def test_a_document_without_an_import_of_torch_is_analysed(tmp_path: Path) -> No
 
 def test_a_document_of_comments_alone_is_analysed(tmp_path: Path) -> None:
     code = (
-        "from gradpath.check import check\n"
+        "from gradpath.analysis.check import check\n"
         "from gradpath.source.document import Document\n"
         "print(check(Document('train.py', '# import torch\\n')).diagnostics)\n"
     )
@@ -90,7 +90,13 @@ LATE = (
     *("inspect", "logging", "lzma", "multiprocessing", "pkgutil", "random", "shutil", "socket", "subprocess"),
     *("tempfile", "threading", "tokenize", "tomllib", "traceback", "zipfile"),
     *("gradpath.cli.baseline", "gradpath.cli.cache", "gradpath.cli.fix", "gradpath.cli.notebooks", "gradpath.features"),
-    *("gradpath.lsp", "gradpath.mending", "gradpath.names.finder", "gradpath.render.json", "gradpath.render.sarif"),
+    *(
+        "gradpath.lsp",
+        "gradpath.analysis.fix_validation",
+        "gradpath.names.finder",
+        "gradpath.render.json",
+        "gradpath.render.sarif",
+    ),
 )
 """What the check of files does without, because loading it takes longer than the check of a short one."""
 

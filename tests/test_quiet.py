@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.toplevel_effects import only_defines
 from gradpath.names.files import Files
-from gradpath.quiet import only_defines
 from gradpath.rules import RULES
 from gradpath.source.document import Document
 from gradpath.source.parse import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 _START = "import torch\nw, x, y = (torch.rand(2, requires_grad=True) for _ in range(3))\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.reading import read_bytes, read_text, shown_size
+from gradpath.support.reading import read_bytes, read_text, shown_size
 
 posix = pytest.mark.skipif(os.name == "nt", reason="there are no such files")
 

@@ -9,32 +9,32 @@ from types import ModuleType
 
 import pytest
 
-from gradpath import records
+from gradpath.support import fast_dataclasses
 
 
-@records.dataclass(frozen=True, slots=True, order=True)
+@fast_dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Place:
     line: int
     column: int = 0
-    tags: list[str] = records.field(default_factory=list, compare=False)
-    origin: object = records.field(default=None, repr=False, compare=False)
+    tags: list[str] = fast_dataclasses.field(default_factory=list, compare=False)
+    origin: object = fast_dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def next_line(self) -> int:
         return self.line + 1
 
 
-@records.dataclass(slots=True)
+@fast_dataclasses.dataclass(slots=True)
 class Counter:
     count: int = 0
 
 
-@records.dataclass(frozen=True, slots=True, eq=False)
+@fast_dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Site:
     path: str
 
 
-@records.dataclass(frozen=True, slots=True)
+@fast_dataclasses.dataclass(frozen=True, slots=True)
 class Nothing:
     pass
 
@@ -88,11 +88,11 @@ def test_there_are_no_other_attributes() -> None:
 
 def test_a_copy_may_differ_in_some_fields() -> None:
     place = Place(1, 2, ["a"])
-    moved = records.replace(place, line=7)
+    moved = fast_dataclasses.replace(place, line=7)
     assert (moved.line, moved.column, moved.tags) == (7, 2, ["a"])
     assert place.line == 1
     with pytest.raises(TypeError):
-        records.replace(place, row=1)  # type: ignore[call-arg]
+        fast_dataclasses.replace(place, row=1)  # type: ignore[call-arg]
 
 
 def test_records_are_pickled_and_copied() -> None:
@@ -108,7 +108,7 @@ def test_patterns_match_by_place() -> None:
             assert (line, column) == (1, 2)
 
 
-@pytest.mark.parametrize("module", [records, dataclasses])
+@pytest.mark.parametrize("module", [fast_dataclasses, dataclasses])
 def test_they_show_themselves_as_the_library_does(module: ModuleType) -> None:
     @module.dataclass(frozen=True, slots=True)
     class Part:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import Analysis, check
+from gradpath.analysis.check import Analysis, check
+from gradpath.analysis.incremental import Reuse
 from gradpath.names.files import TREES
-from gradpath.reuse import Reuse
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 from tests.documents.pages import Block, documents, read_document
@@ -106,7 +106,7 @@ def test_a_changed_file_of_the_project_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_what_is_left_of_the_effort_need_not_be_the_same(ran: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 60)
+    monkeypatch.setattr("gradpath.analysis.check.TOTAL_EFFORT", 60)
     step = "def step_{}(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
     text = "import torch\n" + "".join(map(step.format, range(9)))
     memory = check(Document("program.py", text)).memory
@@ -120,7 +120,7 @@ def test_what_the_effort_did_not_suffice_for_is_run_again(ran: list[int], monkey
     second = (
         "def second(w, a):\n    loss = w.exp().sum()\n    loss.backward()\n    if not a:\n        loss.backward()\n"
     )
-    monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", 10)
+    monkeypatch.setattr("gradpath.analysis.check.TOTAL_EFFORT", 10)
     analysis = check(Document("program.py", first + second))
     ran.clear()
     shorter = Document("program.py", first.replace("    w.sum().backward()\n" * 20, "    pass\n") + second)
@@ -206,7 +206,7 @@ def test_random_edits_end_as_a_cold_start_does(monkeypatch: pytest.MonkeyPatch) 
             path = generator.choice(FILES)
             text = path.read_text(encoding="utf-8")
         texts = [text]
-        monkeypatch.setattr("gradpath.check.TOTAL_EFFORT", generator.choice((18_000, 100, 10)))
+        monkeypatch.setattr("gradpath.analysis.check.TOTAL_EFFORT", generator.choice((18_000, 100, 10)))
         analysis = check(Document(str(path), text))
         for edit in edits(generator, 20):
             text = edit(text) if generator.random() < 0.8 else generator.choice([texts[0], *texts[-4:]])  # Or undo.
@@ -274,7 +274,7 @@ def edits(generator: random.Random, count: int) -> Iterator[Callable[[str], str]
 def test_more_settings_than_a_path_may_execute_are_a_budget_and_no_failure(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("gradpath.check.STEPS", 50)
+    monkeypatch.setattr("gradpath.analysis.check.STEPS", 50)
     settings = "".join(f"RATE_{number} = {number}\n" for number in range(1_000))
     step = "def step(w):\n    loss = w.exp().sum()\n    loss.backward()\n"
     analysis = check(Document("program.py", settings + step))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.weight_writes import hands_on_weights
-from gradpath.writes import Defined, may_be_refused
+from gradpath.analysis.inplace_writes import Defined, may_be_refused
+from gradpath.analysis.weight_writes import hands_on_weights
 from tests.documents.pages import Block, documents, read_document
 
 ROOT = Path(__file__).parents[1]

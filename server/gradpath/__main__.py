@@ -10,7 +10,7 @@ import sys
 
 def program() -> None:
     """Run the command line; the process ends with it."""
-    from gradpath.isolation import leave_current_folder
+    from gradpath.support.isolation import leave_current_folder
 
     leave_current_folder()
     from gradpath.cli import program as run

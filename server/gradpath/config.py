@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradpath import toml
 from gradpath.diagnostic import Level
-from gradpath.gitignore import pattern_of
-from gradpath.nearest import did_you_mean
-from gradpath.reading import CONFIGURATION, read_text
-from gradpath.records import dataclass, field, replace
-from gradpath.renamed import RENAMED, now
+from gradpath.support import toml
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.gitignore import pattern_of
+from gradpath.support.reading import CONFIGURATION, read_text
+from gradpath.support.renamed_rules import RENAMED, now
+from gradpath.support.suggestions import did_you_mean
 
 OFF = "off"
 """The level of a rule that does not report."""

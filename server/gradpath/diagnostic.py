@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gradpath.records import dataclass, replace
 from gradpath.repairs import Cost, Repair, Transformation, title_of
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 NO_WAY_OUT = "not a way out:"
 """How an alternative begins that was tried and does not help."""

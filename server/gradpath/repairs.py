@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
-from gradpath.records import dataclass, replace
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 class Transformation(str, Enum):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from bench.texts import functions, script
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.names.files import TREES
 from gradpath.source.document import Document

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
-from gradpath import inspection
-from gradpath.check import check
+from gradpath.analysis import inspection
+from gradpath.analysis.check import check
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.interpreter.paths import Paths, explore
 from gradpath.interpreter.trace import BackwardRan, Failed, Trace

@@ -21,13 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradpath.check import check, load
+from gradpath.analysis.check import check, load
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.diagnostic import GapKind
-from gradpath.failures import unlogged
 from gradpath.names.files import TREES
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import read_source
+from gradpath.support.internal_errors import unlogged
 
 FORCED = "\n# torch .backward(\n"
 """What makes the analysis look at a text."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import read_source

@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.features.understanding import understanding

@@ -22,7 +22,7 @@ from queue import Empty
 from typing import Any
 
 from bench.client import Server
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.config import find_config
 from gradpath.names.files import TREES
 from gradpath.names.project import project_of

@@ -106,7 +106,7 @@ def _asked(worker: subprocess.Popen[str], path: str) -> dict[str, Any]:
 
 def work() -> None:
     """Check the files that standard input names, one a line, and answer with a line of JSON each."""
-    from gradpath.check import check
+    from gradpath.analysis.check import check
     from gradpath.cli.memory import calm_collector, sweep
     from gradpath.source.document import Document, UnreadableSource
     from gradpath.source.notebook import read_source

@@ -10,10 +10,10 @@ import signal
 import traceback
 from dataclasses import asdict, dataclass
 
-from gradpath.check import check, load
+from gradpath.analysis.check import check, load
 from gradpath.diagnostic import GapKind
-from gradpath.failures import unlogged
 from gradpath.source.document import Document
+from gradpath.support.internal_errors import unlogged
 
 from .grammar import RULE, Bomb
 

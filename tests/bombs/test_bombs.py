@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 from .grammar import HEAD, RULE, TAIL, Bomb, bombs

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 GIVEN = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 from .grammar import HEAD, TAIL, Bomb

@@ -10,7 +10,7 @@ from pathlib import Path
 from gradpath import autograd, overlays
 from gradpath.interpreter.builtins import make_builtins
 from gradpath.interpreter.values import Class, NativeFunction
-from gradpath.packages import modules_of
+from gradpath.support.plugins import modules_of
 
 KINDS = (bool, bytes, complex, dict, float, frozenset, int, list, range, set, str, tuple)
 """The types of Python whose methods are called."""

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import gradpath.check
+import gradpath.analysis.check
+import gradpath.analysis.fix_validation
 import gradpath.features.callers  # They keep the check that they find: not the made-up one of a test.
 import gradpath.features.explanation
-import gradpath.mending
-from gradpath import failures
 from gradpath.cli import main
+from gradpath.support import internal_errors
 from tests.cli import made_up
 
 
@@ -45,9 +45,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     for name in ("NO_COLOR", "FORCE_COLOR", "GRADPATH_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(failures, "folder", lambda: tmp_path / "crashes")
-    monkeypatch.setattr(failures, "_reports", {})
-    monkeypatch.setattr(failures, "_logged", set())
+    monkeypatch.setattr(internal_errors, "folder", lambda: tmp_path / "crashes")
+    monkeypatch.setattr(internal_errors, "_reports", {})
+    monkeypatch.setattr(internal_errors, "_logged", set())
     return folder
 
 
@@ -67,8 +67,8 @@ def write(project: Path) -> Write:
 @pytest.fixture
 def gradpath_main(project: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Run `gradpath` with arguments, on the made-up analysis; `stdin` are the bytes of standard input."""
-    monkeypatch.setattr(gradpath.check, "check", made_up.check)
-    monkeypatch.setattr(gradpath.mending, "check", made_up.check)
+    monkeypatch.setattr(gradpath.analysis.check, "check", made_up.check)
+    monkeypatch.setattr(gradpath.analysis.fix_validation, "check", made_up.check)
 
     def run(*arguments: str, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-import gradpath.check
+import gradpath.analysis.check
+from gradpath.analysis.gaps import unreadable
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
-from gradpath.gaps import unreadable
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
@@ -45,7 +45,7 @@ def check(
     explored: bool = False,
     thorough: bool = False,
     around: object = None,
-) -> gradpath.check.Analysis:
+) -> gradpath.analysis.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath, `endless()` for what is too much for it."""
     if "crash()" in document.text:
         raise AssertionError("the tower\nfell down")
@@ -61,7 +61,7 @@ def check(
     parsed = parse(document)
     incomplete = (*unreadable(parsed), *_endless(document))
     unknowns = {"a call of an unknown function": 2}
-    return gradpath.check.Analysis(document, parsed, tuple(found), unknowns, incomplete=incomplete)
+    return gradpath.analysis.check.Analysis(document, parsed, tuple(found), unknowns, incomplete=incomplete)
 
 
 def _endless(document: Document) -> Iterator[Gap]:

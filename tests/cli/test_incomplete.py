@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import gradpath.inspection
-from gradpath.check import check
+import gradpath.analysis.inspection
+from gradpath.analysis.check import check
 from gradpath.cli import main
-from gradpath.records import replace
 from gradpath.rules import RULES
+from gradpath.support.fast_dataclasses import replace
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR
 from tests.cli.notebooks import code, notebook, written
@@ -147,7 +147,7 @@ def test_an_earlier_run_does_not_make_it_forgotten(
     write("much.py", ENDLESS)
     write("train.ipynb", written(notebook(code("x = 1"), code("x = = 1"))))
     first = gradpath_main("check", ".", "--output-format", "json")
-    monkeypatch.setattr(gradpath.check, "check", fails)  # Nothing is checked again.
+    monkeypatch.setattr(gradpath.analysis.check, "check", fails)  # Nothing is checked again.
     assert gradpath_main("check", ".", "--output-format", "json") == first
     assert first.err.count("not fully checked") == 2
 
@@ -191,7 +191,7 @@ def test_a_failure_in_the_trial_of_fixes_costs_the_fixes_alone(
     gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("train.py", f"x = 1\n{ERROR}\n")
-    monkeypatch.setattr("gradpath.mending.mended", fails)
+    monkeypatch.setattr("gradpath.analysis.fix_validation.mended", fails)
     result = gradpath_main("check", "--output-format", "json", "train.py")
     assert result.status == 1
     assert [(each["rule"], each["fixes"]) for each in json.loads(result.out)["diagnostics"]] == [
@@ -207,7 +207,7 @@ def test_a_failure_in_the_trial_of_fixes_costs_the_fixes_alone(
 def failing_rule(monkeypatch: pytest.MonkeyPatch) -> str:
     """A rule with a bug, in the real analysis."""
     rule = replace(RULES["inplace-on-saved"], find=fails)
-    monkeypatch.setattr(gradpath.inspection, "RULES", {**RULES, rule.id: rule})
+    monkeypatch.setattr(gradpath.analysis.inspection, "RULES", {**RULES, rule.id: rule})
     return rule.id
 
 
@@ -215,7 +215,7 @@ def test_a_rule_that_fails_costs_its_own_reports_and_is_named(
     gradpath_main: Run, write: Write, failing_rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("train.py", TWICE)
-    monkeypatch.setattr(gradpath.check, "check", check)
+    monkeypatch.setattr(gradpath.analysis.check, "check", check)
     result = gradpath_main("check", "--output-format", "concise", "train.py")
     assert result.status == 1
     assert result.out.startswith("train.py:4:1: error[double-backward]")
@@ -232,9 +232,9 @@ def test_a_failure_is_not_kept_for_later_runs(
     gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("train.py", "import torch\nloss = torch.ones(1, requires_grad=True).exp()\nloss.backward()\n")
-    monkeypatch.setattr(gradpath.check, "check", check)
+    monkeypatch.setattr(gradpath.analysis.check, "check", check)
     assert "rule inplace-on-saved" in gradpath_main("check", ".").err
-    monkeypatch.setattr(gradpath.inspection, "RULES", RULES)
+    monkeypatch.setattr(gradpath.analysis.inspection, "RULES", RULES)
     assert gradpath_main("check", ".").err == ""
 
 
@@ -242,7 +242,7 @@ def test_a_graph_that_may_lack_something_says_so(
     gradpath_main: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("train.py", f"{TWICE}x = = 1\n")
-    monkeypatch.setattr(gradpath.check, "check", check)
+    monkeypatch.setattr(gradpath.analysis.check, "check", check)
     result = gradpath_main("graph", "train.py", "--format", "mermaid")
     assert result.status == 0
     assert result.err == "gradpath: train.py:5: not fully checked: does not parse: invalid syntax\n"

@@ -72,7 +72,7 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: R
         raise KeyboardInterrupt
 
     write("train.py", "x = 1\n")
-    monkeypatch.setattr("gradpath.check.check", interrupt)
+    monkeypatch.setattr("gradpath.analysis.check.check", interrupt)
     result = gradpath_main("check", "train.py")
     assert (result.status, result.out, result.err) == (130, "", "")
 
@@ -80,12 +80,12 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, gradpath_main: R
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
 def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Write) -> None:
     code = (
-        "import os, signal, sys, threading, gradpath.check\n"
+        "import os, signal, sys, threading, gradpath.analysis.check\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # Who runs the tests may ignore it.\n"
         "def check(document, config, **more):\n"
         "    os.write(1, b'started ')\n"
         "    threading.Event().wait(60)\n"
-        "gradpath.check.check = check\n"
+        "gradpath.analysis.check.check = check\n"
         "from gradpath.cli import main\n"
         "sys.exit(main(['check', '--jobs', '2', '.']))\n"
     )
@@ -110,13 +110,13 @@ def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Writ
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
 def test_a_process_that_dies_costs_one_file(project: Path, write: Write) -> None:
     code = (
-        "import os, sys, gradpath.check\n"
-        "check = gradpath.check.check\n"
+        "import os, sys, gradpath.analysis.check\n"
+        "check = gradpath.analysis.check.check\n"
         "def dying(document, config, **more):\n"
         "    if 'die' in document.text:\n"
         "        os.abort()\n"
         "    return check(document, config)\n"
-        "gradpath.check.check = dying\n"
+        "gradpath.analysis.check.check = dying\n"
         "from gradpath.cli import main\n"
         "sys.exit(main(['check', '--jobs', '2', '.']))\n"
     )

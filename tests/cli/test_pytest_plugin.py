@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from gradpath import toml
+from gradpath.support import toml
 from tests.cli.test_main import environment
 
 TESTS = """\

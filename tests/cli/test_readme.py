@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from gradpath import toml
 from gradpath.cli import check, main
 from gradpath.config import config_from
 from gradpath.diagnostic import Level
 from gradpath.features.explaining import rules_for
 from gradpath.features.tracebacks import Failure
 from gradpath.rules import RULES
+from gradpath.support import toml
 from tests.cli.conftest import Run, Write
 from tests.cli.made_up import ERROR
 from tests.features.test_flow import CUT

@@ -9,8 +9,8 @@ import pytest
 
 from gradpath.cli import main
 from gradpath.config import config_from
-from gradpath.renamed import RENAMED
 from gradpath.rules import NAMES
+from gradpath.support.renamed_rules import RENAMED
 from tests.cli.conftest import Run
 
 Out = pytest.CaptureFixture[str]

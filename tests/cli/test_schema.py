@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradpath import toml
 from gradpath.cli import _COMMANDS
 from gradpath.config import config_from
 from gradpath.rules import RULES
+from gradpath.support import toml
 from tests.cli.conftest import Run
 
 ROOT = Path(__file__).parents[2]

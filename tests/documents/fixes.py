@@ -6,9 +6,9 @@ import ast
 import difflib
 from collections.abc import Sequence
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Diagnostic, Edit, Fix
-from gradpath.mending import mended
 from gradpath.source.document import Document
 from tests.documents.grammar import PRELUDE
 from tests.documents.pages import Block

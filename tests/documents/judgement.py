@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import Analysis
+from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.source.document import Document
 from gradpath.source.parse import parse

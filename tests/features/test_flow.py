@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Fate, answers_to, told
 from gradpath.features.flow.as_json import as_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Position
 from gradpath.features.flow.asked import is_of_training, training_at, why_at
 from gradpath.features.hover import as_text, hover_at

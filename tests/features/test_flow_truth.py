@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.features.flow import Arrival, Cell, Use
 from gradpath.features.flow.find import flows_of
 from gradpath.source.document import Document

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.cli import main
 from gradpath.features.graph import Kind, Picture, Vertex
 from gradpath.features.graph.as_json import as_json

@@ -26,12 +26,12 @@ from oracle.generate import generate
 from oracle.observe import FILENAME, Fault, Observation, kind_of
 from oracle.observe import observe as observe_once
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.cli.fix import fix_document
 from gradpath.cli.run import check_document
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
-from gradpath.mending import mended
 from gradpath.source.document import Document
 from gradpath.source.edits import kept_lines
 from tests.documents.fixes import UnfitFix, apply_edits

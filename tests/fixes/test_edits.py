@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.cli.fix import fix_document
 from gradpath.cli.run import Checked
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Position, Range, Safety
-from gradpath.mending import mended
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Fix, Safety
-from gradpath.mending import mended
 from gradpath.repairs import Cost, Transformation
 from gradpath.rules.lessons import Taught, costs
 from gradpath.source.document import Document

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.autograd.errors import MESSAGES
-from gradpath.check import check
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
-from gradpath.mending import mended
 from gradpath.source.document import Document
 from tests.documents.fixes import UnfitFix, apply_edits
 from tests.documents.grammar import Source

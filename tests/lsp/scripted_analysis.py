@@ -16,12 +16,12 @@ import time
 import warnings
 from collections.abc import Callable
 
-import gradpath.check
+import gradpath.analysis.check
+import gradpath.analysis.fix_validation
 import gradpath.features.hover
-import gradpath.mending
 import gradpath.rules
+from gradpath.analysis.check import Analysis, Story
 from gradpath.analyst import program
-from gradpath.check import Analysis, Story
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.source.document import Document
@@ -125,8 +125,10 @@ def hint(document: Document, place: Range) -> Diagnostic:
 
 
 if __name__ == "__main__":
-    gradpath.check.check = made_up_check
+    gradpath.analysis.check.check = made_up_check
     gradpath.features.hover.story_at = story_at
     gradpath.rules.NAMES = {*gradpath.rules.NAMES, "made-up"}
-    gradpath.mending.mended = lambda analysis, *_arguments, **_options: analysis  # Not every made-up fix mends.
+    gradpath.analysis.fix_validation.mended = lambda analysis, *_arguments, **_options: (
+        analysis
+    )  # Not every made-up fix mends.
     program.main()

@@ -9,9 +9,9 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 
-from gradpath.check import check
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Level
-from gradpath.mending import mended
 from gradpath.source.document import Document
 from tests.documents.fixes import apply_edits
 from tests.lsp.harness import NOTHING, REAL, Editor, server

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gradpath.check import Analysis, Story
+from gradpath.analysis.check import Analysis, Story
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.features.code_actions import Kind, actions_at, fix_all
 from gradpath.features.hover import Hover, Section, as_markdown, as_text, hover_at

@@ -18,7 +18,7 @@ from lsprotocol import types
 from pytest_lsp import client_capabilities
 
 import gradpath
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Range
 from gradpath.source.cells import Cell, CellsDocument
 from gradpath.source.document import Document

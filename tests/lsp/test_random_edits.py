@@ -19,7 +19,7 @@ import pytest
 import pytest_lsp
 from lsprotocol import types
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.names.project import project_of
 from gradpath.source.document import Document, UnreadableSource, read_document
 from tests.lsp.harness import NOTHING, REAL, Editor, server

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import gradpath.analyst.desk
+from gradpath.analysis.check import check, with_traces
 from gradpath.analyst.allowance import Allowance
 from gradpath.analyst.collector import MUCH, clean_up, clean_up_all, clean_up_if_due
 from gradpath.analyst.desk import Desk
 from gradpath.analyst.messages import Check, Opened, Outcome
-from gradpath.check import check, with_traces
 from gradpath.config import Config
 from gradpath.features.hover import as_text, hover_at
 from gradpath.names.files import TREES

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-import gradpath.check
+import gradpath.analysis.check
+import gradpath.analysis.inspection
 import gradpath.cli
-import gradpath.inspection
 import gradpath.lsp.server
 import gradpath.names.finder
 from gradpath.analyst import program
-from gradpath.records import replace
 from gradpath.rules import RULES
+from gradpath.support.fast_dataclasses import replace
 
 
 def fails(*_: object) -> Iterator[object]:
@@ -23,9 +23,9 @@ def analyse(trouble: str) -> None:
     """Be the analysis process."""
     if trouble == "rule":
         failing = replace(RULES["inplace-on-saved"], find=fails)
-        gradpath.inspection.RULES = {**RULES, "inplace-on-saved": failing}
+        gradpath.analysis.inspection.RULES = {**RULES, "inplace-on-saved": failing}
     elif trouble == "budget":
-        gradpath.check.STEPS = 400
+        gradpath.analysis.check.STEPS = 400
     elif trouble == "jedi":
         gradpath.names.finder.Finder.__init__.__defaults__ = ((sys.executable, "-c", "while input(): pass"), 0.5)
     program.main()

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 import gradpath.names.finder
-from gradpath.check import check
-from gradpath.isolation import isolated
+from gradpath.analysis.check import check
 from gradpath.names.environment import Environment, environment_of, hooked
 from gradpath.names.finder import FAILURES, Finder
 from gradpath.names.project import project_of
 from gradpath.source.document import Document
+from gradpath.support.isolation import isolated
 from tests.names.test_modules import LOOP
 from tests.names.trees import compiled_module, ran, touch, with_hooked_environment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import Analysis, check
+from gradpath.analysis.check import Analysis, check
 from gradpath.names.files import Files, Trees
 from gradpath.names.project import Project
 from gradpath.source.document import Document

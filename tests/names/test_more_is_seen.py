@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.check import check
+from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
 CASES = Path(__file__).parents[1] / "cases" / "corpus"

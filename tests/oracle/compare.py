@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from gradpath.check import check, first_fault
+from gradpath.analysis.check import check, first_fault
 from gradpath.diagnostic import Diagnostic
 from gradpath.rules import RULES
 from gradpath.source.document import Document

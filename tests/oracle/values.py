@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
+from gradpath.analysis.check import STEPS
 from gradpath.autograd import tensor as shadow
-from gradpath.check import STEPS
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import make_machine, run_module

@@ -10,7 +10,7 @@ from typing import Any
 from gradpath import rules
 from gradpath.analyst.messages import Settings
 from gradpath.config import Config, config_from, find_config
-from gradpath.records import replace
+from gradpath.support.fast_dataclasses import replace
 
 OF_THE_EDITOR = frozenset(
     {"codeLens", "diagnosticMode", "diagnosticsInHover", "importStrategy", "inlayHints", "interpreter", "trace"}

@@ -8,8 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import gradpath.check as facade
-from gradpath import mending
+import gradpath.analysis.check as facade
+from gradpath.analysis import fix_validation
+from gradpath.analysis.check import Analysis
+from gradpath.analysis.incremental import Memory
 from gradpath.analyst.allowance import Allowance
 from gradpath.analyst.configurations import Configurations
 from gradpath.analyst.messages import (
@@ -35,9 +37,7 @@ from gradpath.analyst.messages import (
     Told,
 )
 from gradpath.analyst.outcomes import lines_told, outcome_of
-from gradpath.check import Analysis
 from gradpath.config import Config
-from gradpath.failures import unlogged
 from gradpath.features.callers import seen_from_callers
 from gradpath.features.code_actions import actions_at
 from gradpath.features.explanation import Explained, explained
@@ -53,14 +53,14 @@ from gradpath.names.files import TREES
 from gradpath.names.finder import Finder
 from gradpath.names.project import Project, project_of
 from gradpath.names.walk import walk
-from gradpath.records import dataclass, replace
-from gradpath.reuse import Memory
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.magics import python_of
 from gradpath.source.notebook import SUFFIX, read_source
 from gradpath.source.parse import Parsed
+from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.internal_errors import unlogged
 
 logger = logging.getLogger(__name__)
 
@@ -313,7 +313,7 @@ class Desk:
         path = analysis.document.path
         config, project = self._surroundings(path)
         try:
-            tried = mending.mended(analysis, config, cancelled=allowance, project=project)
+            tried = fix_validation.mended(analysis, config, cancelled=allowance, project=project)
             return replace(tried, walks=(), documents={})
         except MemoryError:
             raise

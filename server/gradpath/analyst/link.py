@@ -17,8 +17,8 @@ from typing import IO, Any
 
 import gradpath
 from gradpath.analyst import pipe
-from gradpath.isolation import isolated
-from gradpath.patterns import regex
+from gradpath.support.isolation import isolated
+from gradpath.support.lazy_regex import regex
 
 _PROGRAM = os.path.join(os.path.dirname(__file__), "program.py")
 

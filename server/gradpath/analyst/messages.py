@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradpath.diagnostic import Diagnostic, Edit, Gap, Position, Range
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.features.graph import Picture

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from gradpath.analysis.check import Analysis
 from gradpath.analyst.messages import Beside, Lines, Outcome
-from gradpath.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Range
 from gradpath.features.marks import inlay_hints, lenses
 from gradpath.source.cells import CellsDocument

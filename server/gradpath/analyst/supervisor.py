@@ -28,7 +28,7 @@ from gradpath.analyst.messages import (
     Work,
 )
 from gradpath.diagnostic import GapKind
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 logger = logging.getLogger(__name__)
 

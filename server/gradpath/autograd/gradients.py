@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gradpath.autograd.layout import Order
 from gradpath.autograd.provenance import OPEN, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
-from gradpath.records import replace
+from gradpath.support.fast_dataclasses import replace
 
 if TYPE_CHECKING:
     from gradpath.autograd.graph import Autograd

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 Kinds: TypeAlias = Mapping[str, object]
 """Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`; absent means the default."""

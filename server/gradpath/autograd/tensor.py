@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gradpath.autograd.layout import Layout, Order, is_contiguous, is_dense, is_shared, steps_of
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.autograd.ops import Behaviour

@@ -14,8 +14,8 @@ from typing import NoReturn, Protocol
 
 from gradpath import __version__
 from gradpath.cli import status
-from gradpath.nearest import did_you_mean
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.suggestions import did_you_mean
 
 
 class Command(Protocol):
@@ -104,8 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _failed() -> int:
     """Tell in a line of a bug in gradpath itself, or of a memory that is full; the last resort."""
-    from gradpath.failures import Place, failed, unlogged
     from gradpath.render.width import safe_text
+    from gradpath.support.internal_errors import Place, failed, unlogged
 
     with unlogged():
         failure = failed("the command line failed", Place("", 1))

@@ -60,9 +60,9 @@ def _tell(written: str) -> None:
     if not mentions_a_traceback(written):
         return
     from gradpath.cli.terminal import style_for
-    from gradpath.failures import unlogged
     from gradpath.features.explanation import answers_to, told
     from gradpath.features.whereabouts import Whereabouts
+    from gradpath.support.internal_errors import unlogged
 
     whereabouts = Whereabouts(Path())
     try:

@@ -16,11 +16,11 @@ from gradpath.cli.run import Checked
 from gradpath.cli.status import UsageError
 from gradpath.cli.writing import write_file
 from gradpath.diagnostic import Diagnostic
-from gradpath.reading import LOG, read_bytes
-from gradpath.records import dataclass, replace
-from gradpath.renamed import now
 from gradpath.render.width import safe_text
 from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.reading import LOG, read_bytes
+from gradpath.support.renamed_rules import now
 
 _FORMAT = 1
 

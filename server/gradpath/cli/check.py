@@ -22,8 +22,8 @@ from gradpath.cli.status import UsageError
 from gradpath.cli.terminal import Progress
 from gradpath.config import Config
 from gradpath.diagnostic import Safety
-from gradpath.records import replace
 from gradpath.render.width import safe_text
+from gradpath.support.fast_dataclasses import replace
 
 if TYPE_CHECKING:
     from gradpath.cli.cache import Cache

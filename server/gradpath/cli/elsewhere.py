@@ -9,10 +9,10 @@ from pathlib import Path
 
 from gradpath.cli.run import Checked
 from gradpath.diagnostic import Diagnostic
-from gradpath.records import replace
 from gradpath.source.document import UnreadableSource
 from gradpath.source.notebook import read_source
 from gradpath.source.suppress import UNUSED
+from gradpath.support.fast_dataclasses import replace
 
 
 def gathered(outcomes: Sequence[Checked], walked: Iterable[str]) -> list[Checked]:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from gradpath.cli.status import CLEAN, FOUND, UNUSABLE
 from gradpath.cli.terminal import complain, style_for
-from gradpath.failures import unlogged
 from gradpath.features.explaining import Place
 from gradpath.features.explanation import Answer, answer_to, told
 from gradpath.features.whereabouts import Whereabouts
-from gradpath.reading import LOG, read_bytes
 from gradpath.render.json import diagnostic_as_json
+from gradpath.support.internal_errors import unlogged
+from gradpath.support.reading import LOG, read_bytes
 
 _STDIN = "-"
 

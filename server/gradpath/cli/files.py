@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradpath.names.walk import Excludes, walk
-from gradpath.records import dataclass
 from gradpath.render.report import Problem
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from gradpath.cli.writing import UnwritableFile, leads_outside, replace_file
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Level, Safety
 from gradpath.features.edits import edited, overlap, still_parses, with_newlines_of
-from gradpath.records import dataclass, replace
 from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.positions import line_starts
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 _ROUNDS = 10
 _ORDER = (Safety.SAFE, Safety.UNSAFE)
@@ -137,7 +137,7 @@ def _uncovers_more(before: Checked, after: Checked) -> bool:
 
 
 def _gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
-    from gradpath.mending import gets_less_far  # Imported here, like all that runs analyses.
+    from gradpath.analysis.fix_validation import gets_less_far  # Imported here, like all that runs analyses.
 
     return gets_less_far(after, before, edits, config)
 

@@ -26,9 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the picture to standard output."""
     # Imported here so that `gradpath graph --help` answers at once.
-    from gradpath.check import check
-    from gradpath.failures import unlogged
+    from gradpath.analysis.check import check
     from gradpath.features.graph.find import picture_at
+    from gradpath.support.internal_errors import unlogged
 
     document, line = opened(arguments.place)
     with unlogged():

@@ -12,12 +12,12 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.code_actions import NEVER_IGNORED
 from gradpath.features.edits import edited, still_parses
-from gradpath.records import dataclass
 from gradpath.render.report import Problem
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.suppress import ignore_edit
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from gradpath.diagnostic import Diagnostic, Range
-from gradpath.records import replace
 from gradpath.source.cells import CellsDocument, in_cells
 from gradpath.source.document import Document
 from gradpath.source.notebook import decode_notebook, source_bytes
 from gradpath.source.notebook_text import place_in_file, sources_of, with_sources
+from gradpath.support.fast_dataclasses import replace
 
 
 def with_cells_of(text: str, before: CellsDocument, after: CellsDocument) -> str:

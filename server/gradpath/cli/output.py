@@ -13,7 +13,6 @@ from gradpath.cli import status
 from gradpath.cli.run import Checked, notebooks_among
 from gradpath.cli.terminal import complain, style_for
 from gradpath.diagnostic import Fix, Gap, GapKind, Level, Safety
-from gradpath.records import dataclass
 from gradpath.render.gaps import gap_lines
 from gradpath.render.report import Problem, Report, SourceLookup, Understood
 from gradpath.render.style import BOLD, GREEN, RED, Style
@@ -22,6 +21,7 @@ from gradpath.render.width import safe_text
 from gradpath.rules import RULES
 from gradpath.source.cells import in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.support.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from gradpath.cli.fix import Fixed

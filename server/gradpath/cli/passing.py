@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 _STDOUT, _STDERR = 1, 2
 _PIECE = 65_536

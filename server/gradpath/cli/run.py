@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Range, whole
-from gradpath.failures import Place, failed, unlogged
 from gradpath.names.watch import watched
-from gradpath.records import dataclass, field, replace
 from gradpath.render.gaps import gap_reason
 from gradpath.render.report import Understood
 from gradpath.source.cells import CellsDocument, gaps_in_cells
 from gradpath.source.document import Document, UnreadableSource, decode_source
 from gradpath.source.notebook import SUFFIX, decode_notebook, notebook_of, read_source
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.internal_errors import Place, failed, unlogged
 
 if TYPE_CHECKING:
-    from gradpath.check import Analysis
+    from gradpath.analysis.check import Analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def check_document(
     """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line.
 
     With `measure` the outcome tells how much of it was understood. Without `trials` its fixes are not tried, which is
-    for those who do not look at them. `stack` as in `gradpath.check.check`.
+    for those who do not look at them. `stack` as in `gradpath.analysis.check.check`.
     """
     with nullcontext() if os.environ.get("GRADPATH_TRACEBACK") else unlogged():
         try:
@@ -63,9 +63,9 @@ def check_document(
 
 def _checked(document: Document, config: Config, stack: Collection[int], *, measure: bool, trials: bool) -> Checked:
     # Imported here, like what is wanted of it below, because a run that finds everything in the cache does without.
-    import gradpath.check
+    import gradpath.analysis.check
 
-    analysis = gradpath.check.check(document, config, stack=stack, traced=measure)
+    analysis = gradpath.analysis.check.check(document, config, stack=stack, traced=measure)
     gaps = analysis.incomplete
     if trials and analysis.diagnostics:
         analysis, more = _mended(analysis, config)
@@ -89,7 +89,7 @@ def _checked(document: Document, config: Config, stack: Collection[int], *, meas
 
 def _mended(analysis: Analysis, config: Config) -> tuple[Analysis, tuple[Gap, ...]]:
     """The analysis with the fixes that hold; where gradpath fails on their trials without any, and what failed."""
-    from gradpath.mending import mended
+    from gradpath.analysis.fix_validation import mended
 
     try:
         return mended(analysis, config), ()

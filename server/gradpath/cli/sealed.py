@@ -15,8 +15,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gradpath.failures import folder as crash_reports
-from gradpath.reading import LOG, read_bytes
+from gradpath.support.internal_errors import folder as crash_reports
+from gradpath.support.reading import LOG, read_bytes
 
 _KEY = 32
 """Bytes of the key."""

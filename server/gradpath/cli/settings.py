@@ -8,11 +8,11 @@ from pathlib import Path
 
 from gradpath.cli.status import UsageError
 from gradpath.config import BrokenConfiguration, Config, config_from, find_config, table_in
-from gradpath.nearest import did_you_mean
-from gradpath.records import dataclass, field, replace
-from gradpath.renamed import RENAMED, now
 from gradpath.render.report import Problem
 from gradpath.rules import NAMES
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.renamed_rules import RENAMED, now
+from gradpath.support.suggestions import did_you_mean
 
 _NAMES = ("gradpath.toml", "pyproject.toml")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gradpath.cli.flow import explored
 from gradpath.cli.opening import opened, tell_gaps
 from gradpath.cli.status import CLEAN, FOUND, UsageError
-from gradpath.nearest import did_you_mean
+from gradpath.support.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gradpath.features.flow.answers import Answer

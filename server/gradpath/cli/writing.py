@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 
-from gradpath.reading import read_bytes
+from gradpath.support.reading import read_bytes
 
 
 class UnwritableFile(Exception):

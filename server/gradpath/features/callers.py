@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gradpath import entries
-from gradpath.check import Analysis, check
+from gradpath.analysis import entry_points
+from gradpath.analysis.check import Analysis, check
 from gradpath.config import Config
 from gradpath.names.callers import callers_of
 from gradpath.names.files import TREES
@@ -26,7 +26,7 @@ def seen_from_callers(
     """
     file = Path(analysis.document.path)
     parsed = TREES.of_document(analysis.document, None)
-    names = {entry.owner or entry.function.name for entry in entries.functions(parsed)}
+    names = {entry.owner or entry.function.name for entry in entry_points.functions(parsed)}
     found: list[Analysis] = []
     for path in callers_of(project, file, names, CALLERS, cancelled) if names else ():
         if cancelled():

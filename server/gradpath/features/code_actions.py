@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
-from gradpath.check import Analysis
+from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Range
 from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
-from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 NEVER_IGNORED = frozenset({"unused-ignore"})
 """Rules about the suppression comments themselves: another comment is no way out of them."""

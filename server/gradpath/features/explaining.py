@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.features.tracebacks import Failure
-from gradpath.records import dataclass
 from gradpath.rules import RULES
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from gradpath.check import Analysis, check
+from gradpath.analysis.check import Analysis, check
+from gradpath.analysis.fix_validation import mended
 from gradpath.config import Config, find_config
 from gradpath.diagnostic import Diagnostic, Gap
-from gradpath.failures import Place as Spot
-from gradpath.failures import failed
 from gradpath.features.explaining import Match, Place, matching, of_autograd, rules_for
 from gradpath.features.tracebacks import Failure, failures
 from gradpath.features.whereabouts import Whereabouts
-from gradpath.mending import mended
-from gradpath.records import dataclass, replace
 from gradpath.render.full import render_full
 from gradpath.render.gaps import gap_lines
 from gradpath.render.report import SourceLookup
@@ -23,6 +20,9 @@ from gradpath.render.style import BOLD, PLAIN, Style
 from gradpath.render.width import safe_text
 from gradpath.source.cells import CellsDocument, gaps_in_cells, in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.internal_errors import Place as Spot
+from gradpath.support.internal_errors import failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradpath.check import Analysis, Story
+from gradpath.analysis.check import Analysis, Story
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Position, Range
 from gradpath.features.life import story_at
-from gradpath.patterns import regex
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 _CODE_OR_MARKUP = regex(r"((?<!`)`[^`]+`(?!`))|([`\\*_<>\[\]#|~&@]|:(?=//)|(?<=www)\.)")
 """Code between single backticks, or a character that may begin markup, a link among it.

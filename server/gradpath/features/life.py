@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.analysis.check import Analysis, Story
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.check import Analysis, Story
 from gradpath.diagnostic import Position
 from gradpath.interpreter.trace import Bound, Built, Site, Trace
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gradpath.check import Analysis
+from gradpath.analysis.check import Analysis
+from gradpath.analysis.marks import Kind
 from gradpath.diagnostic import Position, Range
-from gradpath.marks import Kind
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

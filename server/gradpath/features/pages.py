@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 
 from gradpath.diagnostic import Level
-from gradpath.patterns import regex
 from gradpath.rules import RULES
 from gradpath.rules.report import Rule
+from gradpath.support.lazy_regex import regex
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _CLAIM = regex(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gradpath.patterns import regex
-from gradpath.records import dataclass, field, replace
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.lazy_regex import regex
 
 
 @dataclass(frozen=True, slots=True)

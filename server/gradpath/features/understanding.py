@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.check import Analysis
+from gradpath.analysis.check import Analysis
 from gradpath.render.report import Understood
 
 

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from gradpath.features.explaining import Place
 from gradpath.features.tracebacks import Frame
 from gradpath.names.walk import SKIPPED_FOLDERS
-from gradpath.records import dataclass, field
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import SUFFIX, read_source
+from gradpath.support.fast_dataclasses import dataclass, field
 
 _INSTALLED = {"site-packages", "dist-packages"}
 _MOST = 5_000

@@ -6,8 +6,8 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from gradpath.patterns import regex
 from gradpath.source.nodes import BLOCKS, Noted, nodes
+from gradpath.support.lazy_regex import regex
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:

@@ -48,8 +48,8 @@ from gradpath.interpreter.values import (
     Value,
     is_data,
 )
-from gradpath.records import dataclass
 from gradpath.source.grammar import UNPARSED
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class Raised(Exception):

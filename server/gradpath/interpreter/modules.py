@@ -25,9 +25,9 @@ from gradpath.interpreter.origins import Member
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Value
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 STEPS = 10_000
 """Statements that all imports of one path may execute together."""

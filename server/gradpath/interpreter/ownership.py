@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.sites import Site
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.interpreter.trace import Decision, Site, Trace
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 Going = Mapping[ast.AST, bool]
 """The way of some branches, by their nodes."""

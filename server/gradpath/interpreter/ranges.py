@@ -9,7 +9,7 @@ from gradpath.interpreter.containers import Iteration, metered
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Arguments, Value
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from gradpath.interpreter.values import (
     Object,
     Value,
 )
-from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, is_generator, nodes
+from gradpath.support.fast_dataclasses import dataclass
 
 
 def make_machine(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.interpreter.trace import Site

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 
 from gradpath.interpreter.bounds import LONGEST, is_affordable, is_small
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 _SPEC = regex(r"[<>^+ -]?0?\d{0,2}(\.\d{1,2})?[a-zA-Z%]?")
 

@@ -16,7 +16,7 @@ from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.sites import Decision as Decision
 from gradpath.interpreter.sites import Site as Site
 from gradpath.interpreter.sites import iterations_between as iterations_between
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

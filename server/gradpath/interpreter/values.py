@@ -15,7 +15,7 @@ from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
 from gradpath.interpreter.origins import Attribute, Call, Item, Origin, name_of, sources_of
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine

@@ -11,7 +11,7 @@ from gradpath.analyst.messages import Request
 from gradpath.analyst.supervisor import GivenUp, Job
 from gradpath.lsp.checks import Checks
 from gradpath.lsp.documents import Documents, OpenDocument
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 Prepare = Callable[[OpenDocument], "Request | None"]
 """Says what is to be found out about the newest state of a document, if anything."""

@@ -28,8 +28,8 @@ from gradpath.analyst.supervisor import GivenUp, Job, Supervisor
 from gradpath.diagnostic import Gap, GapKind, Position, Range
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.state import State
-from gradpath.records import dataclass, replace
 from gradpath.render.gaps import gap_lines
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from pygls.capabilities import get_capability
 
 from gradpath.lsp.convert import Encoding
 from gradpath.lsp.settings import Settings
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from gradpath.analyst.messages import ListRules
 from gradpath.lsp.convert import from_range
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 if TYPE_CHECKING:
     from gradpath.lsp.session import Server

@@ -15,7 +15,7 @@ from gradpath.lsp.convert import Encoding, from_range
 from gradpath.lsp.notebooks import OpenCell, cells_of, changed_cells, checked
 from gradpath.lsp.text import apply_changes, split_lines
 from gradpath.lsp.uris import path_of, uri_of
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic, Range

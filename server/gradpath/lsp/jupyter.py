@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from gradpath.isolation import PACKAGES
+from gradpath.support.isolation import PACKAGES
 
 
 def specification(_manager: object) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from gradpath.lsp.convert import Encoding
 from gradpath.lsp.text import apply_changes, split_lines
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     from gradpath.source.cells import Cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradpath.lsp.client import Client
 from gradpath.lsp.documents import Documents
 from gradpath.lsp.settings import EditorSettings
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)

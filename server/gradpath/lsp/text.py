@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 
 from gradpath.lsp.convert import Encoding, from_range
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 _LINE = regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 from urllib.parse import quote, unquote, urlsplit
 
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 _SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:")  # Longer than the letter of a Windows drive.
 

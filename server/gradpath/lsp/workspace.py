@@ -19,7 +19,7 @@ from gradpath.lsp.checks import Checks, with_gap
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.state import State
 from gradpath.lsp.uris import path_of, uri_of
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 logger = logging.getLogger(__name__)
 

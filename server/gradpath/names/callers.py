@@ -10,9 +10,9 @@ from pathlib import Path
 from gradpath.names.folders import has
 from gradpath.names.layout import MARKERS, NOTES, REPOSITORY
 from gradpath.names.project import Project
-from gradpath.patterns import regex
-from gradpath.reading import read_text
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
+from gradpath.support.reading import read_text
 
 _FILES = 2_000
 """How many files of a project are looked through."""

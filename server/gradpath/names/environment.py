@@ -13,9 +13,9 @@ from pathlib import Path
 from gradpath.names.folders import has
 from gradpath.names.import_hooks import hooked_packages
 from gradpath.names.layout import Layout
-from gradpath.patterns import regex
-from gradpath.reading import CONFIGURATION, read_text
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
+from gradpath.support.reading import CONFIGURATION, read_text
 
 _FOLDERS = (".venv", "venv", "env", ".env")
 _VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")

@@ -11,11 +11,11 @@ from pathlib import Path
 from gradpath.names.layout import Layout
 from gradpath.names.project import Project, project_of
 from gradpath.names.search_path import added_folders
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.parse import Parsed, parse
 from gradpath.source.unread import unread_lines
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 _LARGEST = 1_000_000
 """Bytes of a file that is still read; larger ones are data that happens to be Python."""

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gradpath.isolation import isolated
 from gradpath.names.environment import Environment
 from gradpath.names.layout import find_root
+from gradpath.support.isolation import isolated
 
 log = logging.getLogger(__name__)
 

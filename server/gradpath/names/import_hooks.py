@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gradpath.reading import CONFIGURATION, read_text
 from gradpath.source.nodes import nodes
+from gradpath.support.reading import CONFIGURATION, read_text
 
 _LARGEST = 300_000
 """Bytes of a hook that are parsed; most are a hundred times smaller."""

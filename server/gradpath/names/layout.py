@@ -10,12 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gradpath import toml
 from gradpath.names.folders import has, held
-from gradpath.patterns import regex
-from gradpath.reading import CONFIGURATION, read_text
-from gradpath.records import dataclass, field
 from gradpath.source.nodes import nodes
+from gradpath.support import toml
+from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.lazy_regex import regex
+from gradpath.support.reading import CONFIGURATION, read_text
 
 REPOSITORY = (".git", ".hg", ".svn")
 """What marks the root of a repository, which holds everything that may belong together."""

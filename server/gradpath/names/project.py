@@ -10,7 +10,7 @@ from pathlib import Path
 from gradpath.names.environment import Environment, editable, hooked
 from gradpath.names.folders import has
 from gradpath.names.layout import LEVELS, Layout, find_root, layout_of, outside_packages
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _BUILT_IN = frozenset(sys.builtin_module_names) | {"__future__", "typing", "os", "abc", "types", "enum", "collections"}

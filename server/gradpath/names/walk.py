@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gradpath.gitignore import Pattern, pattern_of, verdict
-from gradpath.reading import CONFIGURATION, read_text
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.gitignore import Pattern, pattern_of, verdict
+from gradpath.support.reading import CONFIGURATION, read_text
 
 SUFFIXES = (".py", ".ipynb")
 SKIPPED_FOLDERS = frozenset(

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from gradpath.overlays.places import place_of
-from gradpath.records import dataclass, field
 from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.support.fast_dataclasses import dataclass, field
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
 _BOUNDING = frozenset({"clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_"})

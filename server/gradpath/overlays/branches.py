@@ -19,7 +19,7 @@ from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 
 def whole_of(part: Unknown) -> Unknown | None:

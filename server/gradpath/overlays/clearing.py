@@ -11,7 +11,7 @@ from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Librar
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays.roles import ENGINE, role_of
 from gradpath.overlays.tensor_value import TensorValue
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 
 def is_engine(value: Unknown) -> bool:

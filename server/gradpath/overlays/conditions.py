@@ -9,8 +9,8 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.records import dataclass
 from gradpath.source.nodes import Noted
+from gradpath.support.fast_dataclasses import dataclass
 
 _LONGEST = 30
 """Characters of a callee in a condition."""

@@ -15,7 +15,7 @@ from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
 from gradpath.overlays.operations import run_operation
 from gradpath.overlays.tensor_value import Device, DType, TensorValue, wrap
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 

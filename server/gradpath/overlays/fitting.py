@@ -15,8 +15,8 @@ from gradpath.overlays.nn import MODULE
 from gradpath.overlays.places import place_of
 from gradpath.overlays.presumed_methods import METHODS
 from gradpath.overlays.roles import role_of_name
-from gradpath.records import dataclass, field
 from gradpath.source.nodes import Noted, nodes
+from gradpath.support.fast_dataclasses import dataclass, field
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
 """Methods that too many things have: one of these alone tells nothing of a class."""

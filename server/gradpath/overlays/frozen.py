@@ -19,8 +19,8 @@ from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.nn import DRAWN
 from gradpath.overlays.roles import role_of
-from gradpath.patterns import regex
 from gradpath.source.nodes import Noted, nodes
+from gradpath.support.lazy_regex import regex
 
 _FROZEN = "frozen model"
 _WHOLLY = "wholly frozen model"

@@ -30,7 +30,7 @@ from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.refusals import refused_number, refused_source
 from gradpath.overlays.sizing import forget_count, given, parts_of, resize, resolved, settle
 from gradpath.overlays.tensor_value import DType, TensorValue, wrap
-from gradpath.records import replace
+from gradpath.support.fast_dataclasses import replace
 
 
 def operation(op: Op, name: str) -> NativeFunction:

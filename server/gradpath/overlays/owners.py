@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from gradpath.overlays.roles import part_of_model, part_of_optimizer
-from gradpath.patterns import regex
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 _Held = TypeVar("_Held")
 

@@ -52,7 +52,7 @@ from gradpath.overlays.conditions import Condition
 from gradpath.overlays.presumed_tensors import graph_sources, is_made_as_tensor, is_of_frozen
 from gradpath.overlays.roles import role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorValue
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

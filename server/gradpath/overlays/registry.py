@@ -14,7 +14,7 @@ from types import ModuleType
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Function, Value
-from gradpath.packages import modules_of
+from gradpath.support.plugins import modules_of
 
 
 class Caller:

@@ -12,8 +12,8 @@ from enum import Enum
 from functools import cache
 
 from gradpath.overlays.registry import called_methods, libraries
-from gradpath.patterns import regex
 from gradpath.source.nodes import Noted, nodes
+from gradpath.support.lazy_regex import regex
 
 _IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
 _TELLING = frozenset(

@@ -8,8 +8,8 @@ from functools import cache
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.patterns import regex
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 MODEL = regex(
     r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze|"

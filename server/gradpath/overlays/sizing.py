@@ -16,7 +16,7 @@ from gradpath.interpreter.containers import List, is_slender
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Value
 from gradpath.overlays.tensor_value import DType, TensorNumber
-from gradpath.records import replace
+from gradpath.support.fast_dataclasses import replace
 
 Inputs = Mapping[str, Sequence[Tensor]]
 

@@ -17,7 +17,7 @@ from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Rep
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value, identity
 from gradpath.overlays import conditions
 from gradpath.overlays.roles import is_of_settings, is_setting
-from gradpath.records import replace
+from gradpath.support.fast_dataclasses import replace
 
 
 class TensorProtocol(Protocol):

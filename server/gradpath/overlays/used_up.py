@@ -8,7 +8,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.roles import role_of
-from gradpath.records import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field
 
 
 class Drawn(List):

@@ -21,9 +21,9 @@ from gradpath.overlays.clearing import trains
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of_name
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 _MODULES = frozenset(
     """buffers children eval get_submodule modules named_buffers named_children named_modules named_parameters

@@ -19,7 +19,7 @@ from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
 from gradpath.overlays.tensor_value import TensorValue
-from gradpath.records import dataclass, field, replace
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Part = tuple[object, ...]
 """The indices and attributes that lead from a model's result to a part of it."""

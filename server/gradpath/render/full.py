@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Label
-from gradpath.records import dataclass
 from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
 from gradpath.render.width import LONGEST, row_of, safe_start, safe_text
+from gradpath.support.fast_dataclasses import dataclass
 
 _INDENT = "   "
 _NEAR = 6

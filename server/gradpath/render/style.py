@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.diagnostic import Level
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 BOLD = "1"
 DIM = "2"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from itertools import accumulate
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 TAB = 4
 LONGEST = 160

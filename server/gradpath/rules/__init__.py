@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, ValuesView
 from functools import cache
 
-from gradpath.packages import modules_of
 from gradpath.rules.report import Rule
 from gradpath.source.suppress import FAMILY, UNUSED
+from gradpath.support.plugins import modules_of
 
 
 @cache

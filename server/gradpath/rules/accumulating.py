@@ -8,11 +8,11 @@ from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
-from gradpath.records import dataclass, replace
 from gradpath.rules.graphs import leads_to, nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import JOINS, is_addition
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 _BLENDS = frozenset({"torch.lerp", "torch.Tensor.lerp_", "torch.maximum", "torch.minimum"})

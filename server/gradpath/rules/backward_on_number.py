@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import name_of, same_activation
 from gradpath.rules.syntax import call_of
 from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

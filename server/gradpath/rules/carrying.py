@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Kept, Site, Trace, iterations_between
-from gradpath.records import dataclass
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
 from gradpath.rules.syntax import Compound, Definition, ancestry, arguments_of, binds_first, function_of, statement_of
+from gradpath.support.fast_dataclasses import dataclass
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 """What is run again and again: loops, and functions that a framework calls for each batch."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Cut, Tensor
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
-from gradpath.records import dataclass, replace
 from gradpath.rules.report import Source, Step
 from gradpath.rules.stories import short_operation
 from gradpath.rules.syntax import function_of, withs_around
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"})
 _INDICES = frozenset(

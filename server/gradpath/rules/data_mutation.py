@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
-from gradpath.records import dataclass, replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import behind, beside
@@ -17,6 +16,7 @@ from gradpath.rules.out_of_place import NO_COUNTERPART, augmented, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, operation, same_activation, short_operation, with_time
 from gradpath.rules.syntax import is_alone, statement_of
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 _READS_ANEW = frozenset(
     """mul div mm bmm matmul pow log sin cos gelu silu mse_loss bilinear Bilinear

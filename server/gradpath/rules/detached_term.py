@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
-from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.drawn_terms import DrawnTerm, drawn_terms
 from gradpath.rules.gradient_flow import is_whole
@@ -19,6 +18,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
+from gradpath.support.fast_dataclasses import dataclass
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""

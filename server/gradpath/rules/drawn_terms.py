@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
-from gradpath.records import dataclass
 from gradpath.rules.graphs import leaves, nodes_of, terms_of
 from gradpath.rules.learning import Severed, ways_to
 from gradpath.rules.unreached import is_of_another_time
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Held, Kept, Site, Trace
-from gradpath.records import dataclass
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, name_of, target_of
 from gradpath.rules.syntax import ancestry, function_of, reads_of, statement_of
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

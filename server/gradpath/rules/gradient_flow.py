@@ -20,11 +20,11 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
 )
-from gradpath.records import dataclass
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation, short_operation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.support.fast_dataclasses import dataclass
 
 _HARMLESS = (
     "torch.",

@@ -16,7 +16,6 @@ from gradpath.interpreter.trace import (
     Trace,
     iterations_between,
 )
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
@@ -25,6 +24,7 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+from gradpath.support.fast_dataclasses import replace
 
 _PYTORCH = (
     "UserWarning: Using backward() with create_graph=True will create a reference cycle between the parameter and its "

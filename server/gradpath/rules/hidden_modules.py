@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Built, Stepped, Trace
-from gradpath.patterns import regex
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry
 from gradpath.source.parse import parse
+from gradpath.support.lazy_regex import regex
 
 _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
 """What a class does that registers its modules by itself, or tells of them."""

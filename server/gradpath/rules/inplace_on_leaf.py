@@ -9,7 +9,6 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.moving import behind
@@ -18,6 +17,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
 from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import replace
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
 

@@ -22,10 +22,10 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
 )
-from gradpath.records import dataclass, field
 from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
 from gradpath.rules.graphs import moved_leaves, reached_leaves
 from gradpath.rules.stories import short_operation
+from gradpath.support.fast_dataclasses import dataclass, field
 
 MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""

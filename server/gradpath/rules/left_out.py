@@ -9,7 +9,6 @@ from itertools import combinations
 from gradpath.autograd.tensor import UNSEEN, Node, Shape, Tensor
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Stepped, Trace
-from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import tensors_of, ways_of
@@ -18,6 +17,7 @@ from gradpath.rules.syntax import ancestry, call_of, statement_of
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import parse
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.repairs import Cost
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.stories import short_operation
+from gradpath.support.fast_dataclasses import dataclass
 
 Place = tuple[str, int]
 """A file and a line in it."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.accumulating import Growing, growing, is_number
@@ -17,6 +16,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, turn_of
 from gradpath.rules.syntax import function_of, names_in, statement_of
 from gradpath.rules.totals import is_join, reads_total
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

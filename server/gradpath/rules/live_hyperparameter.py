@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import OptionSet, Site, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted
 from gradpath.rules.syntax import call_of, statement_of
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import call_of
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

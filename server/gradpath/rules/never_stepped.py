@@ -18,7 +18,6 @@ from gradpath.interpreter.trace import (
     Trace,
     iterations_between,
 )
-from gradpath.records import dataclass
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, flow_of, is_harmless
@@ -28,6 +27,7 @@ from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import parse
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

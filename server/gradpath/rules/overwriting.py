@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import CHECKPOINT, Node, Saved, Tensor, Write
 from gradpath.interpreter.trace import Failed, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.rules.report import Source
 from gradpath.rules.stories import failures, operation, said
+from gradpath.support.fast_dataclasses import dataclass
 
 _UPDATES = ("step", "load_state_dict", "reset_parameters", "torch.nn.init.", "vector_to_parameters")
 

@@ -9,7 +9,6 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.carried_graph import detaching
@@ -26,6 +25,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import block_of, call_of, statement_of
 from gradpath.rules.trained import is_for_others, trained_behind
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

@@ -9,10 +9,10 @@ from typing import Protocol, cast
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import Named, Trace
-from gradpath.records import dataclass
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of, target_of
 from gradpath.rules.syntax import statement_of
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class _Value(Protocol):

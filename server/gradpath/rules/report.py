@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import Site, Trace
-from gradpath.records import dataclass
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

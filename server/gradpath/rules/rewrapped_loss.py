@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Trace
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
@@ -16,6 +15,7 @@ from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import statement_of
 from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import replace
 
 _WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, terms_of
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

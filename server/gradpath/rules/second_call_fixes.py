@@ -10,7 +10,6 @@ from gradpath.autograd.gradients import is_of_gradient
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
-from gradpath.records import replace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
@@ -25,6 +24,7 @@ from gradpath.rules.state_fixes import crossings, let_go, state_of
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
 from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import replace
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:

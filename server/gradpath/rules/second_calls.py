@@ -6,11 +6,11 @@ import ast
 
 from gradpath.autograd.tensor import BackwardCall, Node
 from gradpath.interpreter.trace import Failed, Held, Lent, Mutated, Replaced, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.rules.graphs import entrances, leaves, nodes_of
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, name_of, since, trains_nothing
 from gradpath.rules.syntax import joins
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Mutated, Site, Trace
-from gradpath.records import dataclass
 from gradpath.rules.stories import lifted, same_activation, short_operation
+from gradpath.support.fast_dataclasses import dataclass
 
 _ACTIVATIONS = frozenset(
     {"relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "hardtanh", "hardtanh_", "silu", "mish"}

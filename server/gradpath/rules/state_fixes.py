@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Held, Site, Trace
-from gradpath.records import dataclass
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.entrance_fixes import inputs_of, is_gone_through
@@ -16,6 +15,7 @@ from gradpath.rules.keeping_fixes import value_alone
 from gradpath.rules.second_calls import Case
 from gradpath.rules.stories import bindings, target_of
 from gradpath.rules.syntax import function_of, reads_of, statement_of
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Flagged, Named, Site, Trace
-from gradpath.records import dataclass
 from gradpath.rules.parameters import ways_of
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

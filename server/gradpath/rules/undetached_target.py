@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import leads_to, leaves
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of
+from gradpath.support.fast_dataclasses import dataclass
 
 _POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})
 """What makes a loss of a difference."""

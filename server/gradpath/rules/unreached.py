@@ -20,7 +20,6 @@ from gradpath.interpreter.trace import (
     Trace,
     iterations_between,
 )
-from gradpath.records import dataclass
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_harmless, is_whole, optimizer_name
 from gradpath.rules.graphs import moved_leaves
@@ -31,6 +30,7 @@ from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import lifted, short_operation
 from gradpath.rules.syntax import ancestry
 from gradpath.source.nodes import nodes
+from gradpath.support.fast_dataclasses import dataclass
 
 _OFF = ("no_grad", "inference_mode")
 

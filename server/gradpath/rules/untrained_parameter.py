@@ -9,7 +9,6 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Site, Stepped, Trace
-from gradpath.records import dataclass, replace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden
@@ -32,6 +31,7 @@ from gradpath.rules.stories import lowered, target_of
 from gradpath.rules.syntax import statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 Cause = Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""

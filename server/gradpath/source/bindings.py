@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradpath.records import dataclass
 from gradpath.source.nodes import nodes, parts
+from gradpath.support.fast_dataclasses import dataclass
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Position, Range
-from gradpath.patterns import regex
-from gradpath.records import dataclass, replace
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits, difference
 from gradpath.source.magics import UNKNOWN, python_of
 from gradpath.source.positions import line_starts
+from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.lazy_regex import regex
 
 _LINE_OF = regex(r"`[^`]*`|(?<!\.py, )\bline (\d+)\b")
 

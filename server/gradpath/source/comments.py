@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 # Strings are matched only to be passed over; of one that never ends, the quote alone is.
 _STRING_OR_COMMENT = regex(

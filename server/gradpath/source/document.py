@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gradpath.diagnostic import Position, Range
-from gradpath.reading import SOURCE, read_bytes
 from gradpath.source.positions import column_at_byte, line_end, line_starts, utf8_columns
+from gradpath.support.reading import SOURCE, read_bytes
 
 
 class UnreadableSource(ValueError):

@@ -9,9 +9,9 @@ from _thread import allocate_lock
 from itertools import pairwise
 
 from gradpath.diagnostic import Range
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.logical import Lines, logical_lines
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 UNPARSED = "__unparsed__"
 """The name that stands in a recovered tree for an expression that could not be read: its value is unknown."""

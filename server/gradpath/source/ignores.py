@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gradpath.diagnostic import Diagnostic, Edit, Range
-from gradpath.patterns import regex
-from gradpath.records import dataclass
-from gradpath.renamed import now
 from gradpath.source.comments import Comments
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
+from gradpath.support.renamed_rules import now
 
 MARK = "gradpath:"
 """What every suppression contains."""

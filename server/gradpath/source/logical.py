@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradpath.patterns import regex
 from gradpath.source.positions import line_starts
+from gradpath.support.lazy_regex import regex
 
 
 class Lines:

@@ -5,7 +5,7 @@ The masked text has the length and the lines of the cell, so that every position
 
 from __future__ import annotations
 
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 CODE_MAGICS = frozenset(
     {

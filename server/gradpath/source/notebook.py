@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gradpath.reading import NOTEBOOK, SOURCE, read_bytes
 from gradpath.source.cells import Cell, CellsDocument
 from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.support.reading import NOTEBOOK, SOURCE, read_bytes
 
 SUFFIX = ".ipynb"
 

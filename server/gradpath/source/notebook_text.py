@@ -13,10 +13,10 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 
 from gradpath.diagnostic import Range
-from gradpath.patterns import regex
-from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.notebook import SOURCE_KEYS
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 _TOKEN = regex(r'[ \t\r\n]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+)', re.DOTALL)
 _CHARACTER = regex(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[^\\]", re.DOTALL)

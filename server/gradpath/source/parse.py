@@ -6,7 +6,6 @@ import ast
 from collections.abc import Sequence
 
 from gradpath.diagnostic import Position, Range
-from gradpath.records import dataclass, field, replace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.depth import prune
 from gradpath.source.document import Document
@@ -17,6 +16,7 @@ from gradpath.source.quotes import end_swallowing_strings
 from gradpath.source.recovery import Recovery
 from gradpath.source.reuse import first_line, last_line, unchanged
 from gradpath.source.splice import spliced
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 __all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse", "unparsed"]
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import accumulate, count
 from operator import add
 
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 _LINE_END = regex(r"\r\n?|\n")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gradpath.patterns import regex
 from gradpath.source.grammar import Unparsable, parse_text
 from gradpath.source.logical import Lines, LogicalLine, logical_lines, torn_before, width
 from gradpath.source.repair import header_trial, is_header
+from gradpath.support.lazy_regex import regex
 
 _DEFINITION = regex(r"\n([ \t]*)(?:@[\w.]+|(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[ \t]*[(:])")
 _MOST_ENDED = 8

@@ -12,11 +12,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.diagnostic import Position, Range
-from gradpath.records import dataclass
 from gradpath.source.document import Document
 from gradpath.source.grammar import SyntaxProblem, Unparsable, parse_text
 from gradpath.source.logical import Lines, LogicalLine, indentation_of, width
 from gradpath.source.repair import header_trial, headers_instead, is_header, orphan_header, statements_instead
+from gradpath.support.fast_dataclasses import dataclass
 
 _DEEPEST_BLOCK = 100
 _FIRST_RUN = 256

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gradpath.patterns import regex
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.logical import HEADERS, LogicalLine
+from gradpath.support.lazy_regex import regex
 
 # Syntax that an older Python than the user's cannot read; blanks in its place keep the columns.
 _TYPE_PARAMETERS = regex(r"(\s*(?:async\s+)?(?:def|class)\s+\w+)(\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\])")

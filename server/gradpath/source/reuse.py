@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradpath.records import dataclass
 from gradpath.source.logical import Lines
 from gradpath.source.nodes import statements
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

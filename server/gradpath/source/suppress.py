@@ -12,9 +12,6 @@ import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety
-from gradpath.nearest import did_you_mean, nearest
-from gradpath.records import replace
-from gradpath.renamed import RENAMED, now
 from gradpath.source.comments import Comments, comments_of
 from gradpath.source.document import Document
 from gradpath.source.grammar import for_parser
@@ -22,6 +19,9 @@ from gradpath.source.ignores import ALL, MARK, Ignore, ignores_of, new_ignore, r
 from gradpath.source.logical import Lines, logical_lines
 from gradpath.source.parse import Parsed
 from gradpath.source.reuse import first_line
+from gradpath.support.fast_dataclasses import replace
+from gradpath.support.renamed_rules import RENAMED, now
+from gradpath.support.suggestions import did_you_mean, nearest
 
 UNUSED = "unused-ignore"
 """The rule of the hint at a suppression without effect."""

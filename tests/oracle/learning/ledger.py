@@ -7,8 +7,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from gradpath.analysis.check import STEPS, check
 from gradpath.autograd.tensor import PRESUMED, Tensor
-from gradpath.check import STEPS, check
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.run import make_machine, run_module

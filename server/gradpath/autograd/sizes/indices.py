@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gradpath.autograd.layout import Layout, Order, simplest, steps_of
 from gradpath.autograd.shapes import broadcast
 from gradpath.autograd.tensor import Shape
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

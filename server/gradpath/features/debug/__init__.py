@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gradpath.diagnostic import Gap
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class End(Enum):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from gradpath.check import Analysis, Walk
+from gradpath.analysis.certainty import Judgement, Silence
+from gradpath.analysis.check import Analysis, Walk
+from gradpath.analysis.entry_points import Entry, is_entry
+from gradpath.analysis.gaps import name_of
+from gradpath.analysis.inspection import Way
 from gradpath.diagnostic import Diagnostic, Range
-from gradpath.entries import Entry, is_entry
 from gradpath.features.debug import (
     Blind,
     Choice,
@@ -24,15 +27,12 @@ from gradpath.features.debug import (
 from gradpath.features.debug.events import presumptions, words
 from gradpath.features.debug.unreached import Definition, is_entered, unreached
 from gradpath.features.debug.values import origin_of, told
-from gradpath.gaps import name_of
-from gradpath.inspection import Way
 from gradpath.interpreter.trace import Decision, Site, Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.rules.report import Source
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
-from gradpath.verdict import Judgement, Silence
 
 _SILENT = {
     Silence.HALF_TYPED: "a line of its story cannot be read yet",

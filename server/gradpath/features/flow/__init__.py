@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gradpath.records import dataclass
 from gradpath.rules.parameters import widest
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class Arrival(Enum):

@@ -8,10 +8,10 @@ from enum import Enum
 
 from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Row, Use, Why, leads_to
 from gradpath.features.flow.table import come_from_outside, place_of
-from gradpath.records import dataclass
 from gradpath.render.width import safe_text
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
 
 _ARRIVING = frozenset({Arrival.GRADIENT, Arrival.ZEROS})
 

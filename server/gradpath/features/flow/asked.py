@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gradpath.check import Analysis, Story
+from gradpath.analysis.check import Analysis, Story
 from gradpath.diagnostic import Position, Range
 from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Answer, answers_to, begins, told

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gradpath.diagnostic import Position, Range
 from gradpath.features.flow import Arrival, Flow, Reason, Row, Use, Why
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
-from gradpath.records import replace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import replace
 
 _GIVEN = frozenset({Arrival.GRADIENT, Arrival.ZEROS})
 

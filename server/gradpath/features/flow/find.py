@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gradpath.analysis.check import Analysis, Walk
 from gradpath.autograd.tensor import UNSEEN
-from gradpath.check import Analysis, Walk
 from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Why
 from gradpath.features.flow.observed import Key, Observed, best, observe
 from gradpath.interpreter.trace import Decision, Site, Stepped, Trace
 from gradpath.interpreter.values import Unknown
-from gradpath.records import replace
 from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import statement_of
+from gradpath.support.fast_dataclasses import replace
 
 Calls = Mapping[Key, Site]
 

@@ -23,7 +23,6 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.interpreter.values import Unknown
-from gradpath.records import dataclass, field, replace
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import is_harmless, is_whole, updated_by_hand
 from gradpath.rules.graphs import moved_leaves, reached_leaves
@@ -33,6 +32,7 @@ from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, name_of, target_of
 from gradpath.rules.syntax import statement_of
 from gradpath.rules.unreached import Place, places_of
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Key = tuple[ast.AST, ...]
 """A call, by its node and those of the calls that led there."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class Kind(Enum):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
+from gradpath.analysis.check import Analysis
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.check import Analysis
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
 from gradpath.features.graph.moment import Moment, name_of_saved
 from gradpath.features.graph.wording import short
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
-from gradpath.records import replace
 from gradpath.rules.parameters import holders
 from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, lines_in_cells
+from gradpath.support.fast_dataclasses import replace
 
 MOST = 120
 """Vertices of one picture; of a larger graph those nearest to the loss are shown."""

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 Pair: TypeAlias = "tuple[int, int]"
 Spot: TypeAlias = "int | Bend"

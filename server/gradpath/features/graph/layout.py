@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from gradpath.features.graph import Picture
 from gradpath.features.graph.layers import Bend, Layers, Pair, Spot, layered, parts
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 Point: TypeAlias = "tuple[float, float]"
 Size: TypeAlias = "tuple[float, float]"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gradpath.autograd.tensor import BackwardCall, Node, Saved
 from gradpath.features.graph.wording import short
 from gradpath.interpreter.trace import BackwardRan, Event, Mutated, Site
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 _SINGLY = 2
 """Values that one statement has overwritten and that are told of one by one; of more their number is told."""

@@ -7,7 +7,7 @@ empty or a relative entry. Nothing is imported here that Python has not loaded b
 import os
 import sys
 
-PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder that holds this package."""
 
 

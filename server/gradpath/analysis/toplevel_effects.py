@@ -16,8 +16,8 @@ from pathlib import Path
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import is_of_tensors
-from gradpath.records import dataclass
 from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.support.fast_dataclasses import dataclass
 
 _DEEPEST = 30
 """Definitions that are followed from one to the next; what lies deeper is taken to be worth a run."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 _LONGEST = 4096
 """Characters of a pattern: no path has more."""

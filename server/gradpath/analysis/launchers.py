@@ -6,10 +6,10 @@ import ast
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from gradpath.entries import Definition, Entry, is_telling, mentions, parts_of, runs_backward
+from gradpath.analysis.entry_points import Definition, Entry, is_telling, mentions, parts_of, runs_backward
+from gradpath.analysis.toplevel_effects import Origin, definitions, origins
 from gradpath.names.files import Files
 from gradpath.overlays.registry import is_overlaid
-from gradpath.quiet import Origin, definitions, origins
 
 MOST = 3
 """Functions of a file that are entered for what they call elsewhere."""

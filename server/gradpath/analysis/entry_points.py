@@ -7,18 +7,18 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from gradpath.analysis.inplace_writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
+from gradpath.analysis.plain_containers import keeps_modules
+from gradpath.analysis.saved_writes import may_be_saved
+from gradpath.analysis.view_writes import PARTING, writes_into_parts
+from gradpath.analysis.weight_writes import hands_on_weights
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.roles import role_of_name
-from gradpath.patterns import regex
-from gradpath.plain_containers import keeps_modules
-from gradpath.records import dataclass
-from gradpath.saved_writes import may_be_saved
 from gradpath.source.document import Document
 from gradpath.source.nodes import Noted, nodes, statements
 from gradpath.source.parse import Parsed
-from gradpath.view_writes import PARTING, writes_into_parts
-from gradpath.weight_writes import hands_on_weights
-from gradpath.writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 

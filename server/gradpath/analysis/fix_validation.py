@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from gradpath.analysis.check import Analysis, check, never
+from gradpath.analysis.incremental import Ending
+from gradpath.analysis.path_regression import Endings, loses
 from gradpath.autograd.errors import FaultKind
-from gradpath.check import Analysis, check, never
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
-from gradpath.progress import Endings, loses
-from gradpath.records import dataclass, replace
 from gradpath.repairs import Cost, Repair, Transformation, title_of
-from gradpath.reuse import Ending
 from gradpath.rules import RULES
 from gradpath.rules.lessons import costs
 from gradpath.rules.report import Rule
@@ -24,6 +23,7 @@ from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import added, apply_edits, difference, kept_lines, lines_after, place_before
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection
 
-from gradpath import entries
+from gradpath.analysis import entry_points
+from gradpath.analysis.certainty import Found, Judgement, judge
+from gradpath.analysis.gaps import failure_in, name_of, unfollowed
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Gap
-from gradpath.failures import Place, failed
-from gradpath.gaps import failure_in, name_of, unfollowed
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
@@ -20,13 +20,13 @@ from gradpath.names.files import Files
 from gradpath.overlays import Overlays
 from gradpath.overlays.engines import places_of_result
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.records import dataclass, replace
 from gradpath.rules import RULES
 from gradpath.rules.report import Report, Source
 from gradpath.source.cells import bodies
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes
-from gradpath.verdict import Found, Judgement, judge
+from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.internal_errors import Place, failed
 
 
 class Runs:
@@ -40,7 +40,7 @@ class Runs:
         files: Files,
         config: Config,
         cancelled: Callable[[], bool],
-        entry: entries.Entry | None,
+        entry: entry_points.Entry | None,
         steps: int,
         *,
         forgives: bool = True,
@@ -76,7 +76,7 @@ class Runs:
             else:
                 run_definitions(machine, tree)
                 run_function(machine, tree, entry.function, self.owner, self.use)
-            run_inner(machine, tree, entries.is_telling, self.use)
+            run_inner(machine, tree, entry_points.is_telling, self.use)
         finally:
             unpatch(machine)
         trace = machine.trace
@@ -134,7 +134,7 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
     """
     found = _used(runs, source, paths, effort, thorough=thorough)
     left = HEIRS_EFFORT
-    for owner in () if runs.entry is None else entries.heirs(runs.files.checked.tree, runs.entry):
+    for owner in () if runs.entry is None else entry_points.heirs(runs.files.checked.tree, runs.entry):
         if found.traces[0].steps > left:
             break
         runs.owner, runs.use, runs.others = owner, Use.ALONE, set()

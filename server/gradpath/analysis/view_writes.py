@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from gradpath.analysis.inplace_writes import Function, root_of, written
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import Function, root_of, written
 
 PARTING = frozenset(
     {"chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "unbind", "unsafe_chunk", "vsplit"}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from gradpath.analysis.inplace_writes import Defined, Function, is_without_grad, root_of, written
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import Defined, Function, is_without_grad, root_of, written
 
 _WEIGHTS = frozenset({"bias", "weight"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from gradpath.patterns import regex
+from gradpath.support.lazy_regex import regex
 
 _LONGEST_KEY = 100
 """Parts of a dotted key: the reader takes quadratic time for more."""

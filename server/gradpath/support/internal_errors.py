@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from gradpath.records import dataclass
+from gradpath.support.fast_dataclasses import dataclass
 
 REPORTS = 20
 """Crash reports that are kept; the oldest go first."""
@@ -27,7 +27,7 @@ FRAMES = 40
 LINE = 300
 """Characters of a line in a crash report."""
 
-_PACKAGE = Path(__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)

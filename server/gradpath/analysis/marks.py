@@ -9,7 +9,6 @@ from enum import Enum
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Range
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
-from gradpath.records import dataclass
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import moved_leaves, reached_leaves
 from gradpath.rules.learning import learners
@@ -17,6 +16,7 @@ from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Source
 from gradpath.rules.unreached import key_of
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
 
 FREED = "freed here"
 KEPT = "graph kept"

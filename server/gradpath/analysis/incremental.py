@@ -17,17 +17,17 @@ from enum import Enum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from gradpath.entries import Definition, Entry, is_entry, take_over
+from gradpath.analysis.entry_points import Definition, Entry, is_entry, take_over
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
-from gradpath.patterns import regex
-from gradpath.records import dataclass, field, replace
 from gradpath.rules.lessons import Taught, taught
 from gradpath.source.nodes import BLOCKS, is_generator
 from gradpath.source.reuse import first_line
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.lazy_regex import regex
 
 if TYPE_CHECKING:
+    from gradpath.analysis.marks import Mark
     from gradpath.diagnostic import Diagnostic, Gap, Range
-    from gradpath.marks import Mark
     from gradpath.names.files import Surroundings
     from gradpath.source.parse import Parsed
 

@@ -10,25 +10,23 @@ from itertools import chain
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
-from gradpath import entries, gaps
+from gradpath.analysis import entry_points, gaps
+from gradpath.analysis.incremental import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
+from gradpath.analysis.inspection import Runs, Way, inspect
+from gradpath.analysis.launchers import launchers
+from gradpath.analysis.marks import Mark, marks_of
+from gradpath.analysis.toplevel_effects import only_defines
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
-from gradpath.failures import Place, failed
-from gradpath.inspection import Runs, Way, inspect
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.paths import Paths, explore
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
-from gradpath.launchers import launchers
-from gradpath.marks import Mark, marks_of
 from gradpath.names.files import MOST_SOURCE, TREES, Files
 from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.relevance import speaks_of_tensors
-from gradpath.quiet import only_defines
-from gradpath.records import dataclass, field, replace
-from gradpath.reuse import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
 from gradpath.rules import NAMES, RULES
 from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, bodies
@@ -37,6 +35,8 @@ from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import Parsed, parse, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.internal_errors import Place, failed
 
 STEPS = 12_000
 """Statements that one path may execute."""
@@ -221,7 +221,7 @@ def check(  # noqa: PLR0913
     walks: list[Walk] | None = [] if traced else None
     endings: dict[str, tuple[Ending, ...]] = {}
     incomplete = list(gaps.unreadable(parsed))
-    backwards = entries.runs_backward(document.text)
+    backwards = entry_points.runs_backward(document.text)
     runs_module = not only_defines(files)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
     if around is not None and memory is not None:
@@ -351,7 +351,7 @@ def _entries(
     called: set[ast.AST] = set()
     left = TOTAL_EFFORT
 
-    def record_of(number: int, paths: int, effort: int, entry: entries.Entry | None) -> Record:
+    def record_of(number: int, paths: int, effort: int, entry: entry_points.Entry | None) -> Record:
         known = reuse.known(number, paths, effort)
         if known is not None:
             called.update(reuse.functions_of(known.called))
@@ -391,7 +391,7 @@ def _entries(
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps
         yield record
-    todo = chain(entries.functions(files.checked, stack, reuse.is_entry), launchers(files))
+    todo = chain(entry_points.functions(files.checked, stack, reuse.is_entry), launchers(files))
     for entry in todo:
         if entry.function in called:
             continue

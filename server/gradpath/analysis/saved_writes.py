@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
+from gradpath.analysis.inplace_writes import VIEWING, Function, is_own, is_without_grad, mentions, root_of, written
 from gradpath.source.nodes import Noted, nodes
-from gradpath.writes import VIEWING, Function, is_own, is_without_grad, mentions, root_of, written
 
 
 def may_be_saved(function: Function, owner: ast.ClassDef) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from gradpath.analysis.entry_points import Entry, is_telling
 from gradpath.diagnostic import Gap, GapKind, Position, Range
-from gradpath.entries import Entry, is_telling
-from gradpath.failures import Failure, Place
 from gradpath.interpreter.trace import Trace
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.nodes import BLOCKS, nodes, statements
 from gradpath.source.parse import Parsed
+from gradpath.support.internal_errors import Failure, Place
 
 
 def unreadable(parsed: Parsed) -> tuple[Gap, ...]:

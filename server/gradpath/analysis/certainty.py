@@ -10,10 +10,10 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
-from gradpath.records import dataclass, replace
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry
 from gradpath.source.nodes import nodes
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 LONGEST = 120
 """Characters of a headline."""

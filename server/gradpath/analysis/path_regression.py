@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from gradpath.reuse import Ending
+from gradpath.analysis.incremental import Ending
 
 Endings = Mapping[str, tuple[Ending, ...]]
 """How the paths of each entry point ended, by its name."""

@@ -103,7 +103,8 @@ def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
     for each in profiles:
         yield from each.node.body
     if profiles:
-        handed = (_handed_on(function.node, each.arg, tree) for each in _arguments(function.node))
+        inside = None if function.owner is None else function.owner.node
+        handed = (_handed_on(function.node, inside, each.arg, tree) for each in _arguments(function.node))
         yield from (helper for each in handed for helper, _ in each)
 
 
@@ -179,8 +180,7 @@ def _is_native(name: str) -> bool:
 def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bool:
     """Whether a method can be called like that, and gives as much as is unpacked."""
     given = method.args
-    static = any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
-    places = [each.arg for each in (*given.posonlyargs, *given.args)][0 if static else 1 :]
+    places = [each.arg for each in (*given.posonlyargs, *given.args)][0 if _is_static(method) else 1 :]
     required = places[: len(places) - len(given.defaults)]
     names = {*places, *(each.arg for each in given.kwonlyargs)}
     if shape.keywords - names and given.kwarg is None:
@@ -196,6 +196,10 @@ def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bo
     return all(name in shape.keywords for name in required[shape.count :])
 
 
+def _is_static(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
+
+
 def _returns(method: ast.AST) -> list[ast.Return]:
     return [each for each in nodes(method) if isinstance(each, ast.Return)]
 
@@ -205,24 +209,33 @@ def _usage_in(function: Function, name: str, tree: ast.Module) -> Usage:
     owner = function.owner
     inside = None if owner is None else owner.node
     own = _usage(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
-    handed = [_usages_of(helper).get(taken, Usage()) for helper, taken in _handed_on(function.node, name, tree)]
+    handed = [_usages_of(helper).get(taken, Usage()) for helper, taken in _handed_on(function.node, inside, name, tree)]
     return _merged((own, *handed), is_part=own.is_part)
 
 
-def _handed_on(body: ast.AST, name: str, tree: ast.Module) -> Sequence[tuple[ast.FunctionDef, str]]:
-    """The functions of the file that are handed a variable, from one to the next, and what they call it."""
+def _handed_on(
+    body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Module
+) -> Sequence[tuple[ast.FunctionDef, str]]:
+    """The functions of the file, and methods of the class, that are handed a variable, and what they call it."""
     known = _handed.get(tree)
     if known is None:
         known = _handed[tree] = {}
     if (body, name) not in known:
-        functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+        functions, methods = _functions_of(tree), _functions_of(owner)
         found: list[tuple[ast.FunctionDef, str]] = []
         todo = [(body, name)]
         while todo:
             inside, variable = todo.pop()
             for call in (each for each in nodes(inside) if isinstance(each, ast.Call)):
-                helper = functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
-                taken = None if helper is None else _taken_as(helper, call, variable)
+                match call.func:
+                    case ast.Name(id=called):
+                        helper, skipped = functions.get(called), 0
+                    case ast.Attribute(value=ast.Name(id="self"), attr=called):
+                        helper = methods.get(called)
+                        skipped = 0 if helper is None or _is_static(helper) else 1
+                    case _:
+                        continue
+                taken = "" if helper is None else _taken_as(helper, call, variable, skipped)
                 if helper is not None and taken and (helper, taken) not in found and len(found) < _MOST_HELPERS:
                     found.append((helper, taken))
                     todo.append((helper, taken))
@@ -230,9 +243,16 @@ def _handed_on(body: ast.AST, name: str, tree: ast.Module) -> Sequence[tuple[ast
     return known[body, name]
 
 
-def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str) -> str:
-    """The parameter of a function that a call gives a variable for; "" where it gives it for none that is seen."""
-    places = [each.arg for each in (*helper.args.posonlyargs, *helper.args.args)]
+def _functions_of(block: ast.Module | ast.ClassDef | None) -> dict[str, ast.FunctionDef]:
+    return {} if block is None else {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
+
+
+def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str, skipped: int) -> str:
+    """The parameter of a function that a call gives a variable for; "" where it gives it for none that is seen.
+
+    The first ones are `skipped`: the `self` of a method.
+    """
+    places = [each.arg for each in (*helper.args.posonlyargs, *helper.args.args)][skipped:]
     for place, each in zip(places, call.args, strict=False):
         match each:
             case ast.Starred():

@@ -249,10 +249,17 @@ def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
     """Whether a module works on what a trained one has computed."""
     own = set(map(id, module.tensors))
     return any(
-        any(id(tensor) in own for tensors in event.inputs.values() for tensor in tensors)
+        any(id(_before_views(tensor)) in own for tensors in event.inputs.values() for tensor in tensors)
         and not held.isdisjoint(map(id, leaves([event.node])))
         for event in trace.of(Built)
     )
+
+
+def _before_views(tensor: Tensor) -> Tensor:
+    """What a tensor was computed from alone, as a transposed weight."""
+    while len(tensor.maker) == 1 and tensor.node is not None:
+        tensor = tensor.maker[0]
+    return tensor
 
 
 def _is_one_of_several(trace: Trace) -> bool:

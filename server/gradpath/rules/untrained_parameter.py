@@ -198,16 +198,16 @@ def _used_with(trace: Trace, cause: Cause, tensors: Sequence[Tensor], givens: Se
         match event:
             case BackwardRan() if event.call.accumulates and any(id(leaf) in wanted for leaf in reached_leaves(event)):
                 arrives = event
-            case Stepped() if arrives is not None and id(event.optimizer) in optimizers and _moves(event):
+            case Stepped() if arrives is not None and id(event.optimizer) in optimizers and _moves(trace, event):
                 yield Untrained(cause, optimizers[id(event.optimizer)], arrives, event)
                 return
             case _:
                 pass
 
 
-def _moves(step: Stepped) -> bool:
-    """Whether a step changes anything; of one that changes nothing at all, another rule tells."""
-    return bool(step.updated) or not step.known
+def _moves(trace: Trace, step: Stepped) -> bool:
+    """Whether a step ever changes anything; of one that changes nothing at all, another rule tells."""
+    return not step.known or any(each.updated for each in trace.of(Stepped) if each.site.node is step.site.node)
 
 
 def _report(trace: Trace, source: Source, found: Untrained) -> Report:

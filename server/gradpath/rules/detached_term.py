@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.rules import cuts
-from gradpath.rules.drawn_terms import DrawnTerm, drawn_terms
+from gradpath.rules.drawn_terms import CutTerm, drawn_terms
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.learning import ways_to
@@ -18,6 +18,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
+from gradpath.rules.unused_terms import unused_terms
 from gradpath.support.fast_dataclasses import dataclass
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
@@ -69,10 +70,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if site is not None and site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
-        for drawn in drawn_terms(trace, event):
-            if drawn.severed.site.node not in seen:
-                seen.add(drawn.severed.site.node)
-                yield _report_drawn(trace, source, drawn)
+        for cut in (*drawn_terms(trace, event), *unused_terms(trace, source, event)):
+            if cut.severed.site.node not in seen:
+                seen.add(cut.severed.site.node)
+                yield _report_cut(trace, source, cut)
 
 
 def _terms(
@@ -296,23 +297,23 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
     )
 
 
-def _report_drawn(trace: Trace, source: Source, drawn: DrawnTerm) -> Report:
-    """The report of a sample that keeps the parameters of its distribution from a term of the loss."""
-    severed = drawn.severed
-    names = [f"`{group.name}`" for group in groups_of(trace, source, drawn.parameters) if group.name]
-    what = names[0] if names else "its distribution"
+def _report_cut(trace: Trace, source: Source, term: CutTerm) -> Report:
+    """The report of a term that gives gradients, and none to what the other terms train."""
+    cause, ran = term.severed.cause, term.severed.ran
+    names = [f"`{group.name}`" for group in groups_of(trace, source, term.parameters) if group.name]
+    what = names[0] if names else "what it came from"
     more = f" and {len(names) - 1} others" if len(names) > 1 else ""
     return Report(
         RULE.id,
-        severed.site,
-        f"`{source.short(severed.site, limit=40)}` leaves the graph: a term of the loss gives {what}{more} no gradient",
+        term.place,
+        f"a term of the loss gives {what}{more} no gradient: {cuts.verdict(trace, source, cause, term.place)}",
         (
-            Step(severed.site, "draws without a gradient"),
-            Step(lifted(drawn.site, severed.ran.site), "a term that depends on the sample"),
-            Step(severed.ran.site, f"gives {what} no gradient from it"),
+            Step(term.place, "takes the value and leaves the graph"),
+            Step(lifted(term.site, ran.site), "a term of the loss that depends on it"),
+            Step(ran.site, f"gives {what} no gradient from it"),
         ),
-        help=cuts.way_out(severed.cause),
-        fixes=tuple(undone(trace, source, severed.cause, severed.ran.site, drawn.site)),
+        help=cuts.way_out(cause),
+        fixes=tuple(undone(trace, source, cause, ran.site, term.site)),
     )
 
 

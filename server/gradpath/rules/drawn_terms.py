@@ -13,15 +13,19 @@ from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DrawnTerm:
-    """A sample that keeps a term of the loss, computed at `site`, from `parameters` that other terms train."""
+class CutTerm:
+    """A cut that keeps a term of the loss, computed at `site`, from `parameters` that other terms train.
+
+    `place` is where the cut is told of.
+    """
 
     severed: Severed
     parameters: tuple[Tensor, ...]
     site: Site
+    place: Site
 
 
-def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[DrawnTerm]:
+def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
     """The terms of one backward that a sample of `sample()` cuts off, where `rsample()` would not.
 
     What is drawn for a score function, whose probability is computed, too, is no slip.
@@ -29,7 +33,7 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[DrawnTerm]:
     if not any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in _computed(trace)):
         return
     scored = _scored(trace)
-    for term, site in _terms(trace, ran):
+    for term, site in terms(trace, ran):
         trained = {id(leaf) for leaf in leaves(nodes_of([term]))}
         missed: dict[int, tuple[Severed, list[Tensor]]] = {}
         for parameter, ways in ways_to(trace, term, ran):
@@ -38,7 +42,7 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[DrawnTerm]:
             if plain and ways.sure and id(parameter) not in trained and id(drawn[0].cause.tensor) not in scored:
                 missed.setdefault(id(drawn[0].site.node), (drawn[0], []))[1].append(parameter)
         for severed, parameters in missed.values():
-            yield DrawnTerm(severed, tuple(parameters), site)
+            yield CutTerm(severed, tuple(parameters), site, severed.site)
 
 
 def _computed(trace: Trace) -> Iterator[Tensor]:
@@ -58,7 +62,7 @@ def _scored(trace: Trace) -> set[int]:
     }
 
 
-def _terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
+def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     """The terms with a graph that the loss is a sum of, and where each was computed."""
     zone = terms_of(nodes_of(ran.call.roots))
     built = (event for event in trace.of(Built) if event.node in zone)

@@ -1,0 +1,81 @@
+"""Terms of a loss whose gradients nobody uses, and which a cut keeps from what the same backward trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, GradientSet, Lent, Stepped, Trace
+from gradpath.rules.drawn_terms import CutTerm, terms
+from gradpath.rules.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.rules.graphs import leaves, nodes_of, reached_leaves
+from gradpath.rules.learning import Severed, ways_to
+from gradpath.rules.report import Source
+from gradpath.rules.unreached import is_of_another_time, is_on_purpose, places_of
+
+
+def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
+    """The terms of one backward that only give gradients which are cleared again, or which no optimizer looks at.
+
+    What the backward trains has to be known, and each way from there to the term has to be cut by a slip.
+    """
+    if not _is_followed(trace):
+        return
+    fates = _fates(trace, ran)
+    taught = {number for number, fate in fates.items() if fate is Effect.USED}
+    for term, site in terms(trace, ran):
+        learned = leaves(nodes_of([term]))
+        if not learned or any(_is_used(trace, fates, each) for each in learned):
+            continue
+        missed: list[tuple[Tensor, tuple[Severed, ...]]] = []
+        for parameter, ways in ways_to(trace, term, ran):
+            if id(parameter) in taught:
+                slips = not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts)
+                if not (ways.sure and ways.cuts and slips):
+                    missed.clear()
+                    break
+                missed.append((parameter, ways.cuts))
+        if missed:
+            first = missed[0][1][0]
+            place = next(iter(places_of(trace, source, [first]).values()))
+            yield CutTerm(first, tuple(parameter for parameter, _ in missed), site, place.site)
+
+
+def _is_followed(trace: Trace) -> bool:
+    """Whether all that may use a gradient is seen: each optimizer was made here, and nothing was handed out."""
+    made = {id(given.optimizer) for given in trace.of(Given) if given.known or given.models}
+    return (
+        all(id(step.optimizer) in made for step in trace.of(Stepped))
+        and not trace.of(GradientSet)
+        and all(is_harmless(event) for event in trace.of(Lent))
+    )
+
+
+def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
+    """Whether a gradient is used, or may be: it is not, where it is cleared first, or where no optimizer has the leaf.
+
+    What is still there at the end of the path meets what happens first when that is run once more.
+    """
+    fate = fates.get(id(leaf))
+    if fate is None:
+        stepped = (each for step in trace.of(Stepped) for each in (*step.parameters, *step.unseen, *step.updated))
+        if not any(each is leaf for each in stepped):
+            return not (leaf.is_parameter or leaf.operation == UNSEEN)
+        concerning = (each.effect for each in flow_of(trace) if each.concerns(leaf))
+        fate = next((each for each in concerning if each is not Effect.ARRIVES), None)
+    return fate is not Effect.CLEARED
+
+
+def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
+    """What happens first to each gradient that a backward gives, where anything does."""
+    waiting = {id(leaf) for leaf in reached_leaves(ran)}
+    fates: dict[int, Effect] = {}
+    begun = False
+    for entry in flow_of(trace):
+        if begun and entry.effect is not Effect.ARRIVES:
+            concerned = waiting if entry.tensors is None else waiting & entry.tensors
+            fates.update(dict.fromkeys(concerned, entry.effect))
+            waiting = waiting - concerned
+        begun = begun or entry.event is ran
+    return fates

@@ -33,9 +33,21 @@ def run_raise(machine: Machine, node: ast.Raise) -> Signal:
 
 def run_assert(machine: Machine, node: ast.Assert) -> Signal:
     """Go on as if the assertion held, unless it is known to fail."""
-    if not machine.assume(machine.evaluate(node.test)):
+    if not _assume(machine, node.test, True):
         raise machine.error("AssertionError", "")
     return None
+
+
+def _assume(machine: Machine, test: ast.expr, wanted: bool) -> bool:
+    """Go on as if a condition were true, or false, part by part; False where it is known not to be so."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _assume(machine, operand, not wanted)
+        case ast.BoolOp(op=operator, values=parts):
+            agree = all if isinstance(operator, ast.And) == wanted else any
+            return agree(_assume(machine, each, wanted) for each in parts)
+        case _:
+            return machine.assume(machine.evaluate(test), wanted)
 
 
 def run_try(machine: Machine, node: ast.Try) -> Steps:

@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, T
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.moving import ahead, behind, beside
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, same_activation
@@ -28,6 +29,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         empty = next((clip for clip in same if clip.used_up is not None), None)
         if empty is not None:
             yield _empty(trace, source, empty)
+            continue
+        missed = [_missed(trace, flow, clip) for clip in same]
+        if missed[0] is not None and all(each is not None for each in missed):
+            yield _report_missed(source, same[0], *missed[0])
             continue
         found = [_useless(trace, flow, clip) for clip in same]
         if found[0] is not None and all(each is not None for each in found):
@@ -119,6 +124,32 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     return False if not behind_it or behind_it[0] is Effect.CLEARED else None
 
 
+def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tuple[BackwardRan, Stepped] | None:
+    """The backward before a clip and the step behind it, which use other parameters, and clip none of those.
+
+    What is clipped has no gradient that waits for a step of its own.
+    """
+    own = set(map(id, clip.tensors))
+    near = trace.among(BackwardRan, Clipped, Stepped)
+    index = next(index for index, each in enumerate(near) if each is clip)
+    ran = next((each for each in reversed(near[:index]) if not isinstance(each, Clipped)), None)
+    step = next((each for each in near[index:] if not isinstance(each, Clipped)), None)
+    if not isinstance(ran, BackwardRan) or not isinstance(step, Stepped) or not (own and clip.known and step.known):
+        return None
+    moved = {id(leaf) for leaf in reached_leaves(ran)} & {id(tensor) for tensor in step.updated}
+    between = near[near.index(ran) : near.index(step)]
+    clipped = {id(tensor) for each in between if isinstance(each, Clipped) for tensor in each.tensors}
+    whole = all(each.known for each in between if isinstance(each, Clipped))
+    together = same_activation(ran.site, clip.site) and same_activation(clip.site, step.site)
+    if not (moved and together and whole and moved.isdisjoint(clipped)) or own & set(map(id, step.parameters)):
+        return None
+    index = next(index for index, each in enumerate(flow) if each is clip)
+    last = next(iter(_effects(reversed(flow[:index]), clip, seen=True)), Effect.CLEARED)
+    following = next(iter(_effects(flow[index + 1 :], clip, seen=True)), None)
+    idle = last in (Effect.CLEARED, Effect.USED) or (last is Effect.ARRIVES and following is Effect.CLEARED)
+    return (ran, step) if idle else None
+
+
 def _effects(flow: Iterable[Entry | Clipped], clip: Clipped, *, seen: bool) -> Iterator[Effect]:
     """What happens to the clipped gradients; where not all of them or of the steps are seen, what happens to any."""
     clipped = {id(tensor) for tensor in clip.tensors}
@@ -159,6 +190,21 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         help="clip between `backward()` and `step()`"
         + (", after `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
         fixes=tuple(_fixes(trace, source, clip, backward if early else step, early)),
+    )
+
+
+def _report_missed(source: Source, clip: Clipped, ran: BackwardRan, step: Stepped) -> Report:
+    """The report of a clip of other parameters than the ones that are stepped."""
+    return Report(
+        RULE.id,
+        clip.site,
+        f"`{source.short(clip.site, limit=40)}` clips other parameters than `{source.short(step.site, limit=32)}` has",
+        (
+            Step(ran.site, "brings the gradients"),
+            Step(clip.site, "clips gradients that no step uses"),
+            Step(step.site, "steps by gradients that are not clipped"),
+        ),
+        help="clip the parameters that this step changes",
     )
 
 

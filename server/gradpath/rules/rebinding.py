@@ -52,7 +52,7 @@ def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
     known: dict[ast.AST, ast.Assign | None] = {}
     for event in trace.of(Bound):
         key = event.name, event.site.caller
-        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf
+        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf or _is_of_parameters(trace, event)
         if not was_leaf or event.site.node in known:
             continue
         statement = statement_of(trace, event.site.node)
@@ -60,6 +60,25 @@ def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
         known[event.site.node] = lost
         if lost is not None:
             yield event, lost
+
+
+def _is_of_parameters(trace: Trace, event: Bound) -> bool:
+    """Whether a loop over `parameters()`, alone or among others, gives a variable its value: it may be frozen."""
+    loop = trace.loops.get(event.site.loops[-1][0]) if event.site.loops else None
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return False
+    todo: list[tuple[ast.expr, ast.expr]] = [(loop.target, loop.iter)]
+    while todo:
+        match todo.pop():
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="parameters")) if name == event.name:
+                return event.site.node in (loop, loop.target)
+            case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given):
+                todo += zip(targets, given, strict=False)
+            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Name(id="enumerate"), args=[given, *_]):
+                todo.append((target, given))
+            case _:
+                pass
+    return False
 
 
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:

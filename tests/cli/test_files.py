@@ -99,6 +99,15 @@ def test_exclude_of_the_configuration_counts_from_its_folder(gradpath_main: Run,
     assert checked(gradpath_main, "old/b.py") == ["old/b.py"]
 
 
+def test_exclude_of_the_command_line_is_added_to_that_of_the_configuration(
+    gradpath_main: Run, tree: Write, write: Write
+) -> None:
+    tree("a.py", "old/b.py", "src/c.py", "src/d_test.py")
+    write("pyproject.toml", '[tool.gradpath]\nexclude = ["/old"]\n')
+    assert checked(gradpath_main, "--exclude", "*_test.py") == ["a.py", "src/c.py"]
+    assert checked(gradpath_main, "--exclude", "*_test.py", "--exclude", "a.py") == ["src/c.py"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 def test_a_circle_of_links_ends_and_a_dangling_link_is_no_file(gradpath_main: Run, tree: Write, project: Path) -> None:
     tree("src/a.py")

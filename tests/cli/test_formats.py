@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -131,6 +132,77 @@ def test_github_annotates_lines_and_escapes_what_would_end_a_property(gradpath_m
         "::`doubtful()` is doubtful%0A1. a,b%25.py:1: it begins%0A2. a,b%25.py:2: it fails%0Ahelp: mend it",
         "::error file=absent.py,title=gradpath::no such file or folder",
     ]
+
+
+def test_gitlab_tells_issues_apart_by_what_a_line_above_does_not_change(gradpath_main: Run, write: Write) -> None:
+    def issues(text: str) -> list[dict[str, Any]]:
+        write("train.py", text)
+        found: list[dict[str, Any]] = json.loads(gradpath_main("check", "--output-format", "gitlab", "train.py").out)
+        return found
+
+    first, second = issues(f"{ERROR}\n{ERROR}\n"), issues(f"x = 1\n{ERROR}\n{ERROR}\n")
+    assert first[0] == {
+        "check_name": "gradpath: double-backward",
+        "description": "`broken()` is broken",
+        "severity": "critical",
+        "location": {"path": "train.py", "lines": {"begin": 1, "end": 1}},
+        "fingerprint": first[0]["fingerprint"],
+    }
+    assert [issue["fingerprint"] for issue in first] == [issue["fingerprint"] for issue in second]
+    assert len({issue["fingerprint"] for issue in first}) == 2
+    assert issues("") == []
+
+
+def test_gitlab_shows_what_could_not_be_checked(gradpath_main: Run, write: Write) -> None:
+    write("train.py", "endless()\n")
+    issues = json.loads(gradpath_main("check", "--output-format", "gitlab", "train.py", "absent.py").out)
+    assert [(issue["location"]["path"], issue["severity"]) for issue in issues] == [
+        ("absent.py", "blocker"),
+        ("train.py", "info"),
+    ]
+
+
+def test_junit_has_a_failed_test_for_each_diagnostic(gradpath_main: Run, write: Write) -> None:
+    write("a.py", f"{ERROR}\n{HINT}\n")
+    write("b.py", f"{WARNING}\nendless()\n")
+    outcome = gradpath_main("check", "--output-format", "junit", ".", "absent.py")
+    document = ElementTree.fromstring(outcome.out.encode())
+    assert document.attrib == {"name": "gradpath", "tests": "5", "failures": "2", "errors": "1"}
+    cases = [
+        (case.get("classname"), case.get("name"), [part.tag for part in case]) for case in document.iter("testcase")
+    ]
+    assert cases == [
+        ("a.py", "double-backward at 1:1", ["failure"]),
+        ("a.py", "detached-loss at 2:1", ["system-out"]),
+        ("b.py", "live-accumulator at 1:1", ["failure"]),
+        ("absent.py", "not checked", ["error"]),
+        ("b.py", "line 2", ["skipped"]),
+    ]
+    assert next(document.iter("failure")).text == "`broken()` is broken\n1. a.py:1: it begins\n2. a.py:1: it fails\nhelp: mend it"
+
+
+def test_junit_of_a_clean_run_has_a_test_that_passed(gradpath_main: Run, write: Write) -> None:
+    write("a.py", "x = 1\n")
+    document = ElementTree.fromstring(gradpath_main("check", "--output-format", "junit").out.encode())
+    assert [(case.get("name"), list(case)) for case in document.iter("testcase")] == [("no mistakes found", [])]
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "json", "sarif", "github", "gitlab", "junit"])
+def test_the_diagnostics_go_to_the_file_that_is_named(
+    gradpath_main: Run, write: Write, project: Path, form: str
+) -> None:
+    write("a.py", f"{ERROR}\n")
+    shown = gradpath_main("check", "--output-format", form, "--quiet")
+    written = gradpath_main("check", "--output-format", form, "--quiet", "--output-file", "report.txt")
+    assert (written.out, written.status) == ("", shown.status)
+    assert (project / "report.txt").read_text() == shown.out
+
+
+def test_a_file_that_cannot_be_written_is_one_line(gradpath_main: Run, write: Write) -> None:
+    write("a.py", f"{ERROR}\n")
+    outcome = gradpath_main("check", "--output-file", "nowhere/report.txt")
+    assert outcome.status == 2
+    assert "--output-file nowhere/report.txt: No such file or directory" in outcome.err
 
 
 def test_sarif_tells_the_story_as_a_flow(gradpath_main: Run, write: Write, project: Path) -> None:

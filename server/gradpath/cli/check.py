@@ -42,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
+    add("--watch", "-w", action="store_true", help="check again whenever a file changes, until it is interrupted")
+    add("--exclude", action="append", default=[], metavar="PATTERN", help="leave out what a pattern of .gitignore fits")
+    add("--output-file", "-o", metavar="FILE", help="write the diagnostics to this file")
     add("--output-format", choices=FORMATS, default="full", help="output format (default: full)")
     add("--select", action="append", default=[], metavar="RULES", help="only these rules or families (a,b,c)")
     add("--ignore", action="append", default=[], metavar="RULES", help="without these rules or families (a,b,c)")
@@ -63,22 +66,56 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check what the arguments name."""
-    settings = Settings(
-        rule_names(arguments.select, "--select"), rule_names(arguments.ignore, "--ignore"), arguments.config
-    )
-    if _STDIN in arguments.paths and len(arguments.paths) > 1:
+    _refuse_contradictions(arguments)
+    if arguments.watch:
+        from gradpath.cli.watch import watch
+
+        watch(lambda: _run_files(arguments, _settings(arguments)), lambda: _watched(arguments))
+    return (_run_stdin if _STDIN in arguments.paths else _run_files)(arguments, _settings(arguments))
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Raise `UsageError` for options that do not go together."""
+    from_stdin = _STDIN in arguments.paths
+    writes = [
+        option
+        for option in ("fix", "unsafe_fixes", "diff", "add_ignores", "write_baseline")
+        if getattr(arguments, option)
+    ]
+    if from_stdin and len(arguments.paths) > 1:
         raise UsageError("- stands alone: standard input is not checked together with files")
     if arguments.write_baseline and arguments.baseline is None:
         raise UsageError("--write-baseline needs --baseline FILE")
-    if _STDIN in arguments.paths:
-        if arguments.baseline is not None or arguments.add_ignores:
-            raise UsageError("--baseline and --add-ignores are for files, not for standard input")
-        return _run_stdin(arguments, settings)
+    if from_stdin and (arguments.baseline is not None or arguments.add_ignores):
+        raise UsageError("--baseline and --add-ignores are for files, not for standard input")
+    if arguments.watch and (from_stdin or writes):
+        option = "-" if from_stdin else "--" + writes[0].replace("_", "-")
+        raise UsageError(f"--watch stands without {option}: it checks files, and changes none")
     if _allowed(arguments) and (arguments.write_baseline or arguments.add_ignores):
         raise UsageError("--fix and --diff stand without --write-baseline and --add-ignores")
-    if arguments.stdin_filename is not None:
+    if arguments.stdin_filename is not None and not from_stdin:
         raise UsageError("--stdin-filename needs - as the path")
-    return _run_files(arguments, settings)
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    settings = Settings(
+        rule_names(arguments.select, "--select"),
+        rule_names(arguments.ignore, "--ignore"),
+        arguments.config,
+        tuple(arguments.exclude),
+    )
+    if arguments.config is not None:
+        settings.of_file(Path("x.py"))
+    return settings
+
+
+def _watched(arguments: argparse.Namespace) -> Iterator[str]:
+    """The files that are checked, and the configurations that hold for them."""
+    settings = _settings(arguments)
+    for path in find_files(arguments.paths or ["."], settings.excludes).files:
+        settings.of_file(Path(path))
+        yield path
+    yield from settings.files()
 
 
 def _jobs(text: str) -> int:
@@ -106,12 +143,11 @@ def _output(arguments: argparse.Namespace) -> Output:
         arguments.diff,
         arguments.exit_zero,
         arguments.strict,
+        arguments.output_file,
     )
 
 
 def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
-    if arguments.config is not None:
-        settings.of_file(Path("x.py"))
     paths = arguments.paths or ["."]
     found = find_files(paths, settings.excludes)
     configs = {path: settings.of_file(Path(path)) for path in found.files}

@@ -32,12 +32,12 @@ _OWN = (GapKind.FAILURE, GapKind.FIXES, GapKind.MEMORY)
 _REPORTS = 3
 """Crash reports that are named."""
 
-FORMATS = ("full", "concise", "json", "sarif", "github")
+FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How to say it: one of `FORMATS`, and what goes with it."""
+    """How to say it: one of `FORMATS`, and what goes with it; the diagnostics go to `file` where one is given."""
 
     format: str = "full"
     statistics: bool = False
@@ -45,6 +45,7 @@ class Output:
     diff: bool = False
     exit_zero: bool = False
     strict: bool = False
+    file: str | None = None
 
     def tell(
         self,
@@ -66,6 +67,8 @@ class Output:
         if self.diff:
             _write_difference(fixes or (), stream)
             stream = sys.stderr
+        elif self.file is not None:
+            self._write(self.file, self._lines(report, source_lookup(outcomes), Style(False)))
         else:
             stream.writelines(self._lines(report, source_lookup(outcomes), style_for(stream)))
         self._close(report, stream)
@@ -80,7 +83,7 @@ class Output:
     ) -> Report:
         diagnostics = (diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics)
         in_places = in_cells
-        if self.format in ("github", "sarif"):
+        if self.format in ("github", "gitlab", "sarif"):
             from gradpath.cli.notebooks import in_files
 
             in_places = in_files
@@ -108,6 +111,14 @@ class Output:
                 from gradpath.render.sarif import render_sarif
 
                 yield render_sarif(report, __version__) + "\n"
+            case "gitlab":
+                from gradpath.render.gitlab import render_gitlab
+
+                yield render_gitlab(report) + "\n"
+            case "junit":
+                from gradpath.render.junit import render_junit
+
+                yield render_junit(report) + "\n"
             case "github":
                 from gradpath.render.github import render_github, render_github_gap, render_github_problem
 
@@ -122,6 +133,15 @@ class Output:
                 from gradpath.render.full import render_full
 
                 yield from (render_full(each, source_of, style) + "\n\n" for each in report.diagnostics)
+
+    @staticmethod
+    def _write(file: str, lines: Iterator[str]) -> None:
+        from gradpath.cli.writing import write_file
+
+        try:
+            write_file(file, "".join(lines).encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise status.UsageError(f"--output-file {file}: {error.strerror or error}") from error
 
     def _close(self, report: Report, stream: TextIO) -> None:
         """The tables and the summary, which never come between lines that a program reads."""

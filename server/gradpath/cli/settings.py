@@ -31,12 +31,14 @@ class Settings:
     """Looks up configurations, each once, and collects what is wrong with them in `problems`.
 
     `file` is the configuration that was named on the command line and then holds for all files. `select` given on the
-    command line stands instead of the configuration's `select` and `ignore`; `ignore` is added to whatever holds.
+    command line stands instead of the configuration's `select` and `ignore`; `ignore` and `exclude` are added to
+    whatever holds.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     file: Path | None = None
+    exclude: tuple[str, ...] = ()
     problems: list[Problem] = field(default_factory=list)
     _homes: dict[str, str] = field(default_factory=dict)
     _by_home: dict[str, Config] = field(default_factory=dict)
@@ -49,6 +51,12 @@ class Settings:
         """The folder of the configuration that holds for `folder`, and its `exclude` patterns."""
         home, config = self._of_folder(folder)
         return home, config.exclude
+
+    def files(self) -> tuple[str, ...]:
+        """The files where the configurations stand, or would stand, of all that was asked for so far."""
+        if self.file is not None:
+            return (str(self.file),)
+        return tuple(os.path.join(home, name) for home in self._by_home if home for name in _NAMES)
 
     def _of_folder(self, folder: Path) -> tuple[Path, Config]:
         home = str(self.file.absolute().parent) if self.file else self._home(str(folder))
@@ -79,6 +87,7 @@ class Settings:
         return home
 
     def _with_options(self, config: Config) -> Config:
+        config = replace(config, exclude=(*config.exclude, *self.exclude))
         if self.select:
             return replace(config, select=self.select, ignore=self.ignore)
         return replace(config, ignore=(*config.ignore, *self.ignore))

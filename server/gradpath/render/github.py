@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradpath.diagnostic import Diagnostic, Gap, Level, Range
 from gradpath.render.gaps import gap_sentence
 from gradpath.render.report import Problem
+from gradpath.render.story import story_text
 from gradpath.render.width import safe_character, safe_text
 
 _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice"}
@@ -12,14 +13,8 @@ _COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "notice
 
 def render_github(diagnostic: Diagnostic) -> str:
     """One annotation; its text is the headline, the steps of the story, and the help."""
-    steps = [
-        f"{number}. {label.path}:{label.range.start.line}: {label.message}"
-        for number, label in enumerate(diagnostic.labels, start=1)
-    ]
-    help_lines = [f"help: {diagnostic.help}"] if diagnostic.help else []
-    text = "\n".join(safe_text(line) for line in [diagnostic.message, *steps, *help_lines])
     properties = _properties(diagnostic.path, diagnostic.range, f"gradpath: {diagnostic.rule}")
-    return f"::{_COMMANDS[diagnostic.level]} {properties}::{_data(text)}"
+    return f"::{_COMMANDS[diagnostic.level]} {properties}::{_data(story_text(diagnostic))}"
 
 
 def render_github_problem(problem: Problem) -> str:

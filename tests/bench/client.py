@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -39,7 +39,7 @@ class Processor:
 class Server:
     """A running server. Times are `time.perf_counter` seconds, taken when a message has been read whole."""
 
-    def __init__(self, command: Sequence[str], root: Path) -> None:
+    def __init__(self, command: Sequence[str], root: Path, capabilities: Mapping[str, Any] = CAPABILITIES) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             command,
@@ -49,7 +49,10 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        self.offers: dict[str, Any] = {}
+        """What the server said that it can do, and what it registered since."""
         self._root = root
+        self._capabilities = capabilities
         self._number = 0
         self._messages: Queue[tuple[float, dict[str, Any]]] = Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -60,16 +63,25 @@ class Server:
         params = {
             "processId": os.getpid(),
             "rootUri": folder["uri"],
-            "capabilities": CAPABILITIES,
+            "capabilities": self._capabilities,
             "workspaceFolders": [folder],
         }
+        when, result = self._request("initialize", params, 60.0)
+        self.offers = dict(result["capabilities"])
+        self.notify("initialized", {})
+        return when - self.started
+
+    def request(self, method: str, params: object, patience: float = 30.0) -> Any:
+        """The result of a request; None where the server has none, refuses, or takes longer than `patience` seconds."""
+        return self._request(method, params, patience)[1]
+
+    def _request(self, method: str, params: object, patience: float) -> tuple[float, Any]:
         self._number += 1
-        self.send({"id": self._number, "method": "initialize", "params": params})
-        while True:
-            when, message = self._messages.get(timeout=60)
+        self.send({"id": self._number, "method": method, "params": params})
+        for when, message in self._arriving(patience):
             if message.get("id") == self._number and "method" not in message:
-                self.notify("initialized", {})
-                return when - self.started
+                return when, message.get("result")
+        return time.perf_counter(), None
 
     def notify(self, method: str, params: object) -> float:
         """Send a notification; when it was sent."""
@@ -84,19 +96,38 @@ class Server:
 
     def answer(self, versions: dict[str, int], patience: float) -> tuple[float, str] | None:
         """When the diagnostics of one of some documents came, for these versions or later ones, and its URI."""
-        end = time.perf_counter() + patience
-        while (left := end - time.perf_counter()) > 0:
-            try:
-                when, message = self._messages.get(timeout=left)
-            except Empty:
-                break
-            if "id" in message and "method" in message:
-                self.send({"id": message["id"], "result": [{}] if "configuration" in message["method"] else None})
+        for when, message in self._arriving(patience):
             if message.get("method") == "textDocument/publishDiagnostics":
                 uri = message["params"]["uri"]
                 if uri in versions and message["params"].get("version", versions[uri]) >= versions[uri]:
                     return when, uri
         return None
+
+    def published(self, uri: str, patience: float) -> list[dict[str, Any]]:
+        """The first diagnostics of a document that are not none, or none if they do not come."""
+        for _, message in self._arriving(patience):
+            params = message.get("params")
+            told = message.get("method") == "textDocument/publishDiagnostics" and params["uri"] == uri
+            if told and params["diagnostics"]:
+                return list(params["diagnostics"])
+        return []
+
+    def _arriving(self, patience: float) -> Iterator[tuple[float, dict[str, Any]]]:
+        """What the server sends within `patience` seconds; its requests are answered as a plain editor would."""
+        end = time.perf_counter() + patience
+        while (left := end - time.perf_counter()) > 0:
+            try:
+                when, message = self._messages.get(timeout=left)
+            except Empty:
+                return
+            if "id" in message and "method" in message:
+                self.send({"id": message["id"], "result": self._answer(message["method"], message.get("params"))})
+            yield when, message
+
+    def _answer(self, method: str, params: Any) -> object:
+        if method == "client/registerCapability":
+            self.offers.update({each["method"]: each.get("registerOptions") or {} for each in params["registrations"]})
+        return [{} for _ in params["items"]] if method == "workspace/configuration" else None
 
     def drain(self) -> None:
         """Forget what has arrived and was not asked for."""

@@ -178,7 +178,10 @@ def test_junit_has_a_failed_test_for_each_diagnostic(gradpath_main: Run, write: 
         ("absent.py", "not checked", ["error"]),
         ("b.py", "line 2", ["skipped"]),
     ]
-    assert next(document.iter("failure")).text == "`broken()` is broken\n1. a.py:1: it begins\n2. a.py:1: it fails\nhelp: mend it"
+    assert (
+        next(document.iter("failure")).text
+        == "`broken()` is broken\n1. a.py:1: it begins\n2. a.py:1: it fails\nhelp: mend it"
+    )
 
 
 def test_junit_of_a_clean_run_has_a_test_that_passed(gradpath_main: Run, write: Write) -> None:

@@ -89,11 +89,18 @@ class Desk:
     """Answers requests on one thread; `open`, `close` and `configure` may be called from any.
 
     `found` gets the file whose import has been found by somebody else in the meantime, `complain` what is wrong with a
-    configuration.
+    configuration. Nobody else is asked where it is `alone`, which a program without processes and threads is.
     """
 
-    def __init__(self, found: Callable[[Path], None], complain: Callable[[str], None] = logger.warning) -> None:
+    def __init__(
+        self,
+        found: Callable[[Path], None],
+        complain: Callable[[str], None] = logger.warning,
+        *,
+        alone: bool = False,
+    ) -> None:
         self._found = found
+        self._alone = alone
         self._open: dict[str, Opened] = {}
         self._texts: dict[str, Opened] = {}
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -364,6 +371,8 @@ class Desk:
         config = self.configurations.of(path)
         if not Path(path).is_absolute():
             return config, None
+        if self._alone:
+            return config, project_of(Path(path), config.python, self.text_at)
         if self._finder is None:
             self._finder = Finder(self._found)
         return config, project_of(Path(path), config.python, self.text_at, self._finder.ask)

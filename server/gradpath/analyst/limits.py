@@ -46,12 +46,14 @@ def limit_process() -> None:
 
 def begin_work(seconds: float) -> None:
     """End the process where the next work goes on for longer, even if it holds the lock of the interpreter."""
-    faulthandler.dump_traceback_later(seconds + LATE, exit=True, file=_STDERR)
+    if sys.platform != "emscripten":  # There is no second thread to watch in a page of a browser.
+        faulthandler.dump_traceback_later(seconds + LATE, exit=True, file=_STDERR)
 
 
 def end_work() -> None:
     """The work has ended in time."""
-    faulthandler.cancel_dump_traceback_later()
+    if sys.platform != "emscripten":
+        faulthandler.cancel_dump_traceback_later()
 
 
 def held() -> int:

@@ -8,7 +8,7 @@ import queue
 import sys
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gradpath.analyst import collector, limits, pipe
 from gradpath.analyst.allowance import Allowance
@@ -43,7 +43,13 @@ def serve(inlet: int, outlet: int) -> None:
     """Work for the process at the other ends of two pipes, and end this one when they are closed."""
     # A busy check gives way to messages sooner than by default (5 ms).
     sys.setswitchinterval(0.001)
-    service = Service(outlet)
+    sending = threading.Lock()
+
+    def send(answer: Answer) -> None:
+        with sending:
+            pipe.write(outlet, answer)
+
+    service = Service(send)
     before = threading.stack_size(_STACK)
     threading.Thread(target=service.run, name="gradpath-work", daemon=True).start()
     threading.stack_size(before)
@@ -54,11 +60,10 @@ def serve(inlet: int, outlet: int) -> None:
 class Service:
     """Does the work that is asked for, one piece after the other, and tells of it at once."""
 
-    def __init__(self, outlet: int) -> None:
-        self._outlet = outlet
-        self._sending = threading.Lock()
+    def __init__(self, send: Callable[[Answer], None], *, alone: bool = False) -> None:
+        self._send = send
         self._inbox: queue.SimpleQueue[Work | Closed] = queue.SimpleQueue()
-        self._desk = Desk(lambda importer: self._send(Found(importer)), lambda text: self._send(Complained(text)))
+        self._desk = Desk(lambda importer: send(Found(importer)), lambda text: send(Complained(text)), alone=alone)
         self._cancelled = 0
 
     # On the thread that hears
@@ -92,15 +97,28 @@ class Service:
             collector.begin()
             self._send(Ready())
             while True:
-                match self._next():
-                    case Work() as work:
-                        self._work(work)
-                    case Closed(uri=uri):
-                        self._desk.clear(uri)
+                self._do(self._next())
         except BaseException:  # noqa: BLE001 (it ends the process)
             # Without this thread the process is of no use; what it has to say is read from its standard error.
             sys.excepthook(*sys.exc_info())
             os._exit(1)
+
+    def load(self) -> None:
+        """Load the analysis, where nothing but `do_waiting` is to run it."""
+        self._desk.load()
+        self._send(Ready())
+
+    def do_waiting(self) -> None:
+        """Do the work that waits."""
+        while not self._inbox.empty():
+            self._do(self._inbox.get())
+
+    def _do(self, message: Work | Closed) -> None:
+        match message:
+            case Work() as work:
+                self._work(work)
+            case Closed(uri=uri):
+                self._desk.clear(uri)
 
     def _next(self) -> Work | Closed:
         passed = 0.0
@@ -145,10 +163,6 @@ class Service:
         except Exception:
             logger.exception("%s cannot be told", work.request.title)
             self._send(Done(work.number, ending))
-
-    def _send(self, answer: Answer) -> None:
-        with self._sending:
-            pipe.write(self._outlet, answer)
 
     def _log_to_server(self) -> None:
         logging.getLogger().handlers[:] = [_ToServer(self)]

@@ -1,0 +1,42 @@
+"""The analysis in the process of its server, where there are no others: in the page of a browser."""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+
+from gradpath.analyst.link import Link
+from gradpath.analyst.serving import Service
+
+
+class Inline(Link):
+    """Works on the event loop of the server, between two messages of the client.
+
+    What is asked of it is done when nothing else is to be heard at the moment, and is told before anything else happens
+    on the loop: nobody finds it still at work, and nobody has to end it.
+    """
+
+    def __init__(self) -> None:
+        self.is_ready = False
+
+    def attach(self, loop: AbstractEventLoop, hear: Callable[[Link, object], None]) -> None:
+        """Begin to load; `hear` gets each message."""
+        self._loop = loop
+        self._service = Service(lambda answer: hear(self, answer), alone=True)
+        loop.call_soon(self._service.load)
+
+    def send(self, message: object) -> None:
+        """Take a message; work is done later."""
+        self._service.hear(message)
+        self._loop.call_soon(self._service.do_waiting)
+
+    def end(self) -> None:
+        """Nothing is to be ended."""
+
+    def end_with_word(self, loop: AbstractEventLoop, told: Callable[[str], None]) -> None:
+        """Nothing is to be ended, and it stands nowhere."""
+        loop.call_soon(told, "")
+
+    def place(self) -> str:
+        """It stands nowhere."""
+        return ""

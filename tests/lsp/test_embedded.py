@@ -1,0 +1,75 @@
+"""The server inside another program says what it says over a stream, and starts no process and no thread."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+from gradpath.lsp.embedded import begin
+
+SECOND = """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+loss = (w * w).sum()
+loss.backward()
+loss.backward()
+"""
+URI = "file:///nowhere/train.py"
+
+
+class Editor:
+    """Says messages and waits for others."""
+
+    def __init__(self) -> None:
+        self._said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._tell = begin(lambda text: self._said.put_nowait(json.loads(text)))
+
+    def notify(self, method: str, params: object) -> None:
+        self._tell(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    async def ask(self, method: str, params: object) -> Any:
+        self._tell(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+        return (await self.hear(lambda message: message.get("id") == 1 and "method" not in message))["result"]
+
+    async def hear(self, wanted: Any) -> dict[str, Any]:
+        while not wanted(message := await asyncio.wait_for(self._said.get(), 60)):
+            pass
+        return message
+
+    async def diagnostics(self) -> list[dict[str, Any]]:
+        message = await self.hear(lambda message: message.get("method") == "textDocument/publishDiagnostics")
+        return list(message["params"]["diagnostics"])
+
+
+async def test_a_program_is_checked_told_of_drawn_and_mended() -> None:
+    threads = threading.active_count()
+    editor = Editor()
+    capabilities = {"textDocument": {"publishDiagnostics": {"relatedInformation": True}}}
+    await editor.ask("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})
+    editor.notify("initialized", {})
+    editor.notify(
+        "textDocument/didOpen", {"textDocument": {"uri": URI, "languageId": "python", "version": 1, "text": SECOND}}
+    )
+    (found,) = await editor.diagnostics()
+    assert found["code"] == "double-backward"
+    assert found["relatedInformation"]
+    place = {"textDocument": {"uri": URI}, "range": found["range"]}
+    actions = await editor.ask("textDocument/codeAction", {**place, "context": {"diagnostics": []}})
+    assert any("retain_graph" in action["title"] for action in actions)
+    told = await editor.ask("textDocument/hover", {**place, "position": found["range"]["start"]})
+    assert "PyTorch: RuntimeError" in told["contents"]["value"]
+    arguments = {"command": "gradpath.server.graph", "arguments": [URI, 4]}
+    drawn = await editor.ask("workspace/executeCommand", arguments)
+    assert drawn["svg"].startswith("<svg")
+    change = {
+        "textDocument": {"uri": URI, "version": 2},
+        "contentChanges": [{"text": SECOND.replace("d()\nl", "d()\n# l")}],
+    }
+    editor.notify("textDocument/didChange", change)
+    assert await editor.diagnostics() == []
+    # A picture is turned into text on a thread of asyncio's own, where there are any.
+    others = [each for each in threading.enumerate() if not each.name.startswith("asyncio_")]
+    assert len(others) <= threads

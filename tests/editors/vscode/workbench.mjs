@@ -1,27 +1,17 @@
 // A VS Code workbench in headless Chromium, with what a user does there.
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import { browse } from "../browser.mjs";
 
-const { chromium } = createRequire(join(process.env.EDITORS, "vscode", "package.json"))("playwright-core");
 const LONG = 60_000;
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync"];
 
 /** Opens the workspace folder, does the visit, and writes what it returns as JSON; a failure leaves a screenshot. */
 export async function visit(what) {
   const [base, folder, shots] = process.argv.slice(2);
-  const browser = await chromium.launch({ executablePath: process.env.GRADPATH_CHROMIUM ?? "/usr/bin/chromium", headless: true, args: FLAGS });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  try {
+  await browse(shots, async (page) => {
     await page.goto(`${base}/?folder=${encodeURIComponent(folder)}`);
     await page.waitForSelector(".explorer-folders-view .monaco-list-row", { timeout: LONG });
-    console.log(JSON.stringify(await what(new Workbench(page, folder, shots))));
-  } catch (error) {
-    await page.screenshot({ path: join(shots, "failed.png") });
-    throw error;
-  } finally {
-    await browser.close();
-  }
+    return what(new Workbench(page, folder, shots));
+  });
 }
 
 export class Workbench {

@@ -1,0 +1,50 @@
+// Makes what runs in a browser: dist/web/worker.js, with Python as WebAssembly and gradpath beside it.
+// The packages are those in bundled/libs, compiled by the Python that runs them.
+import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { loadPyodide } from "pyodide";
+
+const here = join(dirname(fileURLToPath(import.meta.url)), "..");
+const pyodide = dirname(createRequire(import.meta.url).resolve("pyodide/package.json"));
+const target = join(here, "dist", "web");
+const PACKAGES = ["attr", "attrs", "cattr", "cattrs", "gradpath", "lsprotocol", "parso", "pygls", "typing_extensions.py"];
+const COMPILE = `
+import os, py_compile, zipfile
+from py_compile import PycInvalidationMode
+
+def files(path):
+    if os.path.isfile(path):
+        yield path
+    else:
+        for folder, folders, names in os.walk(path):
+            folders[:] = sorted(set(folders) - {"__pycache__"})
+            yield from (os.path.join(folder, name) for name in sorted(names))
+
+with zipfile.ZipFile("/target/gradpath.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    for path in (file for package in PACKAGES for file in files(f"/libs/{package}")):
+        name, content = os.path.relpath(path, "/libs"), path
+        if path.endswith(".py"):
+            name, content = name + "c", "/tmp/compiled"
+            py_compile.compile(path, content, dfile=name, doraise=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+        with open(content, "rb") as file:
+            archive.writestr(zipfile.ZipInfo(name), file.read(), zipfile.ZIP_DEFLATED)
+`;
+
+rmSync(target, { recursive: true, force: true });
+mkdirSync(target, { recursive: true });
+const python = await loadPyodide();
+for (const [place, folder] of [["/libs", join(here, "bundled", "libs")], ["/target", target]]) {
+  python.FS.mkdirTree(place);
+  python.mountNodeFS(place, folder);
+}
+python.runPython(COMPILE, { globals: python.toPy({ PACKAGES }) });
+for (const name of ["pyodide.asm.wasm", "python_stdlib.zip"]) cpSync(join(pyodide, name), join(target, name));
+const { info } = JSON.parse(readFileSync(join(pyodide, "pyodide-lock.json"), "utf8"));
+await build({
+  entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",
+  target: "es2022", external: ["node:*", "ws"], logLevel: "error", define: { LOCK_INFO: JSON.stringify(info), "import.meta.url": "self.location.href" },
+});
+process.exit(); // Pyodide keeps Node running.

@@ -7,15 +7,20 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from gradpath.analysis.inplace_writes import asks_for_parameters, is_without_grad, may_be_refused, names_weights
+from gradpath.analysis.inplace_writes import (
+    PARTING,
+    asks_for_parameters,
+    hands_on_weights,
+    is_without_grad,
+    may_be_refused,
+    names_weights,
+    takes_apart,
+)
 from gradpath.analysis.plain_containers import keeps_modules
-from gradpath.analysis.saved_writes import may_be_saved
-from gradpath.analysis.view_writes import PARTING, writes_into_parts
-from gradpath.analysis.weight_writes import hands_on_weights
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.roles import role_of_name
 from gradpath.source.document import Document
-from gradpath.source.nodes import Noted, nodes, statements
+from gradpath.source.nodes import Noted, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -78,7 +83,7 @@ def functions(
     told = _lines_that_tell(document)
     asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
-    defined = _defined(parsed.tree) if asks or parts or "def forward(" in document.text else {}
+    defined = _defined(parsed.tree) if asks else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
         owner = None if cls is None else cls.name
@@ -91,10 +96,9 @@ def functions(
         may_be_leaf = asks and (asks_for_parameters(function) or _writes_weights_alone(function, document))
         if asks and hands_on_weights(function, defined):
             return True
-        may_be_part = parts and writes_into_parts(function)
-        if not (forward or may_be_leaf or may_be_part) or not _may_write(function, document):
+        if not (forward or may_be_leaf or (parts and takes_apart(function))):
             return False
-        return (forward and cls is not None and may_be_saved(function, cls)) or may_be_refused(function, defined)
+        return _may_write(function, document) and may_be_refused(function)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
@@ -136,14 +140,9 @@ HEIRS = 3
 """Classes that an inherited method is entered for, besides its own."""
 
 
-_classes: Noted[tuple[ast.ClassDef, ...]] = Noted("_entries_classes")
-
-
+@noted
 def _classes_of(tree: ast.Module) -> tuple[ast.ClassDef, ...]:
-    known = _classes.get(tree)
-    if known is None:
-        known = _classes[tree] = tuple(each for each in _open(tree.body) if isinstance(each, ast.ClassDef))
-    return known
+    return tuple(each for each in _open(tree.body) if isinstance(each, ast.ClassDef))
 
 
 def _methods(owner: ast.ClassDef) -> dict[str, Definition]:
@@ -249,7 +248,7 @@ _known: Noted[Mentions] = Noted("_entries_known")
 
 
 def mentions(node: ast.AST) -> Mentions:
-    """What a definition, or another statement, speaks of; each node is looked through once."""
+    """What a definition, or another statement, speaks of."""
     known = _known.get(node)
     if known is None:
         known = _known[node] = _mentioned(node)

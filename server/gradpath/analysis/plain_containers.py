@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from gradpath.source.nodes import Noted, nodes
-
-_known: Noted[bool] = Noted("_plain_containers_known")
+from gradpath.source.nodes import nodes, noted
 
 
+@noted
 def keeps_modules(owner: ast.ClassDef) -> bool:
     """Whether `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
-    known = _known.get(owner)
-    if known is None:
-        made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-        known = _known[owner] = any(_keeps(node) for method in made for node in nodes(method))
-    return known
+    made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    return any(_keeps(node) for method in made for node in nodes(method))
 
 
 def _keeps(node: ast.AST) -> bool:

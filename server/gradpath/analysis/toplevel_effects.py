@@ -16,7 +16,7 @@ from pathlib import Path
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.relevance import is_of_tensors
-from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.source.nodes import nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass
 
 _DEEPEST = 30
@@ -333,20 +333,15 @@ def origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, Origin]]:
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
-_defined: Noted[Mapping[str, Sequence[ast.stmt]]] = Noted("_quiet_defined")
-_mentioned: Noted[_Mentioned] = Noted("_quiet_mentioned")
 
-
+@noted
 def definitions(tree: ast.Module) -> Mapping[str, Sequence[ast.stmt]]:
-    """The statements of a top level by the names that they bind; each tree is looked through once."""
-    known = _defined.get(tree)
-    if known is None:
-        found: dict[str, list[ast.stmt]] = {}
-        for statement in _open(tree.body):
-            for name in bound_by(statement):
-                found.setdefault(name, []).append(statement)
-        known = _defined[tree] = found
-    return known
+    """The statements of a top level by the names that they bind."""
+    found: dict[str, list[ast.stmt]] = {}
+    for statement in _open(tree.body):
+        for name in bound_by(statement):
+            found.setdefault(name, []).append(statement)
+    return found
 
 
 def _open(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -367,16 +362,14 @@ class _Mentioned:
     imports: tuple[Origin, ...]
 
 
+@noted
 def _mentions(statement: ast.stmt) -> _Mentioned:
-    known = _mentioned.get(statement)
-    if known is None:
-        executed = _executed(statement)
-        known = _mentioned[statement] = _Mentioned(
-            frozenset(each.id for each in executed if isinstance(each, ast.Name)),
-            frozenset(each.attr for each in executed if isinstance(each, ast.Attribute)),
-            tuple(origin for _, origin in origins([each for each in executed if isinstance(each, _IMPORTS)])),
-        )
-    return known
+    executed = _executed(statement)
+    return _Mentioned(
+        frozenset(each.id for each in executed if isinstance(each, ast.Name)),
+        frozenset(each.attr for each in executed if isinstance(each, ast.Attribute)),
+        tuple(origin for _, origin in origins([each for each in executed if isinstance(each, _IMPORTS)])),
+    )
 
 
 def _executed(statement: ast.stmt) -> list[ast.AST]:

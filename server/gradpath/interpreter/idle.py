@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from gradpath.source.nodes import BLOCKS, Noted, nodes
+from gradpath.source.nodes import BLOCKS, Noted, nodes, noted
 from gradpath.support.lazy_regex import regex
 
 
@@ -114,8 +114,6 @@ _speaking: Noted[bool] = Noted("_idle_speaking")
 _known: Noted[dict[ast.If, tuple[bool, bool]]] = Noted("_idle_known")
 """The answers for the conditions in a scope: a newer tree of the module may have the same ones, and other readers."""
 
-_reads: Noted[Counter[str]] = Noted("_idle_reads")
-
 
 def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:
     """Whether a block does nothing that a graph could notice: it raises, passes, or computes what it prints."""
@@ -167,11 +165,14 @@ def _stays_inside(names: set[str], statements: Sequence[ast.stmt], scope: ast.AS
             return False
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             done.add(statement.targets[0].id)
-    around = _reads.get(scope)
-    if around is None:
-        around = _reads[scope] = _read([scope])
+    around = _read_in(scope)
     inside = _read(statements)
     return all(around[name] == inside[name] for name in names)
+
+
+@noted
+def _read_in(scope: ast.AST) -> Counter[str]:
+    return _read([scope])
 
 
 def _read(parts: Sequence[ast.AST]) -> Counter[str]:

@@ -13,7 +13,7 @@ from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.trace import Cleared, Stepped, Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import nodes, noted
 
 _MOST = 2_000
 """Values that are looked through."""
@@ -118,29 +118,24 @@ def _holds(machine: Machine, value: Value, seen: set[int], todo: list[Instance |
     return found
 
 
-_known: Noted[tuple[frozenset[str], frozenset[str]]] = Noted("_lasting_known")
-
-
+@noted
 def _effects(function: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a function sets for good (attributes, and variables of others), and those that it calls."""
-    known = _known.get(function)
-    if known is None:
-        assigned, called = set[str](), set[str]()
-        for node in nodes(function, outside=_FUNCTIONS):
-            match node:
-                case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
-                    assigned.add(name)
-                case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store() | ast.Del()):
-                    assigned.add(name)
-                case ast.Global(names=names) | ast.Nonlocal(names=names):
-                    assigned.update(names)
-                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=owner), attr=name)):
-                    called.add(name)
-                    assigned.update([owner] if name in _EMPTYING else [])
-                case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
-                    called.add(name)
-        known = _known[function] = frozenset(assigned), frozenset(called)
-    return known
+    assigned, called = set[str](), set[str]()
+    for node in nodes(function, outside=_FUNCTIONS):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()):
+                assigned.add(name)
+            case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store() | ast.Del()):
+                assigned.add(name)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                assigned.update(names)
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=owner), attr=name)):
+                called.add(name)
+                assigned.update([owner] if name in _EMPTYING else [])
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+                called.add(name)
+    return frozenset(assigned), frozenset(called)
 
 
 _EMPTYING = frozenset({"clear", "pop", "popleft", "detach_"})

@@ -25,7 +25,7 @@ from gradpath.interpreter.origins import Member
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope
 from gradpath.interpreter.values import UNDEFINED, Object, Value
-from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.source.nodes import nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
@@ -234,33 +234,28 @@ class Outline:
     late: Mapping[str, tuple[ast.stmt, ...]]
 
 
-_outlines: Noted[Outline] = Noted("_modules_outlines")
-
-
+@noted
 def outline_of(tree: ast.Module) -> Outline:
-    """The outline of a module; each tree is looked through once."""
-    known = _outlines.get(tree)
-    if known is None:
-        statements = [(statement, _waits_for(statement)) for statement in _statements(tree.body)]
-        urgent = _urgent(statements)
-        announced = _announced(tree.body)
-        now: list[ast.stmt] = []
-        stars: list[ast.ImportFrom] = []
-        late: dict[str, tuple[ast.stmt, ...]] = {}
-        for statement, name in statements:
-            if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
-                stars.append(statement)
-            elif (
-                not name
-                or name in urgent
-                or name in announced
-                or (urgent and not urgent.isdisjoint(_read_at_once(statement)))
-            ):
-                now.append(statement)
-            else:
-                late[name] = (*late.get(name, ()), statement)
-        known = _outlines[tree] = Outline(tuple(now), tuple(stars), late)
-    return known
+    """The outline of a module."""
+    statements = [(statement, _waits_for(statement)) for statement in _statements(tree.body)]
+    urgent = _urgent(statements)
+    announced = _announced(tree.body)
+    now: list[ast.stmt] = []
+    stars: list[ast.ImportFrom] = []
+    late: dict[str, tuple[ast.stmt, ...]] = {}
+    for statement, name in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            stars.append(statement)
+        elif (
+            not name
+            or name in urgent
+            or name in announced
+            or (urgent and not urgent.isdisjoint(_read_at_once(statement)))
+        ):
+            now.append(statement)
+        else:
+            late[name] = (*late.get(name, ()), statement)
+    return Outline(tuple(now), tuple(stars), late)
 
 
 def _announced(body: Sequence[ast.stmt]) -> set[str]:

@@ -29,7 +29,7 @@ from gradpath.interpreter.values import (
     Object,
     Value,
 )
-from gradpath.source.nodes import Noted, is_generator, nodes
+from gradpath.source.nodes import is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -116,27 +116,22 @@ class _Definitions:
     late: Mapping[str, ast.stmt]
 
 
-_definitions: Noted[_Definitions] = Noted("_run_definitions")
-
-
+@noted
 def _definitions_of(tree: ast.Module) -> _Definitions:
-    known = _definitions.get(tree)
-    if known is None:
-        own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
-        single = ((name, *statements) for name, statements in outline_of(tree).late.items() if len(statements) == 1)
-        late = {name: statement for name, statement in single if _may_wait(statement)}
-        waiting = {id(statement) for statement in late.values()}
-        now: list[ast.stmt] = []
-        for statement in tree.body:
-            match statement:
-                case ast.For() | ast.While() | ast.AsyncFor():
-                    continue
-                case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
-                    continue
-            if id(statement) not in waiting:
-                now.append(statement)
-        known = _definitions[tree] = _Definitions(tuple(now), late)
-    return known
+    own = {each.name for each in tree.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    single = ((name, *statements) for name, statements in outline_of(tree).late.items() if len(statements) == 1)
+    late = {name: statement for name, statement in single if _may_wait(statement)}
+    waiting = {id(statement) for statement in late.values()}
+    now: list[ast.stmt] = []
+    for statement in tree.body:
+        match statement:
+            case ast.For() | ast.While() | ast.AsyncFor():
+                continue
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
+                continue
+        if id(statement) not in waiting:
+            now.append(statement)
+    return _Definitions(tuple(now), late)
 
 
 def _may_wait(statement: ast.stmt) -> bool:
@@ -336,20 +331,16 @@ def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
     return found
 
 
-_known: Noted[set[str]] = Noted("_run_known")
-
-
+@noted
 def _assigned(method: ast.AST) -> set[str]:
-    found = _known.get(method)
-    if found is None:
-        found = _known[method] = set()
-        for node in nodes(method):
-            target = node.value if isinstance(node, ast.Subscript) else node
-            if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
-                found.add(target.attr)
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
-                    found.add(name)
+    found: set[str] = set()
+    for node in nodes(method):
+        target = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
+            found.add(target.attr)
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
+                found.add(name)
     return found
 
 

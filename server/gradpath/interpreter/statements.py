@@ -29,7 +29,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.source.nodes import Noted
+from gradpath.source.nodes import noted
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
@@ -141,18 +141,9 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
     return None
 
 
-_known: Noted[list[ast.Yield | ast.YieldFrom]] = Noted("_statements_known")
-
-
+@noted
 def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
-    """The `yield`s in the expressions of a statement, in order; each statement is searched once."""
-    known = _known.get(statement)
-    if known is None:
-        known = _known[statement] = _found(statement)
-    return known
-
-
-def _found(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
+    """The `yield`s in the expressions of a statement, in order."""
     found: list[ast.Yield | ast.YieldFrom] = []
     todo: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
     while todo:

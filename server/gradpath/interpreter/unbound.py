@@ -8,11 +8,9 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.values import Value
 from gradpath.source.grammar import UNPARSED
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import nodes, noted
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-
-_known: Noted[frozenset[str]] = Noted("_bound_in_branches")
 
 
 def undefined(machine: Machine, name: str) -> Value:
@@ -44,15 +42,13 @@ def _check_bound(machine: Machine, name: str) -> None:
         raise machine.error("NameError", f"name '{name}' is not defined")
 
 
+@noted
 def _bound_in_branches(body: ast.AST) -> frozenset[str]:
-    """The variables of a function or loop all of whose assignments stand under an `if`; each body is searched once."""
-    known = _known.get(body)
-    if known is None:
-        inside = nodes(body, outside=_INNER)
-        bound = {each.id for each in inside if _is_store(each)}  # type: ignore[attr-defined]
-        always = {each.id for each in nodes(body, outside=(*_INNER, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
-        _known[body] = known = frozenset(bound - always - _bound_otherwise(inside))
-    return known
+    """The variables of a function or loop all of whose assignments stand under an `if`."""
+    inside = nodes(body, outside=_INNER)
+    bound = {each.id for each in inside if _is_store(each)}  # type: ignore[attr-defined]
+    always = {each.id for each in nodes(body, outside=(*_INNER, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
+    return frozenset(bound - always - _bound_otherwise(inside))
 
 
 def _is_store(node: ast.AST) -> bool:

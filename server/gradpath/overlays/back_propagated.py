@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from gradpath.overlays.places import place_of
-from gradpath.source.nodes import Noted, nodes, parts
+from gradpath.source.nodes import nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
@@ -145,14 +145,9 @@ class _Body:
     returns: Sequence[ast.expr]
 
 
-_known_bodies: Noted[_Body] = Noted("_back_propagated_body")
-
-
+@noted
 def _read_definition(definition: Definition) -> _Body:
-    known = _known_bodies.get(definition)
-    if known is None:
-        known = _known_bodies[definition] = _read_body(nodes(definition))
-    return known
+    return _read_body(nodes(definition))
 
 
 def _read_body(every: Sequence[ast.AST]) -> _Body:

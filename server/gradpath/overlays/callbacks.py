@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gradpath.interpreter.containers import Container
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Function, Instance, Value
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import nodes, noted
 
 
 def hand_over(machine: Machine, arguments: Arguments) -> None:
@@ -89,15 +89,10 @@ def _open(machine: Machine, function: Function, receiver: Value, opened: set[tup
             _open(machine, *called, opened)
 
 
-_known: Noted[tuple[tuple[str, str], ...]] = Noted("_callbacks_known")
-
-
+@noted
 def _written(node: ast.AST) -> tuple[tuple[str, str], ...]:
     """The variables of which a function writes an attribute, or into which it puts something (with "")."""
-    known = _known.get(node)
-    if known is None:
-        known = _known[node] = tuple(dict.fromkeys(_found(node)))
-    return known
+    return tuple(dict.fromkeys(_found(node)))
 
 
 def _found(node: ast.AST) -> Iterator[tuple[str, str]]:
@@ -116,15 +111,10 @@ def _found(node: ast.AST) -> Iterator[tuple[str, str]]:
                         yield name, attribute
 
 
-_called: Noted[tuple[tuple[str, str], ...]] = Noted("_callbacks_called")
-
-
+@noted
 def _calls(node: ast.AST) -> tuple[tuple[str, str], ...]:
     """The variables that a function calls (with ""), or of which it calls a method."""
-    known = _called.get(node)
-    if known is None:
-        known = _called[node] = tuple(dict.fromkeys(_callees(node)))
-    return known
+    return tuple(dict.fromkeys(_callees(node)))
 
 
 def _callees(node: ast.AST) -> Iterator[tuple[str, str]]:

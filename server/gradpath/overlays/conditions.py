@@ -9,7 +9,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.source.nodes import Noted
+from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 
 _LONGEST = 30
@@ -63,20 +63,20 @@ OTHER = Condition("other", "{name} keeps the graph of what it is given", "{name}
 STATE = Condition("state", "{name} returns a state that is still on the graph", "{name} returns a live state", 6)
 
 
-_callees: Noted[str] = Noted("_conditions_callees")
-
-
 def callee(result: Unknown | None, site: object = None) -> str:
     """What the program calls the thing whose call gave an unknown result."""
     place = site if result is None else result.site
     if isinstance(place, Site) and isinstance(place.node, ast.Call):
-        text = _callees.get(place.node)
-        if text is None:
-            text = _callees[place.node] = ast.unparse(place.node.func)
+        text = _callee_of(place.node)
         if len(text) <= _LONGEST:
             return text
     source: Value = result.sources[0] if result is not None and result.sources else None
     return name_of(source)
+
+
+@noted
+def _callee_of(call: ast.Call) -> str:
+    return ast.unparse(call.func)
 
 
 def receiver(site: object) -> str:

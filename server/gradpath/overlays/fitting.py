@@ -15,7 +15,7 @@ from gradpath.overlays.nn import MODULE
 from gradpath.overlays.places import place_of
 from gradpath.overlays.presumed_methods import METHODS
 from gradpath.overlays.roles import role_of_name
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
@@ -59,9 +59,6 @@ class Profile:
     is_module: bool
 
 
-_usages: Noted[dict[str, Usage]] = Noted("_fitting_usages")
-_profiles: Noted[tuple[Profile, ...]] = Noted("_fitting_profiles")
-_made: Noted[frozenset[str]] = Noted("_fitting_made")
 _handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
 
 
@@ -129,16 +126,13 @@ def _takes(profile: Profile, part: Profile) -> bool:
     return any(usage.calls and _fits(usage, part, "") for usage in usages)
 
 
+@noted
 def _made_in(node: ast.AST) -> frozenset[str]:
-    """The names that a part of the file calls, and those that its classes inherit from; each is looked through once."""
-    made = _made.get(node)
-    if made is None:
-        every = nodes(node)
-        called = (each.func.id for each in every if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
-        bases = (base for each in every if isinstance(each, ast.ClassDef) for base in each.bases)
-        made = frozenset((*called, *(base.id for base in bases if isinstance(base, ast.Name))))
-        _made[node] = made
-    return made
+    """The names that a part of the file calls, and those that its classes inherit from."""
+    every = nodes(node)
+    called = (each.func.id for each in every if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
+    bases = (base for each in every if isinstance(each, ast.ClassDef) for base in each.bases)
+    return frozenset((*called, *(base.id for base in bases if isinstance(base, ast.Name))))
 
 
 def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
@@ -283,11 +277,9 @@ def _merged(every: Iterable[Usage], *, is_part: bool) -> Usage:
     return merged
 
 
+@noted
 def _usages_of(body: ast.AST) -> dict[str, Usage]:
-    known = _usages.get(body)
-    if known is not None:
-        return known
-    found = _usages[body] = {}
+    found: dict[str, Usage] = {}
     every = nodes(body)
     unpacked = dict(_results(every))
     for node in every:
@@ -328,19 +320,17 @@ def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
                 yield from ((id(left), 1), (id(right), 1))
 
 
+@noted
 def _profiles_of(tree: ast.Module) -> tuple[Profile, ...]:
     """The classes at the top of a file of which all bases are known."""
-    known = _profiles.get(tree)
-    if known is None:
-        made: dict[str, Profile] = {}
-        for each in tree.body:
-            if isinstance(each, ast.ClassDef):
-                profile = _profile(each, made)
-                made.pop(each.name, None)
-                if profile is not None:
-                    made[each.name] = profile
-        known = _profiles[tree] = tuple(made.values())
-    return known
+    made: dict[str, Profile] = {}
+    for each in tree.body:
+        if isinstance(each, ast.ClassDef):
+            profile = _profile(each, made)
+            made.pop(each.name, None)
+            if profile is not None:
+                made[each.name] = profile
+    return tuple(made.values())
 
 
 def _profile(node: ast.ClassDef, made: Mapping[str, Profile]) -> Profile | None:

@@ -19,7 +19,7 @@ from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.nn import DRAWN
 from gradpath.overlays.roles import role_of
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
 
 _FROZEN = "frozen model"
@@ -111,16 +111,14 @@ def thaw(machine: Machine, model: Unknown) -> None:
         tensor.flag = True
 
 
-_known_thaws: Noted[bool] = Noted("_frozen_thaws")
-
-
 def _thaws_somewhere(machine: Machine) -> bool:
     """Whether the running body sets something free as well, if only where a branch goes that way."""
-    body = machine.trace.entry if machine.frame.function is None else machine.frame.function.node
-    known = _known_thaws.get(body)
-    if known is None:
-        known = _known_thaws[body] = any(map(_is_thaw, nodes(body)))
-    return known
+    return _thaws(machine.trace.entry if machine.frame.function is None else machine.frame.function.node)
+
+
+@noted
+def _thaws(body: ast.AST) -> bool:
+    return any(map(_is_thaw, nodes(body)))
 
 
 def _is_thaw(node: ast.AST) -> bool:

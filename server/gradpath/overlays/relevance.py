@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 
 from gradpath.overlays.registry import called_methods, libraries
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
 
 _IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
@@ -36,8 +36,6 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictC
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
 _USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
 """What programs call libraries of tensors, and parts of them, besides by their own names."""
-
-_known: Noted[_Kind] = Noted("_relevance_known")
 
 
 def speaks_of_tensors(text: str) -> bool:
@@ -83,10 +81,8 @@ def is_chore(statement: ast.stmt, module: str) -> bool:
     """
     if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
-    known = _known.get(statement)
-    if known is None:
-        known = _known[statement] = _kind(statement)
-    return known is _Kind.OF_FILES or (known is _Kind.BLIND and not speaks_of_tensors(module))
+    kind = _kind(statement)
+    return kind is _Kind.OF_FILES or (kind is _Kind.BLIND and not speaks_of_tensors(module))
 
 
 class _Kind(Enum):
@@ -97,6 +93,7 @@ class _Kind(Enum):
     OF_FILES = "of files"
 
 
+@noted
 def _kind(function: ast.FunctionDef | ast.AsyncFunctionDef) -> _Kind:
     repeats = files = tensors = keeps = False
     for node in nodes(function):

@@ -21,7 +21,7 @@ from gradpath.overlays.clearing import trains
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of_name
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
@@ -63,8 +63,6 @@ class _Known:
 
 _known: Noted[_Known] = Noted("_uses_known")
 _known_classes: Noted[_Known] = Noted("_uses_known_classes")
-_known_kept: Noted[dict[str, list[str]]] = Noted("_uses_known_kept")
-_known_steppers: Noted[frozenset[str]] = Noted("_uses_known_steppers")
 
 
 def role_of_parameter(function: Function, name: str, default: Value = None) -> str:
@@ -162,14 +160,17 @@ def _finder(owner: Class | None, scope: Scope) -> Find:
 
 def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
     """The attributes that `self.x = variable` fills."""
-    kept = _known_kept.get(method)
-    if kept is None:
-        kept = _known_kept[method] = {}
-        for node in nodes(method):
-            for target, value in _pairs(node):
-                if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
-                    kept.setdefault(value.id, []).append(place)
-    return kept.get(variable, ())
+    return _kept(method).get(variable, ())
+
+
+@noted
+def _kept(method: ast.AST) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    for node in nodes(method):
+        for target, value in _pairs(node):
+            if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
+                kept.setdefault(value.id, []).append(place)
+    return kept
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -266,11 +267,9 @@ def is_only_optimizer(machine: Machine) -> bool:
     return len(frozenset[str]().union(*(_steppers(each) for each in (function.node, *classes)))) == 1
 
 
+@noted
 def _steppers(body: ast.AST) -> frozenset[str]:
-    found = _known_steppers.get(body)
-    if found is None:
-        found = _known_steppers[body] = frozenset(filter(None, map(_stepper, nodes(body))))
-    return found
+    return frozenset(filter(None, map(_stepper, nodes(body))))
 
 
 def _stepper(node: ast.AST) -> str:

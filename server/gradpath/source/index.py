@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradpath.source.nodes import Noted, nodes, parts, statements
+from gradpath.source.nodes import nodes, noted, parts, statements
 
 
 class Index:
@@ -27,15 +27,10 @@ class Index:
         return tuple(reversed(way))
 
 
-_known: Noted[Index] = Noted("_index_known")
-
-
+@noted
 def index_of(statement: ast.stmt) -> Index:
-    """The index of a statement; each is looked through once, whatever paths and checks ask."""
-    known = _known.get(statement)
-    if known is None:
-        known = _known[statement] = Index(statement)
-    return known
+    """The index of a statement."""
+    return Index(statement)
 
 
 def holds(outer: ast.AST, inner: ast.AST) -> bool:

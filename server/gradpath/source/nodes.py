@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import wraps
 from typing import Generic, TypeVar
 
 _LEAVES = frozenset(
@@ -82,6 +83,7 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 stack += children
 
 
+N = TypeVar("N", bound=ast.AST)
 T = TypeVar("T")
 
 
@@ -102,17 +104,28 @@ class Noted(Generic[T]):
         setattr(node, self._name, value)
 
 
-_generators: Noted[bool] = Noted("_nodes_generators")
+def noted(find: Callable[[N], T]) -> Callable[[N], T]:
+    """Find out something about each node once, whatever paths and checks ask; never None, and of the node alone."""
+    name = f"_{find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def known(node: N) -> T:
+        found: T | None = getattr(node, name, None)
+        if found is None:
+            found = find(node)
+            setattr(node, name, found)
+        return found
+
+    return known
+
+
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
+@noted
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-    """Whether the body of a function yields, functions inside it left aside; each body is searched once."""
+    """Whether the body of a function yields, functions inside it left aside."""
     if isinstance(node, ast.Lambda):
         return False
-    known = _generators.get(node)
-    if known is None:
-        kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=_INNER)}
-        known = ast.Yield in kinds or ast.YieldFrom in kinds
-        _generators[node] = known
-    return known
+    kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=_INNER)}
+    return ast.Yield in kinds or ast.YieldFrom in kinds

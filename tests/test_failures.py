@@ -152,7 +152,7 @@ def test_a_report_is_not_written_through_a_link(crashes: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("error", "kind"), [(RecursionError, GapKind.FAILURE), (MemoryError, GapKind.MEMORY)])
-@pytest.mark.parametrize("part", ["only_defines", "compare", "_suppressed", "TREES"])
+@pytest.mark.parametrize("part", ["entry_points.only_defines", "compare", "_suppressed", "TREES"])
 def test_a_check_never_raises(
     part: str, error: type[Exception], kind: GapKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_check_that_is_cancelled_before_it_has_begun_has_not_failed(monkeypatc
     def cancel(*_: object) -> bool:
         raise Cancelled
 
-    monkeypatch.setattr("gradpath.analysis.check.only_defines", cancel)
+    monkeypatch.setattr("gradpath.analysis.check.entry_points.only_defines", cancel)
     assert check(Document("train.py", PROGRAM)).incomplete == ()
 
 

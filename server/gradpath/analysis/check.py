@@ -15,7 +15,6 @@ from gradpath.analysis.incremental import MODULE, Ending, Memory, Record, Reuse,
 from gradpath.analysis.inspection import Runs, Way, inspect
 from gradpath.analysis.launchers import launchers
 from gradpath.analysis.marks import Mark, marks_of
-from gradpath.analysis.toplevel_effects import only_defines
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
 from gradpath.interpreter.budget import Cancelled
@@ -222,7 +221,7 @@ def check(  # noqa: PLR0913
     endings: dict[str, tuple[Ending, ...]] = {}
     incomplete = list(gaps.unreadable(parsed))
     backwards = entry_points.runs_backward(document.text)
-    runs_module = not only_defines(files)
+    runs_module = not entry_points.only_defines(parsed.tree)
     running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
     if around is not None and memory is not None:
         memory = memory.away_from(around, running)

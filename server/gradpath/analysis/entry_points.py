@@ -62,6 +62,12 @@ class Entry:
     owner: str | None
 
 
+def only_defines(tree: ast.Module) -> bool:
+    """Whether a module body calls nothing, and writes into nothing: running it would show no rule anything."""
+    kinds = {type(each) for each in nodes(tree, outside=(*_FUNCTIONS, ast.Lambda))}
+    return kinds.isdisjoint((ast.Call, ast.AugAssign, ast.For, ast.While, ast.With))
+
+
 def is_entry(function: Definition, owner: str | None) -> bool:
     """Whether a function, or a method of the class `owner`, is worth entering, whatever else the file holds."""
     if is_telling(function) or _loses(function):

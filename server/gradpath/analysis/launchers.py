@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from gradpath.analysis.entry_points import Definition, Entry, is_telling, mentions, parts_of, runs_backward
-from gradpath.analysis.toplevel_effects import Origin, definitions, origins
+from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.registry import is_overlaid
+from gradpath.source.nodes import nodes
+
+_Origin = tuple[str, str]
+"""Where an imported name comes from: the module as the import writes it, and the name there ("" for the module)."""
 
 MOST = 3
 """Functions of a file that are entered for what they call elsewhere."""
@@ -18,7 +22,7 @@ MOST = 3
 def launchers(files: Files) -> Iterator[Entry]:
     """The functions and methods of the checked file that nothing in it calls, and that call what trains elsewhere."""
     tree = files.checked.tree
-    imported = {name: origin for name, origin in origins(tree.body) if name != "*" and origin[1]}
+    imported = {name: origin for name, origin in _origins(tree.body) if name != "*" and origin[1]}
     imported = {name: origin for name, origin in imported.items() if not is_overlaid(origin[0])}
     if not imported:
         return
@@ -40,7 +44,7 @@ def _uncalled(tree: ast.Module, called: Collection[str]) -> Iterator[Entry]:
                     yield Entry(each, statement.name)
 
 
-def _trains(files: Files, origin: Origin, called: Collection[str]) -> bool:
+def _trains(files: Files, origin: _Origin, called: Collection[str]) -> bool:
     """Whether an import brings a function that trains, or a class with such a method which is `called`."""
     module, name = origin
     path = files.locate(module, files.checked.document.path)
@@ -49,9 +53,38 @@ def _trains(files: Files, origin: Origin, called: Collection[str]) -> bool:
     parsed = files.parsed(path)
     if parsed is None:
         return False
-    for each in definitions(parsed.tree).get(name, ()):
+    for each in _open(parsed.tree.body):
+        if name not in bound_by(each):
+            continue
         methods = each.body if isinstance(each, ast.ClassDef) else ()
         trains = [method for method in methods if isinstance(method, Definition) and method.name in called]
         if any(map(is_telling, (each, *trains) if isinstance(each, Definition) else trains)):
             return True
     return False
+
+
+def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Origin]]:
+    """The names that some statements import, each with where it comes from; "*" for all that a module has."""
+    for statement in body:
+        match statement:
+            case ast.Import():
+                for alias in statement.names:
+                    first = alias.name.partition(".")[0]
+                    yield (alias.asname, (alias.name, "")) if alias.asname else (first, (first, ""))
+            case ast.ImportFrom():
+                module = "." * statement.level + (statement.module or "")
+                yield from ((alias.asname or alias.name, (module, alias.name)) for alias in statement.names)
+            case ast.If() | ast.Try():
+                yield from _origins([each for each in nodes(statement) if isinstance(each, _IMPORTS)])
+
+
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+def _open(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    for statement in body:
+        if isinstance(statement, (ast.If, ast.Try, ast.With)):
+            handlers = [each for handler in getattr(statement, "handlers", ()) for each in handler.body]
+            yield from _open([*statement.body, *getattr(statement, "orelse", ()), *handlers])
+        else:
+            yield statement

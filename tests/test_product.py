@@ -124,7 +124,7 @@ def test_a_server_loads_the_protocol_alone(tmp_path: Path) -> None:
         "print(sorted({'.'.join(each.split('.')[:2]) for each in sys.modules if each.startswith('gradpath.')}))\n"
     )
     loaded = set(json.loads(run_python(code, folder=tmp_path).stdout.replace("'", '"')))
-    light = ("analyst", "diagnostic", "features", "isolation", "lsp", "patterns", "records", "render", "repairs")
+    light = ("analyst", "diagnostic", "features", "lsp", "render", "repairs", "support")
     assert loaded == {f"gradpath.{part}" for part in light}
 
 

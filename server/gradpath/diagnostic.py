@@ -202,3 +202,44 @@ def whole(path: str, kind: GapKind, detail: str = "", report: str = "") -> Gap:
     """A file of which nothing was checked."""
     start = Position(1, 1)
     return Gap(path, kind, Range(start, start), None, "", detail, report)
+
+
+class MarkKind(Enum):
+    """Whether a mark is a word after a piece of code, or a line above a backward or a step."""
+
+    HINT = "hint"
+    BACKWARD = "backward"
+    STEP = "step"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A text about the piece of code at `range`, which an editor may show beside it."""
+
+    kind: MarkKind
+    range: Range
+    text: str
+
+    def moved(self, lines: int) -> Mark:
+        """The mark so many lines further down."""
+        return Mark(self.kind, self.range.moved(lines), self.text)
+
+
+class ActionKind(str, Enum):
+    """The sort of an action; the values are those of the protocol."""
+
+    QUICK_FIX = "quickfix"
+    REWRITE = "refactor.rewrite"
+    FIX_ALL = "source.fixAll.gradpath"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Edits under a title, with the diagnostics they are about; or the page of a rule, to be opened."""
+
+    title: str
+    kind: ActionKind
+    edits: tuple[Edit, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    preferred: bool = False
+    page: str = ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradpath.analysis.check import check
-from gradpath.diagnostic import Position
+from gradpath.analyst.outcomes import marks_once
+from gradpath.diagnostic import MarkKind, Position
 from gradpath.features.flow.asked import is_of_training, training_at, why_at
 from gradpath.features.hover import as_text, hover_at
-from gradpath.features.marks import lenses
 from gradpath.source.document import Document
 from tests.features.recorder import record
 from tests.features.test_flow import CUT, OUTSIDE
@@ -40,7 +40,8 @@ optimizer.step()
 
 
 def above(text: str) -> dict[int, str]:
-    return {lens.range.start.line: lens.text for lens in lenses(check(Document("train.py", text)))}
+    marks = marks_once(check(Document("train.py", text)))
+    return {each.range.start.line: each.text for each in marks if each.kind is not MarkKind.HINT}
 
 
 def place(text: str, code: str) -> Position:

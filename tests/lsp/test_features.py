@@ -8,8 +8,8 @@ import re
 import pytest
 
 from gradpath.analysis.check import Analysis, Story
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
-from gradpath.features.code_actions import Kind, actions_at, fix_all
+from gradpath.diagnostic import ActionKind, Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.features.code_actions import actions_at, fix_all
 from gradpath.features.hover import Hover, Section, as_markdown, as_text, hover_at
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
@@ -97,8 +97,8 @@ def test_a_comment_without_effect_is_not_ignored_by_another() -> None:
     remove = Fix("Remove it", Safety.SAFE, (edit(at(1, 1, 2), "b"),), preferred=True)
     actions = actions_at(analysed("a\n", fault(at(1, 1, 2), remove, rule="unused-ignore")), EVERYWHERE)
     assert [(action.title, action.kind) for action in actions] == [
-        ("Remove it", Kind.QUICK_FIX),
-        ("Apply all safe gradpath fixes", Kind.FIX_ALL),
+        ("Remove it", ActionKind.QUICK_FIX),
+        ("Apply all safe gradpath fixes", ActionKind.FIX_ALL),
     ]
 
 

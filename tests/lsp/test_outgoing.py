@@ -7,8 +7,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from gradpath.analyst.messages import Lines, Outcome
-from gradpath.diagnostic import Diagnostic, Edit, Label, Level, Position, Range
-from gradpath.features.code_actions import Action, Kind
+from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Label, Level, Position, Range
 from gradpath.lsp.client import Client
 from gradpath.lsp.documents import Documents
 from gradpath.lsp.outgoing import Outgoing
@@ -109,7 +108,7 @@ def test_a_rule_without_a_page_has_no_link() -> None:
 
 def test_a_rule_s_page_is_opened_by_a_command_where_the_client_shows_documents() -> None:
     diagnostic = Diagnostic("/project/train.py", at(1, 1, 2), "double-backward", "graph", Level.ERROR, "m")
-    action = Action("Read about it", Kind.QUICK_FIX, (), (diagnostic,), page="double-backward")
+    action = Action("Read about it", ActionKind.QUICK_FIX, (), (diagnostic,), page="double-backward")
     documents = opened(own="x\n")
     assert outgoing(documents, Client()).action(action) is None
     made = outgoing(documents, Client(shows_documents=True)).action(action)

@@ -14,9 +14,9 @@ from gradpath.analysis import entry_points, gaps
 from gradpath.analysis.incremental import MODULE, Ending, Memory, Record, Reuse, compare, ending_of
 from gradpath.analysis.inspection import Runs, Way, inspect
 from gradpath.analysis.launchers import launchers
-from gradpath.analysis.marks import Mark, marks_of
+from gradpath.analysis.marks import marks_of
 from gradpath.config import Config, is_selected, level_of
-from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Range, whole
+from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Mark, Range, whole
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.paths import Paths, explore

@@ -26,8 +26,7 @@ from gradpath.support.fast_dataclasses import dataclass, field, replace
 from gradpath.support.lazy_regex import regex
 
 if TYPE_CHECKING:
-    from gradpath.analysis.marks import Mark
-    from gradpath.diagnostic import Diagnostic, Gap, Range
+    from gradpath.diagnostic import Diagnostic, Gap, Mark, Range
     from gradpath.names.files import Surroundings
     from gradpath.source.parse import Parsed
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from enum import Enum
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Range
+from gradpath.diagnostic import Mark, MarkKind, Range
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import moved_leaves, reached_leaves
@@ -29,42 +28,21 @@ _NAMED = 3
 """How many of the modules and tensors that something is said of are named."""
 
 
-class Kind(Enum):
-    """Whether a mark is a word after a piece of code, or a line above a backward or a step."""
-
-    HINT = "hint"
-    BACKWARD = "backward"
-    STEP = "step"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A text about the piece of code at `range`."""
-
-    kind: Kind
-    range: Range
-    text: str
-
-    def moved(self, lines: int) -> Mark:
-        """The mark so many lines further down."""
-        return Mark(self.kind, self.range.moved(lines), self.text)
-
-
 def marks_of(traces: Sequence[Trace], document: Document, source: Source) -> tuple[Mark, ...]:
     """The marks of the paths of an entry point, the likeliest first, in a document.
 
     Words are as of the first time that the likeliest path comes by, lines of all times on the first path that does.
     """
-    found: dict[tuple[Kind, ast.AST], Mark] = {}
+    found: dict[tuple[MarkKind, ast.AST], Mark] = {}
     for event in traces[0].among(BackwardRan, CutOff):
         assert isinstance(event, (BackwardRan, CutOff))
         node = event.site.node
-        word = None if (Kind.HINT, node) in found else _word(event)
+        word = None if (MarkKind.HINT, node) in found else _word(event)
         place = None if word is None else _place(document, event.site)
         if word is not None and place is not None:
-            found[Kind.HINT, node] = Mark(Kind.HINT, place, word)
+            found[MarkKind.HINT, node] = Mark(MarkKind.HINT, place, word)
     for trace in traces:
-        for kind, calls in ((Kind.BACKWARD, _backwards(trace)), (Kind.STEP, _steps(trace))):
+        for kind, calls in ((MarkKind.BACKWARD, _backwards(trace)), (MarkKind.STEP, _steps(trace))):
             for node, events in calls.items():
                 place = None if (kind, node) in found else _place(document, events[0].site)
                 text = "" if place is None else _learnt(trace, traces, source, events)

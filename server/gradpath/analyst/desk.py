@@ -15,7 +15,6 @@ from gradpath.analysis.incremental import Memory
 from gradpath.analyst.allowance import Allowance
 from gradpath.analyst.configurations import Configurations
 from gradpath.analyst.messages import (
-    Action,
     Actions,
     AskActions,
     AskFlow,
@@ -305,13 +304,10 @@ class Desk:
             analysis = self._tried(replace(analysis, diagnostics=request.diagnostics), allowance)
             if not allowance.is_void:
                 known.tried = request.state, analysis
-        found = [
-            Action(each.title, each.kind.value, each.edits, each.diagnostics, each.preferred, each.page)
-            for each in actions_at(analysis, request.place)
-        ]
+        found = actions_at(analysis, request.place)
         told = [diagnostic for action in found for diagnostic in action.diagnostics]
         edits = [edit for action in found for edit in action.edits]
-        return Actions(tuple(found), lines_told(told, edits, analysis.document, self.text_at))
+        return Actions(found, lines_told(told, edits, analysis.document, self.text_at))
 
     def _tried(self, analysis: Analysis, allowance: Allowance) -> Analysis:
         """The analysis with its fixes put on trial."""

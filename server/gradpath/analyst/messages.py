@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gradpath.diagnostic import Diagnostic, Edit, Gap, Position, Range
+from gradpath.diagnostic import Action, Diagnostic, Gap, Mark, Position, Range
 from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
@@ -88,22 +88,12 @@ class Check:
     uri: str
     path: str
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The check of {self.path}"
-
 
 @dataclass(frozen=True, slots=True)
 class CheckFile:
     """Check a file as the disk has it: an `Outcome`, or None where it cannot be read."""
 
     path: str
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The check of {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +102,6 @@ class Callers:
 
     uri: str
     path: str
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The look at the callers of {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +115,6 @@ class AskHover:
     markdown: bool
     whole: bool = True
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The hover in {self.path}"
-
 
 @dataclass(frozen=True, slots=True)
 class AskPicture:
@@ -143,11 +123,6 @@ class AskPicture:
     uri: str
     path: str
     line: int
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The graph in {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +133,6 @@ class AskFlow:
     path: str
     line: int | None
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The flow in {self.path}"
-
 
 @dataclass(frozen=True, slots=True)
 class AskName:
@@ -172,11 +142,6 @@ class AskName:
     path: str
     place: Position
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The look at a name in {self.path}"
-
 
 @dataclass(frozen=True, slots=True)
 class AskWhy:
@@ -185,11 +150,6 @@ class AskWhy:
     uri: str
     path: str
     place: Position
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The answer for a name in {self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +165,6 @@ class AskActions:
     diagnostics: tuple[Diagnostic, ...]
     state: str
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The search for fixes of {self.path}"
-
 
 @dataclass(frozen=True, slots=True)
 class ListFiles:
@@ -217,11 +172,6 @@ class ListFiles:
 
     folders: tuple[str, ...]
     most: int
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return f"The look for files in {', '.join(self.folders)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,20 +181,10 @@ class Explain:
     traceback: str
     folders: tuple[str, ...]
 
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return "The explanation of a traceback"
-
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
     """The rules, each with its summary and its page as Markdown: a tuple of triples."""
-
-    @property
-    def title(self) -> str:
-        """What the work is, for the log."""
-        return "The list of the rules"
 
 
 Request = (
@@ -261,18 +201,30 @@ Request = (
     | Explain
     | ListRules
 )
+_TITLES: Mapping[type, str] = {
+    Check: "The check of {0.path}",
+    CheckFile: "The check of {0.path}",
+    Callers: "The look at the callers of {0.path}",
+    AskHover: "The hover in {0.path}",
+    AskPicture: "The graph in {0.path}",
+    AskFlow: "The flow in {0.path}",
+    AskName: "The look at a name in {0.path}",
+    AskWhy: "The answer for a name in {0.path}",
+    AskActions: "The search for fixes of {0.path}",
+    ListFiles: "The look for files in {0.folders}",
+    Explain: "The explanation of a traceback",
+    ListRules: "The list of the rules",
+}
+
+
+def title_of(request: Request) -> str:
+    """What the work is, for the log."""
+    return _TITLES[type(request)].format(request)
+
+
 Message = Settings | ConfigurationChanged | Opened | Closed | Work | Cancel
 
 # What the process answers.
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A text about the piece of code at `range`, which an editor may show beside it; `of_step` above a step."""
-
-    range: Range
-    text: str
-    of_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +240,7 @@ class Outcome:
     diagnostics: tuple[Diagnostic, ...] = ()
     dependencies: frozenset[Path] = frozenset()
     used: frozenset[tuple[str, Range]] = frozenset()
-    hints: tuple[Beside, ...] = ()
-    lenses: tuple[Beside, ...] = ()
+    marks: tuple[Mark, ...] = ()
     notebook: CellsDocument | None = None
     lines: Lines = field(default_factory=dict)
     incomplete: tuple[Gap, ...] = ()
@@ -313,18 +264,6 @@ class Drawn:
 
     text: str
     picture: Picture
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What may be done about some diagnostics; see `features.code_actions.Action`. `kind` is the protocol's word."""
-
-    title: str
-    kind: str
-    edits: tuple[Edit, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    preferred: bool = False
-    page: str = ""
 
 
 @dataclass(frozen=True, slots=True)

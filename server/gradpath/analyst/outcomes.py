@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gradpath.analysis.check import Analysis
-from gradpath.analyst.messages import Beside, Lines, Outcome
-from gradpath.diagnostic import Diagnostic, Edit, Range
-from gradpath.features.marks import inlay_hints, lenses
+from gradpath.analyst.messages import Lines, Outcome
+from gradpath.diagnostic import Diagnostic, Edit, Mark, MarkKind, Range
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document, UnreadableSource, read_document
 
@@ -19,15 +18,13 @@ TextAt = Callable[[Path], str | None]
 def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: bool = True) -> Outcome:
     """What a check found that took so long; the lines of its own document are told unless that is open."""
     document = analysis.document
-    everything = document.range_between(0, len(document.text))
     is_notebook = isinstance(document, CellsDocument)
     return Outcome(
         document.path,
         analysis.diagnostics,
         analysis.dependencies,
         analysis.used,
-        tuple(Beside(Range(hint.position, hint.position), hint.text) for hint in inlay_hints(analysis, everything)),
-        tuple(Beside(lens.range, lens.text, lens.of_step) for lens in lenses(analysis)),
+        marks_once(analysis),
         document if isinstance(document, CellsDocument) else None,
         lines_told(analysis.diagnostics, (), document, text_at, own=not is_open and not is_notebook),
         analysis.incomplete,
@@ -35,6 +32,15 @@ def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: 
         analysis.unknowns,
         seconds,
     )
+
+
+def marks_once(analysis: Analysis) -> tuple[Mark, ...]:
+    """What an editor writes beside the code, in order: one hint where code ends, one line above a call."""
+    found: dict[tuple[bool, Range], Mark] = {}
+    for mark in analysis.marks:
+        is_hint = mark.kind is MarkKind.HINT
+        found.setdefault((is_hint, Range(mark.range.end, mark.range.end) if is_hint else mark.range), mark)
+    return tuple(found[key] for key in sorted(found))
 
 
 def lines_told(

@@ -29,6 +29,7 @@ from gradpath.analyst.messages import (
     Ready,
     Settings,
     Work,
+    title_of,
 )
 
 logger = logging.getLogger(__name__)
@@ -150,8 +151,8 @@ class Service:
             answer = self._desk.answer(work.request, allowance)
         except MemoryError:
             allowance.ending = Ending.OUT_OF_MEMORY
-        except Exception:
-            logger.exception("%s has failed", work.request.title)
+        except Exception:  # One request has no answer; the process goes on with the next.
+            logger.exception("%s has failed", title_of(work.request))
         limits.end_work()
         ending = allowance.ending
         if ending is Ending.OUT_OF_MEMORY:
@@ -160,8 +161,8 @@ class Service:
             self._send(Done(work.number, ending, None if ending is Ending.CANCELLED else answer))
         except OSError:
             raise
-        except Exception:
-            logger.exception("%s cannot be told", work.request.title)
+        except Exception:  # An answer that cannot be pickled.
+            logger.exception("%s cannot be told", title_of(work.request))
             self._send(Done(work.number, ending))
 
     def _log_to_server(self) -> None:

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 
 from gradpath.analysis.check import Analysis
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Range
+from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Fix, Range
 from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit
-from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_dataclasses import replace
 
 NEVER_IGNORED = frozenset({"unused-ignore"})
 """Rules about the suppression comments themselves: another comment is no way out of them."""
-
-
-class Kind(str, Enum):
-    """The sort of an action; the values are those of the protocol."""
-
-    QUICK_FIX = "quickfix"
-    REWRITE = "refactor.rewrite"
-    FIX_ALL = "source.fixAll.gradpath"
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """Edits under a title, with the diagnostics they are about; or the page of a rule, to be opened."""
-
-    title: str
-    kind: Kind
-    edits: tuple[Edit, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    preferred: bool = False
-    page: str = ""
 
 
 def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
@@ -54,7 +33,7 @@ def fix_all(analysis: Analysis) -> tuple[Action, ...]:
     if not edits:
         return ()
     diagnostics = tuple(diagnostic for diagnostic, _ in chosen)
-    return (Action("Apply all safe gradpath fixes", Kind.FIX_ALL, edits, diagnostics),)
+    return (Action("Apply all safe gradpath fixes", ActionKind.FIX_ALL, edits, diagnostics),)
 
 
 def _same_rule(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Action]:
@@ -65,7 +44,7 @@ def _same_rule(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Ac
         if len(chosen) > 1:
             edits = tuple(edit for _, fix in chosen for edit in fix.edits)
             found = tuple(diagnostic for diagnostic, _ in chosen)
-            actions.append(Action(f"Fix all {rule} in this file", Kind.QUICK_FIX, edits, found))
+            actions.append(Action(f"Fix all {rule} in this file", ActionKind.QUICK_FIX, edits, found))
     return actions
 
 
@@ -75,7 +54,7 @@ def _pages(diagnostics: Sequence[Diagnostic]) -> list[Action]:
     for rule in dict.fromkeys(diagnostic.rule for diagnostic in diagnostics):
         if rule in RULES:
             found = tuple(diagnostic for diagnostic in diagnostics if diagnostic.rule == rule)
-            actions.append(Action(f"Read about {rule}", Kind.QUICK_FIX, (), found, page=rule))
+            actions.append(Action(f"Read about {rule}", ActionKind.QUICK_FIX, (), found, page=rule))
     return actions
 
 
@@ -99,7 +78,7 @@ def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
             if known := actions.get(key):
                 actions[key] = replace(known, diagnostics=(*known.diagnostics, diagnostic))
                 continue
-            kind = Kind.REWRITE if fix.rewrite else Kind.QUICK_FIX
+            kind = ActionKind.REWRITE if fix.rewrite else ActionKind.QUICK_FIX
             actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix is best)
     return sorted(actions.values(), key=lambda action: not action.preferred)
 
@@ -116,7 +95,7 @@ def _ignores(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Acti
             continue
         edit = ignore_edit(analysis.document, diagnostic.range.start.line, (diagnostic.rule,))
         title = f"Ignore {diagnostic.rule} on this line"
-        actions[key] = Action(title, Kind.QUICK_FIX, (edit,), (diagnostic,))
+        actions[key] = Action(title, ActionKind.QUICK_FIX, (edit,), (diagnostic,))
     return list(actions.values())
 
 

@@ -91,7 +91,7 @@ async def offered(
         return None
     document, told = found
     outgoing = Outgoing(document, server.state.documents, server.state.client, told.lines)
-    pairs = [(action.kind, outgoing.action(action)) for action in told.actions]
+    pairs = [(action.kind.value, outgoing.action(action)) for action in told.actions]
     return document, [(kind, made) for kind, made in pairs if made is not None]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from gradpath.diagnostic import MarkKind
 from gradpath.lsp.actions import register_actions
 from gradpath.lsp.completing import register_completion
 from gradpath.lsp.session import Server
@@ -78,9 +79,9 @@ def _register_marks(server: Server) -> None:
         place = document.place_in(uri, params.range, server.state.client.encoding)
         outgoing = server.publishing.outgoing(document)
         return [
-            types.InlayHint(outgoing.place(hint.range).start, hint.text, padding_left=True)
-            for hint in document.outcome.hints
-            if place is not None and place.start <= hint.range.end <= place.end
+            types.InlayHint(outgoing.place(hint.range).end, hint.text, padding_left=True)
+            for hint in document.outcome.marks
+            if hint.kind is MarkKind.HINT and place is not None and place.start <= hint.range.end <= place.end
         ]
 
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions(resolve_provider=False))
@@ -94,10 +95,10 @@ def _register_marks(server: Server) -> None:
         outgoing = server.publishing.outgoing(document)
         return [
             types.CodeLens(place, types.Command(lens.text, shown, arguments=[uri, place.start.line]))
-            for lens in document.outcome.lenses
-            if outgoing.is_in(lens.range, uri)
+            for lens in document.outcome.marks
+            if lens.kind is not MarkKind.HINT and outgoing.is_in(lens.range, uri)
             for place in [outgoing.place(lens.range)]
-            for shown in ["gradpath.flow" if lens.of_step else "gradpath.graph"]
+            for shown in ["gradpath.flow" if lens.kind is MarkKind.STEP else "gradpath.graph"]
         ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from gradpath.diagnostic import Diagnostic, Edit, Level, Range
+from gradpath.diagnostic import Action, Diagnostic, Edit, Level, Range
 from gradpath.lsp.client import Client
 from gradpath.lsp.convert import LineOf, to_range
 from gradpath.lsp.documents import Documents, OpenDocument
@@ -16,7 +16,7 @@ from gradpath.lsp.text import split_lines
 from gradpath.lsp.uris import page_of, path_of, uri_of
 
 if TYPE_CHECKING:
-    from gradpath.analyst.messages import Action, Lines, Outcome, Told
+    from gradpath.analyst.messages import Lines, Outcome, Told
 
 _SEVERITIES = {
     Level.ERROR: types.DiagnosticSeverity.Error,
@@ -98,7 +98,7 @@ class Outgoing:
             return None
         return types.CodeAction(
             title=self._told(action.title),
-            kind=action.kind,
+            kind=action.kind.value,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             is_preferred=True if action.preferred else None,
             edit=self.workspace_edit(edits),
@@ -110,7 +110,7 @@ class Outgoing:
             return None
         return types.CodeAction(
             title=action.title,
-            kind=action.kind,
+            kind=action.kind.value,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             command=types.Command(action.title, "gradpath.rule", arguments=[action.page]),
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from gradpath.analyst.messages import Beside
 from gradpath.features.gap_hints import gap_hints
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.notebooks import OpenCell
@@ -17,7 +16,7 @@ from gradpath.lsp.state import State
 from gradpath.lsp.uris import uri_of
 
 if TYPE_CHECKING:
-    from gradpath.diagnostic import Diagnostic
+    from gradpath.diagnostic import Diagnostic, Mark
 
 
 class Publishing:
@@ -30,7 +29,7 @@ class Publishing:
         """For each open document the paths of other files that faults were last told in because of it."""
         self._known: dict[str, list[Diagnostic]] = {}
         """What a client that asks could have been told so far, by path, where that is anything."""
-        self._marks: dict[str, tuple[Beside, ...]] = {}
+        self._marks: dict[str, tuple[Mark, ...]] = {}
         """What could have been shown beside the code of each open document so far."""
 
     def outgoing(self, document: OpenDocument) -> Outgoing:
@@ -44,7 +43,7 @@ class Publishing:
             self._tell_elsewhere(document)
         elif self._has_news({document.path, *document.told_elsewhere}, document.path if document.edited else None):
             self.refresh()
-        marks = () if document.outcome is None else (*document.outcome.hints, *document.outcome.lenses)
+        marks = () if document.outcome is None else document.outcome.marks
         if self._marks.get(document.uri, ()) != marks and not document.edited:
             self.refresh_marks()
         self._marks[document.uri] = marks

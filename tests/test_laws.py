@@ -88,3 +88,54 @@ def test_the_interpreter_names_nothing_of_a_library() -> None:
         if OF_LIBRARIES.search(text.value)
     }
     assert naming.keys() <= KNOWN, naming
+
+
+WALKS = {"walk", "nodes", "iter_child_nodes"}
+WALKING = {  # Rules that search the tree themselves instead of asking `source/index.py`: each may only go.
+    "assigned_fixes.py",
+    "carrying.py",
+    "carrying_fixes.py",
+    "clip_without_gradient.py",
+    "container_fixes.py",
+    "copying_fixes.py",
+    "cut_fixes.py",
+    "edits.py",
+    "entrance_fixes.py",
+    "hidden_modules.py",
+    "inference_tensor_saved.py",
+    "inplace_on_leaf.py",
+    "keeping_fixes.py",
+    "late_fixes.py",
+    "method_fixes.py",
+    "moving.py",
+    "never_stepped.py",
+    "optimizer_fixes.py",
+    "origins.py",
+    "out_of_place.py",
+    "outside_fixes.py",
+    "parameters.py",
+    "rebinding.py",
+    "rebound_parameter.py",
+    "rebuilding.py",
+    "recomputing_fixes.py",
+    "rewrapped_loss.py",
+    "second_call_fixes.py",
+    "second_calls.py",
+    "syntax.py",
+    "totals.py",
+    "unreached.py",
+    "zero_grad_before_step.py",
+}
+
+
+def walks_itself(tree: ast.Module) -> bool:
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    names = (each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in called)
+    return not WALKS.isdisjoint(names)
+
+
+def test_no_more_rules_search_the_tree_themselves() -> None:
+    walking = {
+        file.removeprefix("rules/") for file, tree in FILES.items() if file.startswith("rules/") and walks_itself(tree)
+    }
+    assert walking <= WALKING

@@ -12,25 +12,30 @@ from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
 class Handle(Object):
-    """What `register_hook` gives: it takes the hook away again."""
+    """What gives a hook gives this as well: it takes the hook away again."""
 
-    __slots__ = ("hook", "node")
+    __slots__ = ("remove",)
 
-    def __init__(self, hook: Callable[[BackwardCall], None], node: Node) -> None:
-        self.hook = hook
-        self.node = node
-        node.hooks = (*node.hooks, hook)
+    def __init__(self, remove: Callable[[], None]) -> None:
+        self.remove = remove
 
     def type_name(self) -> str:
         return "RemovableHandle"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         if name == "remove":
-            return NativeFunction(name, lambda m, a: self._remove())
+            return NativeFunction(name, lambda m, a: self.remove())
         return super().attribute(machine, name)
 
-    def _remove(self) -> None:
-        self.node.hooks = tuple(each for each in self.node.hooks if each is not self.hook)
+
+def _hooked(node: Node, hook: Callable[[BackwardCall], None]) -> Handle:
+    """Give a node a hook."""
+
+    def remove() -> None:
+        node.hooks = tuple(each for each in node.hooks if each is not hook)
+
+    node.hooks = (*node.hooks, hook)
+    return Handle(remove)
 
 
 def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -47,7 +52,7 @@ def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) ->
         with machine.autograd.mode(grad=call.create_graph):
             machine.call(function, Arguments([wrap(gradient)]))
 
-    return Handle(hook, node)
+    return _hooked(node, hook)
 
 
 def register_post_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
@@ -61,4 +66,4 @@ def register_post_hook(machine: Machine, value: TensorValue, arguments: Argument
         with machine.autograd.mode(grad=False):
             machine.call(function, Arguments([value]))
 
-    return Handle(lambda call: call.afterwards.append(after), node)
+    return _hooked(node, lambda call: call.afterwards.append(after))

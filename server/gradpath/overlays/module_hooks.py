@@ -9,7 +9,8 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value
+from gradpath.overlays.hooks import Handle
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
@@ -36,32 +37,15 @@ class Hooks:
         return made
 
 
-class Handle(Object):
-    """What gives a hook gives this as well: it takes the hook away again."""
-
-    __slots__ = ("hook", "hooks")
-
-    def __init__(self, hook: Value, hooks: list[Value]) -> None:
-        self.hook = hook
-        self.hooks = hooks
-
-    def type_name(self) -> str:
-        return "RemovableHandle"
-
-    def attribute(self, machine: Machine, name: str) -> Value:
-        if name == "remove":
-            return NativeFunction(name, lambda m, a: self._remove())
-        return super().attribute(machine, name)
-
-    def _remove(self) -> None:
-        self.hooks[:] = [each for each in self.hooks if each is not self.hook]
-
-
 def _kept_in(hooks_of: Callable[[Hooks], list[Value]]) -> Callable[[Hooks, Arguments], Value]:
     def register(hooks: Hooks, arguments: Arguments) -> Value:
-        hook = arguments.get(0, "hook", None)
-        hooks_of(hooks).append(hook)
-        return Handle(hook, hooks_of(hooks))
+        hook, own = arguments.get(0, "hook", None), hooks_of(hooks)
+        own.append(hook)
+
+        def remove() -> None:
+            own[:] = [each for each in own if each is not hook]
+
+        return Handle(remove)
 
     return register
 

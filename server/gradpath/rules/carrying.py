@@ -12,6 +12,7 @@ from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, 
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
 from gradpath.rules.syntax import Compound, Definition, ancestry, arguments_of, binds_first, function_of, statement_of
+from gradpath.source.index import contents, methods_called, names_of
 from gradpath.support.fast_dataclasses import dataclass
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -129,11 +130,10 @@ class Case:
         for loop in reversed(ancestry(self.trace, carried.use.node)):
             if not isinstance(loop, ast.For) or loop is self.loop or not same_activation(carried.use, self.again):
                 continue
-            if not any(isinstance(each, ast.Name) and each.id == carried.name for each in ast.walk(loop.target)):
-                continue
-            for each in ast.walk(loop.iter):
-                if isinstance(each, ast.Attribute) and each.attr in appended:
-                    return carried.use, each
+            if carried.name in names_of(loop.target):
+                for each in contents(loop.iter).attributes:
+                    if each.attr in appended:
+                        return carried.use, each
         return None
 
     def _is_fresh(self, frame: Site, variable: ast.expr) -> bool:
@@ -150,14 +150,9 @@ class Case:
 def _appended(trace: Trace) -> Iterator[str]:
     """The names (the last part of dotted ones) of what the program appends to."""
     for statement in trace.visits:
-        for call in ast.walk(statement):
-            match call:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" | "appendleft")):
-                    yield name
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "appendleft")
-                ):
-                    yield name
+        for owner, method, _ in methods_called(statement):
+            if method in ("append", "extend", "appendleft") and isinstance(owner, (ast.Name, ast.Attribute)):
+                yield owner.id if isinstance(owner, ast.Name) else owner.attr
 
 
 def loop_between(trace: Trace, earlier: Site, later: Site) -> int | None:

@@ -16,8 +16,9 @@ from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoi
 from gradpath.rules.moving import ahead, removed
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of, same_activation
-from gradpath.rules.syntax import ancestry, block_of, function_of, names_in, statement_of, withs_around
+from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of, withs_around
 from gradpath.source.document import Document
+from gradpath.source.index import names_in
 from gradpath.source.nodes import nodes
 
 _COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")

@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
 from gradpath.rules.report import Source, Step
 from gradpath.rules.stories import short_operation
 from gradpath.rules.syntax import function_of, withs_around
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"})
@@ -252,13 +253,12 @@ def leaving(cause: Cause) -> Iterator[Step]:
     """Where what comes back from NumPy has left its graph to go there: `out.detach().numpy()` on a line before."""
     if cause.how != "numpy" or cause.site is None or cause.tensor.cut is None:
         return
-    inside = {id(each) for each in ast.walk(cause.site.node)}
     source = cause.tensor.cut.source
     before = () if source is None else (source, *source.ancestors())
     for tensor in (*cause.tensor.ancestors(), *before):
         cut = tensor.cut
         if cut is not None and isinstance(cut.site, Site) and short_operation(cut.how) in ("detach", "data"):
-            if id(cut.site.node) not in inside:
+            if not holds(cause.site.node, cut.site.node):
                 yield Step(cut.site, "leaves the graph, for NumPy")
             return
 

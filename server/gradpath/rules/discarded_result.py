@@ -11,6 +11,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry, statement_of
+from gradpath.source.index import contents, names_of
 
 METHODS = frozenset(
     {
@@ -219,9 +220,7 @@ def _is_of_loop(trace: Trace, subject: ast.expr) -> bool:
     loop = next((each for each in reversed(ancestry(trace, subject)) if isinstance(each, (ast.For, ast.While))), None)
     if not isinstance(loop, ast.For) or not isinstance(subject, ast.Name):
         return False
-    reads = [each for each in ast.walk(loop) if isinstance(each, ast.Name) and each.id == subject.id]
-    bound = any(isinstance(each, ast.Name) and each.id == subject.id for each in ast.walk(loop.target))
-    return bound and len(reads) == 2
+    return subject.id in names_of(loop.target) and [each.id for each in contents(loop).names].count(subject.id) == 2
 
 
 RULE = Rule(

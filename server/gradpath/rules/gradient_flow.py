@@ -24,6 +24,7 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation, short_operation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 
 _HARMLESS = (
@@ -145,8 +146,8 @@ def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | No
     node = event.site.node
     if node not in known:
         written = statement_of(trace, node) if isinstance(event, Replaced) else node
-        inside = ast.walk(written) if written is not None else ()
-        known[node] = next((each for each in inside if isinstance(each, ast.Attribute) and each.attr == "grad"), None)
+        inside = contents(written).attributes if written is not None else ()
+        known[node] = next((each for each in inside if each.attr == "grad"), None)
     return known[node]
 
 

@@ -24,6 +24,7 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lowered
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+from gradpath.source.index import contents, methods_called
 from gradpath.support.fast_dataclasses import replace
 
 _PYTORCH = (
@@ -102,8 +103,7 @@ def _is_left_behind(trace: Trace, run: BackwardRan) -> bool:
 
 
 def _reads_gradients(function: ast.AST | None) -> bool:
-    inside = ast.walk(function) if function is not None else ()
-    return any(isinstance(each, ast.Attribute) and each.attr == "grad" for each in inside)
+    return function is not None and any(each.attr == "grad" for each in contents(function).attributes)
 
 
 def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report:
@@ -182,12 +182,9 @@ def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
 def _cleared_by(function: ast.AST | None) -> str | None:
     """What a function calls the only module whose parameters it asks for."""
     asked = {
-        ast.unparse(each.func.value)
-        for each in (ast.walk(function) if function is not None else ())
-        if isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Attribute)
-        and each.func.attr in ("parameters", "named_parameters", "zero_grad")
-        and isinstance(each.func.value, ast.Name | ast.Attribute)
+        ast.unparse(owner)
+        for owner, method, _ in (methods_called(function) if function is not None else ())
+        if method in ("parameters", "named_parameters", "zero_grad") and isinstance(owner, ast.Name | ast.Attribute)
     }
     return next(iter(asked)) if len(asked) == 1 else None
 

@@ -16,7 +16,8 @@ from gradpath.rules.graphs import is_drawn, reached_leaves
 from gradpath.rules.rebuilding import written_again
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import block_of, function_of, names_in, statement_of
+from gradpath.rules.syntax import block_of, function_of, statement_of
+from gradpath.source.index import names_in
 
 
 def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:

@@ -15,7 +15,7 @@ from gradpath.rules.parameters import tensors_of, ways_of
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, call_of, statement_of
 from gradpath.source.document import Document
-from gradpath.source.nodes import nodes
+from gradpath.source.index import methods_called
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -231,13 +231,9 @@ def _goes_into(node: Node, tensor: Tensor) -> bool:
 def _asked_of(document: Document, name: str) -> set[str]:
     """The methods that a document calls of whatever is called `name`; `train(False)` is an `eval()`."""
     found: set[str] = set()
-    for each in nodes(parse(document).tree):
-        match each:
-            case ast.Call(func=ast.Attribute(value=owner, attr=method), args=arguments):
-                if ast.unparse(owner).rpartition(".")[2] == name:
-                    found.add("eval" if method == "train" and arguments else method)
-            case _:
-                pass
+    for owner, method, call in methods_called(parse(document).tree):
+        if ast.unparse(owner).rpartition(".")[2] == name:
+            found.add("eval" if method == "train" and call.args else method)
     return found
 
 

@@ -14,8 +14,9 @@ from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, turn_of
-from gradpath.rules.syntax import function_of, names_in, statement_of
+from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import is_join, reads_total
+from gradpath.source.index import contents, holds, methods_called, names_in
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -135,7 +136,7 @@ def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
     spec = function.args if function is not None else None
     passed = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)} if spec is not None else set()
     site = found.tensor.node.site if found.tensor.node is not None else None
-    made = isinstance(site, Site) and lifted(site, found.site).node in list(ast.walk(own))
+    made = isinstance(site, Site) and holds(own, lifted(site, found.site).node)
     return made and not {each.id for each in _operands(own) if isinstance(each, ast.Name)} & passed
 
 
@@ -198,12 +199,9 @@ def _is_put_together(trace: Trace, found: Growing) -> bool:
         return False
     name = ast.unparse(node.func.value)
     return any(
-        isinstance(each, ast.Call)
-        and isinstance(each.func, ast.Attribute)
-        and each.func.attr in ("stack", "cat", "concat", "hstack", "vstack")
-        and any(ast.unparse(argument) == name for argument in each.args)
+        method in ("stack", "cat", "concat", "hstack", "vstack") and name in map(ast.unparse, call.args)
         for statement in trace.visits
-        for each in ast.walk(statement)
+        for _, method, call in methods_called(statement)
     )
 
 
@@ -213,9 +211,8 @@ def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: a
         return False
     name = statement.target.id
     for each in trace.visits:
-        for node in ast.walk(each):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-                return False
+        if any(isinstance(node.value, ast.Name) and node.value.id == name for node in contents(each).attributes):
+            return False
         if isinstance(each, ast.Return) and each.value is not None and name in names_in(each.value):
             return False
     return True

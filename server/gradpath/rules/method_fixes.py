@@ -12,10 +12,11 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.moving import first_line, removed, stored_names
+from gradpath.rules.moving import first_line, removed
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import Definition, ancestry, function_of, names_in, statement_of
+from gradpath.rules.syntax import Definition, ancestry, function_of, statement_of
 from gradpath.source.document import Document
+from gradpath.source.index import names_in, stored_names
 
 
 def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fix]:

@@ -21,6 +21,8 @@ from gradpath.rules.gradient_flow import (
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.source.index import stored_names
+from gradpath.source.nodes import parts
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -177,9 +179,7 @@ def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:
 
 
 def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.With) -> set[str]:
-    body = {id(part) for inner in getattr(statement, "body", []) for part in ast.walk(inner)}
-    names = (each for each in ast.walk(statement) if isinstance(each, ast.Name) and id(each) not in body)
-    return {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return {name for each in parts(statement, ("body",)) for name in stored_names(each)}
 
 
 RULE = Rule(

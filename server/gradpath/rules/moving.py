@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Trace
 from gradpath.rules import edits
-from gradpath.rules.syntax import block_of, names_in
+from gradpath.rules.syntax import block_of
 from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import holds, names_in, stored_names
 
 
 def into_block(
@@ -157,8 +157,3 @@ def removed(trace: Trace, document: Document, statement: ast.stmt) -> Edit | Non
     """Delete a statement that is not the only one of its block."""
     block = block_of(trace, statement)
     return edits.delete_statement(document, statement) if block is not None and len(block) > 1 else None
-
-
-def stored_names(node: ast.AST) -> set[str]:
-    """The names that a statement binds, those in blocks below it included."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}

@@ -25,6 +25,7 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.source.index import contents
 from gradpath.source.nodes import nodes
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
@@ -154,9 +155,7 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
     around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
     where: ast.AST = around[0] if around and "." not in name else tree
     empty = {each.name for each in nodes(tree) if isinstance(each, ast.FunctionDef) and _is_empty(each.body)}
-    for call in nodes(where):
-        if not isinstance(call, ast.Call):
-            continue
+    for call in contents(where).calls:
         match call.func:
             case ast.Attribute(attr=method, value=owner):
                 given = [ast.unparse(each) for each in call.args]
@@ -185,10 +184,9 @@ def _looks_at_gradients(trace: Trace) -> bool:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
         inside = getattr(statement, "body", None)
-        parts = _head(statement) if isinstance(inside, list) else [statement]
-        inner = [node for part in parts for node in ast.walk(part)]
-        called = {id(each.func) for each in inner if isinstance(each, ast.Call)}
-        attributes = (each for each in inner if isinstance(each, ast.Attribute) and each.attr in _READING)
+        inner = list(map(contents, _head(statement) if isinstance(inside, list) else [statement]))
+        called = {id(call.func) for part in inner for call in part.calls}
+        attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
         if any(each.attr != "grad" or id(each) not in called for each in attributes):  # `autograd.grad(...)` is none.
             return True
     return False

@@ -16,7 +16,8 @@ from gradpath.rules.cuts import cause_of_tensor
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.moving import behind, removed
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import ancestry, block_of, function_of, names_in
+from gradpath.rules.syntax import ancestry, block_of, function_of
+from gradpath.source.index import names_in
 from gradpath.source.nodes import nodes
 
 MOST_CUTS = 4

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.syntax import Definition, function_of
 from gradpath.source.document import Document
+from gradpath.source.index import names_of
 
 MOST = 40
 """Expressions that are looked at."""
@@ -83,9 +84,7 @@ def _given(trace: Trace, name: str) -> Iterator[ast.expr]:
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(target)) and not isinstance(
-        target, (ast.Attribute, ast.Subscript)
-    )
+    return name in names_of(target) and not isinstance(target, (ast.Attribute, ast.Subscript))
 
 
 def _returned(trace: Trace, call: ast.Call) -> Iterator[ast.expr]:

@@ -12,12 +12,11 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.cuts import Cause
-from gradpath.rules.moving import stored_names
 from gradpath.rules.origins import expressions_behind, feeding, is_read_out
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import names_in, statement_of
+from gradpath.rules.syntax import statement_of
 from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import holds, names_in, stored_names
 
 _MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "FloatTensor", "Tensor"})
 """Functions of `torch` that make a tensor of numbers."""

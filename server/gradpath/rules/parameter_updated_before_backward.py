@@ -25,6 +25,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import block_of, call_of, statement_of
 from gradpath.rules.trained import is_for_others, trained_behind
+from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -331,8 +332,7 @@ def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ..
 
 def _is_read_only_by(built: ast.Assign, last: ast.stmt) -> bool:
     """Whether the statement that raises reads what `built` assigns, so that moving one helps the other."""
-    names = {each.id for target in built.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
-    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(last))
+    return any(names_of(target) & names_of(last) for target in built.targets)
 
 
 RULE = Rule(

@@ -12,6 +12,7 @@ from gradpath.interpreter.trace import Named, Trace
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of, target_of
 from gradpath.rules.syntax import statement_of
+from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -142,7 +143,7 @@ def _is_of_a_loop(trace: Trace, event: Named) -> bool:
         return statement is not None
     inside = () if hasattr(statement, "body") else ast.walk(statement)
     targets = [each.target for each in inside if isinstance(each, ast.comprehension)]
-    return any(isinstance(each, ast.Name) and each.id == event.name for target in targets for each in ast.walk(target))
+    return any(event.name in names_of(target) for target in targets)
 
 
 def held(trace: Trace) -> set[int]:

@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.rules.report import Source
 from gradpath.rules.stories import target_of
 from gradpath.rules.syntax import ancestry, function_of, statement_of
+from gradpath.source.index import contents, names_of
 
 
 def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
@@ -97,8 +98,8 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
     body = function_of(trace, statement) or trace.entry
     others = [each for each in ast.walk(body) if getattr(each, "lineno", 0) > last and name in _given_by(each)]
     elsewhere = {id(part) for other in others for part in ast.walk(other)}
-    reads = (each for each in ast.walk(body) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
-    return not any(each.id == name and each.lineno > last and id(each) not in elsewhere for each in reads)
+    reads = (each for each in contents(body).names if each.id == name and isinstance(each.ctx, ast.Load))
+    return not any(each.lineno > last and id(each) not in elsewhere for each in reads)
 
 
 def _is_operand(name: str, value: ast.expr) -> bool:
@@ -123,4 +124,4 @@ def _given_by(node: ast.AST) -> set[str]:
             targets = [each.target for each in node.generators]
         case _:
             targets = []
-    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return {name for target in targets for name in names_of(target)}

@@ -18,6 +18,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lowered, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
+from gradpath.source.index import contents
 
 _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
@@ -58,8 +59,8 @@ def _without_gradient(trace: Trace, source: Source, failure: Failed) -> Iterator
     names = [
         source.text(failure.site, node.value)
         for around in (failure.site.node, statement)
-        for node in (ast.walk(around) if around is not None else ())
-        if isinstance(node, ast.Attribute) and node.attr == "grad"
+        for node in (contents(around).attributes if around is not None else ())
+        if node.attr == "grad"
     ]
     last: dict[str, Tensor] = {}
     for event in trace.events:

@@ -10,10 +10,10 @@ from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves, reach
-from gradpath.rules.moving import first_line, stored_names
-from gradpath.rules.syntax import ancestry, block_of, names_in, statement_of
+from gradpath.rules.moving import first_line
+from gradpath.rules.syntax import ancestry, block_of, statement_of
 from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import holds, names_in, stored_names
 
 LONGEST = 6
 """Statements that are moved or written again together."""

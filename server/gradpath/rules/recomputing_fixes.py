@@ -12,13 +12,12 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import is_drawn, leaves, reach
-from gradpath.rules.moving import stored_names
 from gradpath.rules.rebuilding import builders
 from gradpath.rules.report import Source
 from gradpath.rules.stories import since
-from gradpath.rules.syntax import Compound, ancestry, block_of, function_of, names_in, statement_of
+from gradpath.rules.syntax import Compound, ancestry, block_of, function_of, statement_of
 from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import holds, names_in, stored_names
 
 
 def recomputed(case: Case) -> Iterator[Fix]:

@@ -22,8 +22,8 @@ from gradpath.rules.second_calls import Case, taken_alone
 from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.state_fixes import crossings, let_go, state_of
 from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
-from gradpath.rules.syntax import block_of, call_of, function_of, names_in, statement_of
-from gradpath.source.index import holds
+from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+from gradpath.source.index import holds, names_in
 from gradpath.support.fast_dataclasses import replace
 
 

@@ -10,6 +10,7 @@ from gradpath.rules.graphs import entrances, leaves, nodes_of
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, name_of, since, trains_nothing
 from gradpath.rules.syntax import joins
+from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -111,6 +112,5 @@ def _reads(case: Case, frame: Site) -> list[ast.expr]:
         if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == name
     ]
     if any(isinstance(bound.value, Held) and bound.name == name for bound in bindings(case.trace, tensor)):
-        calls = [each for each in ast.walk(frame.node) if isinstance(each, ast.Call)]
-        return [call for call in calls if any(joins(call, read) for read in reads)]
+        return [call for call in contents(frame.node).calls if any(joins(call, read) for read in reads)]
     return reads

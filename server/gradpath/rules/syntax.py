@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.trace import Trace
-from gradpath.source.index import index_of, lines_of, outermost
+from gradpath.source.index import index_of, lines_of, names_in, names_of, outermost, stored_names
+from gradpath.source.nodes import BLOCKS, parts
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 With = ast.With | ast.AsyncWith
@@ -83,11 +84,6 @@ def joins(call: ast.AST, container: ast.expr) -> bool:
             return False
 
 
-def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression or statement reads."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
-
-
 def is_alone(statement: ast.stmt, call: ast.AST) -> bool:
     """Whether a call is a whole statement, its result thrown away."""
     return isinstance(statement, ast.Expr) and statement.value is call
@@ -125,27 +121,16 @@ def _fate_in(statement: ast.stmt, name: str) -> bool | None:
     if not blocks:
         if name in names_in(statement) or (isinstance(statement, ast.AugAssign) and name in names_of(statement.target)):
             return True
-        return False if any(_is_bound(each, name) for each in ast.walk(statement)) else None
-    inner = {id(each) for block in blocks for part in block for each in ast.walk(part)}
-    inner |= {id(each) for handler in getattr(statement, "handlers", ()) for each in ast.walk(handler)}
-    own = [each for each in ast.walk(statement) if id(each) not in inner]
-    if any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load) for each in own):
+        return False if name in stored_names(statement) else None
+    head = parts(statement, BLOCKS)
+    if any(name in names_in(each) for each in head):
         return True
     fates = [_fate(block, name) for block in blocks]
     if True in fates:
         return True
     if isinstance(statement, (ast.With, ast.AsyncWith)):
-        return False if any(_is_bound(each, name) for each in own) or fates == [False] else None
+        return False if any(name in stored_names(each) for each in head) or fates == [False] else None
     return False if isinstance(statement, ast.If) and fates == [False, False] else None
-
-
-def _is_bound(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-
-
-def names_of(node: ast.AST) -> set[str]:
-    """All names in an expression, those that it binds included."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def torch_name(trace: Trace) -> str | None:

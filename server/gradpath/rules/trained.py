@@ -11,6 +11,7 @@ from gradpath.interpreter.trace import Failed, Kept, Stepped, Trace
 from gradpath.rules import edits
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import block_of, function_of
+from gradpath.source.index import methods_called
 
 LONGEST = 90
 """Characters that such an expression may have."""
@@ -45,11 +46,7 @@ def trained_behind(trace: Trace, source: Source, step: Stepped, last: ast.stmt, 
 def is_for_others(given: ast.expr, step: Stepped, failure: Failed) -> bool:
     """Whether the `inputs` of a backward, `list(G.parameters())`, are seen to be none that a step has updated."""
     stepped = {id(tensor) for tensor in step.updated}
-    modules = [
-        ast.unparse(each.func.value)
-        for each in ast.walk(given)
-        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "parameters"
-    ]
+    modules = [ast.unparse(owner) for owner, method, _ in methods_called(given) if method == "parameters"]
     inside = [
         {id(tensor) for kept in failure.kept if _is_below(kept.text, each) for tensor in kept.form.tensors}
         for each in modules

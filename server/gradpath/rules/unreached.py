@@ -29,6 +29,7 @@ from gradpath.rules.report import Source
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import lifted, short_operation
 from gradpath.rules.syntax import ancestry
+from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -274,10 +275,9 @@ def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
     for function in nodes(tree):
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.body[-1].lineno not in ran:
-            calls = [each.func for each in nodes(function) if isinstance(each, ast.Call)]
-            methods = [each for each in calls if isinstance(each, ast.Attribute)]
-            steps = [each for each in methods if each.attr == "step"]
-            trains = any(each.attr in ("backward", "manual_backward") for each in methods)
-            if trains and (not steps or any(ast.unparse(each.value) == optimizer for each in steps)):
+            methods = [(owner, method) for owner, method, _ in methods_called(function)]
+            steps = [owner for owner, method in methods if method == "step"]
+            trains = any(method in ("backward", "manual_backward") for _, method in methods)
+            if trains and (not steps or optimizer in [ast.unparse(each) for each in steps]):
                 return True
     return False

@@ -16,6 +16,7 @@ from gradpath.rules.never_stepped import NeverStepped, never_stepped, stepping
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -77,7 +78,7 @@ def _may_wait(trace: Trace, step: Stepped) -> bool:
     """Whether the path has decided at a condition around a step that it is due."""
     decided = {decision.node for decision in trace.decisions}
     around = (each.test for each in ancestry(trace, step.site.node) if isinstance(each, ast.If))
-    return any(part in decided for test in around for part in ast.walk(test))
+    return any(holds(test, part) for test in around for part in decided)
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:

@@ -1,11 +1,12 @@
-"""What stands where in a statement: an index of its nodes, made once and asked by whoever looks outward from a node."""
+"""What stands where in a piece of code: looked through once, and asked from a node outward or inward."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.source.nodes import nodes, noted, parts, statements
+from gradpath.support.fast_dataclasses import dataclass
 
 
 class Index:
@@ -31,6 +32,48 @@ class Index:
 def index_of(statement: ast.stmt) -> Index:
     """The index of a statement."""
     return Index(statement)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The variables, attributes and calls in a piece of code, itself included, the outermost first."""
+
+    names: Sequence[ast.Name]
+    attributes: Sequence[ast.Attribute]
+    calls: Sequence[ast.Call]
+
+
+@noted
+def contents(node: ast.AST) -> Contents:
+    """What a piece of code consists of, functions inside it included."""
+    inside = nodes(node)
+    return Contents(
+        [each for each in inside if isinstance(each, ast.Name)],
+        [each for each in inside if isinstance(each, ast.Attribute)],
+        [each for each in inside if isinstance(each, ast.Call)],
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The variables that a piece of code reads."""
+    return {each.id for each in contents(node).names if isinstance(each.ctx, ast.Load)}
+
+
+def stored_names(node: ast.AST) -> set[str]:
+    """The variables that a piece of code binds or deletes."""
+    return {each.id for each in contents(node).names if not isinstance(each.ctx, ast.Load)}
+
+
+def names_of(node: ast.AST) -> set[str]:
+    """The variables that a piece of code reads or binds."""
+    return {each.id for each in contents(node).names}
+
+
+def methods_called(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.Call]]:
+    """The calls of methods, each with what it is called on and the method."""
+    for call in contents(node).calls:
+        if isinstance(call.func, ast.Attribute):
+            yield call.func.value, call.func.attr, call
 
 
 def holds(outer: ast.AST, inner: ast.AST) -> bool:

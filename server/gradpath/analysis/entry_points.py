@@ -11,6 +11,7 @@ from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
     hands_on_weights,
+    is_called_without_grad,
     is_without_grad,
     may_be_refused,
     names_weights,
@@ -89,7 +90,7 @@ def functions(
     told = _lines_that_tell(document)
     asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
-    defined = _defined(parsed.tree) if asks else {}
+    defined = _defined(parsed.tree) if asks or parts else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
         owner = None if cls is None else cls.name
@@ -104,7 +105,9 @@ def functions(
             return True
         if not (forward or may_be_leaf or (parts and takes_apart(function))):
             return False
-        return _may_write(function, document) and may_be_refused(function)
+        if not _may_write(function, document) or not may_be_refused(function):
+            return False
+        return forward or not is_called_without_grad(function, defined)
 
     if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)

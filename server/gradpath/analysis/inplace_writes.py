@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from gradpath.source.index import contents
 from gradpath.source.nodes import nodes, noted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -76,6 +77,29 @@ def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
     return found
 
 
+def is_called_without_grad(function: Function, defined: Defined) -> bool:
+    """Whether functions of the file call it, each of them where gradients are off."""
+    every, off = set[ast.Call](), set[ast.Call]()
+    for caller in {each for functions in defined.values() for each in functions}:
+        calls = _calls_of(function.name, caller)
+        every |= calls
+        blocks = [each for each in nodes(caller) if isinstance(each, ast.With) and _switches_off(each)] if calls else []
+        off |= (
+            calls if is_without_grad(caller) else {call for each in blocks for call in _calls_of(function.name, each)}
+        )
+    return bool(every) and every == off
+
+
+def _calls_of(name: str, body: ast.AST) -> set[ast.Call]:
+    return {
+        call for call in contents(body).calls if name in (getattr(call.func, "id", ""), getattr(call.func, "attr", ""))
+    }
+
+
+def _switches_off(block: ast.With) -> bool:
+    return any(_mentions(item.context_expr, _WITHOUT_GRAD) for item in block.items)
+
+
 def hands_on_weights(function: Function, defined: Defined) -> bool:
     """Whether a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
     for node in nodes(function):
@@ -95,13 +119,8 @@ def _has_weight(call: ast.Call) -> bool:
 
 def _mentions(root: ast.AST, names: Collection[str]) -> bool:
     """Whether one of some names, or an attribute of that name, is in a tree."""
-    for node in nodes(root):
-        match node:
-            case ast.Attribute(attr=name) | ast.Name(id=name) if name in names:
-                return True
-            case _:
-                pass
-    return False
+    inside = contents(root)
+    return any(each.id in names for each in inside.names) or any(each.attr in names for each in inside.attributes)
 
 
 def _written(node: ast.AST) -> Iterator[ast.expr]:

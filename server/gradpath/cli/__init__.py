@@ -49,6 +49,7 @@ _COMMANDS = {
     "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or who trains it"),
     "debug": _Entry("gradpath.cli.debug", "show what was looked at in a file, and why nothing is reported of a line"),
     "guide": _Entry("gradpath.cli.guide", "tell a coding assistant how to work with gradpath, on one page"),
+    "mcp": _Entry("gradpath.cli.mcp", "offer check, explain, rule and why to a coding assistant as tools"),
     "schema": _Entry("gradpath.cli.schema", "print the JSON schema of the configuration"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
 }

@@ -1,6 +1,6 @@
 // Makes what runs in a browser: dist/web/worker.js, with Python as WebAssembly and gradpath beside it.
 // The packages are those in bundled/libs, compiled by the Python that runs them.
-import { cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -43,8 +43,9 @@ for (const [place, folder] of [["/libs", join(here, "bundled", "libs")], ["/targ
 python.runPython(COMPILE, { globals: python.toPy({ PACKAGES }) });
 for (const name of ["pyodide.asm.wasm", "python_stdlib.zip"]) cpSync(join(pyodide, name), join(target, name));
 const { info } = JSON.parse(readFileSync(join(pyodide, "pyodide-lock.json"), "utf8"));
-await build({
-  entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",
+const { metafile } = await build({
+  metafile: true, entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",
   target: "es2022", external: ["node:*", "ws"], logLevel: "error", define: { LOCK_INFO: JSON.stringify(info), "import.meta.url": "self.location.href" },
 });
+writeFileSync(join(here, "dist", "web-meta.json"), JSON.stringify(metafile)); // What is inside, for scripts/notices.mjs.
 process.exit(); // Pyodide keeps Node running.

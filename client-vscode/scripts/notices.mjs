@@ -1,9 +1,10 @@
-// Writes ThirdPartyNotices.txt: the licences of all that is inside dist/extension.js and bundled/libs.
+// Writes ThirdPartyNotices.txt, or the file that is named: the licences of all that has been put into dist and bundled/libs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = join(dirname(fileURLToPath(import.meta.url)), "..");
+const built = ["meta.json", "web-meta.json", "site-meta.json"].map((name) => join(here, "dist", name)).filter(existsSync);
 const LICENCE = /^(licen[cs]e|copying|notice)/i;
 
 function texts(folder) {
@@ -13,14 +14,15 @@ function texts(folder) {
 }
 
 function notice(name, version, licence, folder) {
-  const found = texts(folder);
+  const own = join(here, "licences", `${name}.txt`); // Of those that come without the text.
+  const found = existsSync(own) ? [readFileSync(own, "utf8").trim()] : texts(folder);
   if (found.length === 0) throw new Error(`${name} ${version} (${licence}) has no licence text in ${folder}`);
   return [`${"=".repeat(80)}\n${name} ${version} (${licence})\n${"=".repeat(80)}`, ...found].join("\n\n");
 }
 
-/** The npm packages that esbuild has put into the bundle. */
+/** The npm packages that esbuild has put into the bundles. */
 function packages() {
-  const inputs = Object.keys(JSON.parse(readFileSync(join(here, "dist", "meta.json"), "utf8")).inputs);
+  const inputs = built.flatMap((file) => JSON.parse(readFileSync(file, "utf8"))).flatMap((meta) => Object.keys(meta.inputs));
   const folders = inputs.map((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]).filter(Boolean);
   return [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(here, folder, "package.json"), "utf8"));
@@ -39,6 +41,7 @@ function distributions() {
   });
 }
 
-if (!existsSync(join(here, "dist", "meta.json"))) throw new Error("build first: dist/meta.json is missing");
-const intro = "gradpath for VS Code (MIT, see LICENSE) contains the following software of others.";
-writeFileSync(join(here, "ThirdPartyNotices.txt"), [intro, ...packages(), ...distributions()].join("\n\n") + "\n");
+if (built.length === 0) throw new Error("build first: dist/meta.json is missing");
+const intro = "gradpath (MIT, see LICENSE) contains the following software of others.";
+const python = notice("python", "3.14", "PSF-2.0", here); // It is inside Pyodide.
+writeFileSync(process.argv[2] ?? join(here, "ThirdPartyNotices.txt"), [intro, ...packages(), ...distributions(), python].join("\n\n") + "\n");

@@ -23,7 +23,7 @@ export async function openRule(pages: Pages, rule?: string): Promise<void> {
 /** Says who trains the module, the parameter or the optimizer at the cursor or at a place (0-based), and what cuts it off. */
 export async function why(server: Server, pages: Pages, uri?: string, line?: number, character?: number): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const document = uri ?? editor?.document.uri.toString();
+  const document = uri ?? (editor && server.outside(editor.document.uri));
   if (document === undefined) return;
   const cursor = editor?.selection.active;
   const text = await server.execute<string | null>("gradpath.server.why", document, line ?? cursor?.line ?? 0, character ?? cursor?.character ?? 0);
@@ -48,7 +48,7 @@ export async function debugInformation(server: Server): Promise<void> {
   const text = [
     `gradpath for VS Code ${server.version}`,
     `server: ${server.description}`,
-    `VS Code ${vscode.version}, ${process.platform} ${process.arch}, ${vscode.workspace.isTrusted ? "trusted" : "restricted"}`,
+    `VS Code ${vscode.version}, ${server.platform}, ${vscode.workspace.isTrusted ? "trusted" : "restricted"}`,
     `settings: ${JSON.stringify(vscode.workspace.getConfiguration("gradpath"))}`,
   ].join("\n");
   await vscode.env.clipboard.writeText(text);

@@ -40,7 +40,7 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
   private panel: vscode.WebviewPanel | undefined;
   private shown: vscode.TextEditor | undefined;
   private view: View = GRAPH;
-  private timer: NodeJS.Timeout | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly listeners: vscode.Disposable[];
 
   constructor(private readonly server: Server) {
@@ -52,7 +52,7 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     ];
   }
 
-  /** Opens the panel for the active editor, or for a line (0-based) of a document. */
+  /** Opens the panel for the active editor, or for a line (0-based) of a document as the server names it. */
   async show(uri?: string, line?: number): Promise<void> {
     await this.present(GRAPH, uri, line);
   }
@@ -64,8 +64,8 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
 
   private async present(view: View, uri?: string, line?: number | null): Promise<void> {
     let editor = vscode.window.activeTextEditor;
-    if (uri !== undefined && editor?.document.uri.toString() !== uri) {
-      editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri), { preserveFocus: true });
+    if (uri !== undefined && (editor === undefined || this.server.outside(editor.document.uri) !== uri)) {
+      editor = await vscode.window.showTextDocument(this.server.inside(uri), { preserveFocus: true });
     }
     if (editor === undefined) return;
     this.view = view;
@@ -104,7 +104,7 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
       }
       const selection = new vscode.Range(message.line - 1, 0, message.line - 1, 0);
       // Unlike `showTextDocument`, this shows a cell within its notebook.
-      void vscode.commands.executeCommand("vscode.open", vscode.Uri.parse(message.path), { selection, viewColumn: vscode.ViewColumn.One });
+      void vscode.commands.executeCommand("vscode.open", this.server.inside(message.path), { selection, viewColumn: vscode.ViewColumn.One });
     });
     return panel;
   }
@@ -117,7 +117,7 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
   }
 
   private async update(editor: vscode.TextEditor, line: number | null = editor.selection.active.line): Promise<void> {
-    if (await this.draw(editor.document.uri.toString(), line)) this.shown = editor;
+    if (await this.draw(this.server.outside(editor.document.uri), line)) this.shown = editor;
   }
 
   /** Draws what there is at a line of a document; whether there is anything. */

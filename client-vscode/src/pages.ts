@@ -59,7 +59,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const links = [...text.matchAll(PLACE)].map((found) => {
       const [whole, path = "", line = ""] = found;
       const range = new vscode.Range(document.positionAt(found.index), document.positionAt(found.index + whole.length));
-      return new vscode.DocumentLink(range, vscode.Uri.file(path).with({ fragment: `L${line}` }));
+      return new vscode.DocumentLink(range, this.server.inside(vscode.Uri.file(path).toString()).with({ fragment: `L${line}` }));
     });
     const more = /gradpath rule ([a-z-]+)/.exec(text);
     if (more !== null) {

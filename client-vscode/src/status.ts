@@ -1,6 +1,6 @@
 /** The status item: whether the server runs. */
 import * as vscode from "vscode";
-import { State } from "vscode-languageclient/node";
+import { State } from "vscode-languageclient";
 
 /** Shows the server's state beside the language of a Python file; a click opens the output. */
 export class Status implements vscode.Disposable {

@@ -203,6 +203,49 @@ def test_the_page_of_a_rule_is_rendered_and_a_story_is_nothing_to_save(vscode: V
     assert seen["links"] >= 2
 
 
+BUILDING = """\
+from torch import nn
+
+
+def network():
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+"""
+IMPORTING = """\
+import torch
+from building import network
+
+net = network()
+x, y = torch.rand(8, 4), torch.rand(8, 1)
+out = net(x)
+fit = ((out - y) ** 2).mean()
+size = out.abs().mean()
+fit.backward()
+size.backward()
+"""
+
+
+@pytest.fixture
+def in_the_browser(installed: tuple[str, Path]) -> Iterator[None]:
+    """Extensions run in a worker of the page, as on a host that has nothing but the page."""
+    file = installed[1] / "user" / "User" / "settings.json"
+    file.write_text(json.dumps({**SETTINGS, "remote.extensionKind": {"gradpath.gradpath": ["web"]}}))
+    yield
+    file.write_text(json.dumps(SETTINGS))
+
+
+@pytest.mark.usefixtures("in_the_browser")
+def test_in_a_browser_without_processes_the_server_is_python_in_a_worker(vscode: VSCode) -> None:
+    (vscode.workspace / "building.py").write_text(BUILDING)
+    file = vscode.workspace / "train.py"
+    file.write_text(IMPORTING)
+    assert "backward through the graph a second time" in run(file).stderr
+    seen = vscode.visit("web.mjs")
+    assert any("already freed it" in row for row in seen["problems"])
+    assert seen["fixes"]
+    mended = run(file)
+    assert mended.returncode == 0, mended.stderr
+
+
 def test_the_package_says_whose_software_is_in_it() -> None:
     with zipfile.ZipFile(VSIX) as package:
         names = package.namelist()

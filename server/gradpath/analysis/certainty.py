@@ -18,6 +18,9 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 LONGEST = 120
 """Characters of a headline."""
 
+_SHORTEST = 16
+"""Characters to which code that a headline quotes may be cut."""
+
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are turned around to learn on what the fault depends.
 
@@ -357,7 +360,7 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         found.rule.id,
         found.rule.family,
         level,
-        _cut(headline, LONGEST),
+        _fitted(headline, LONGEST),
         labels,
         report.pytorch,
         report.help,
@@ -375,12 +378,23 @@ def _conditional(headline: str, condition: str) -> str:
     """The headline with its condition; a long one of the program's is cut before the headline is."""
     room = max(LONGEST - len(headline) - 2, 24)
     if len(condition) > room and condition.endswith("`"):
-        condition = _cut(condition.removesuffix("`"), room - 1) + "`"
-    return f"{_cut(headline, LONGEST - len(condition) - 2)}, {condition}"
+        condition = condition.removesuffix("`")[: room - 2].rstrip() + "…`"
+    return f"{_fitted(headline, LONGEST - len(condition) - 2)}, {condition}"
 
 
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+def _fitted(text: str, limit: int) -> str:
+    """A sentence of at most `limit` code points: code that it quotes is cut before its words are, the longest first."""
+    pieces = text.split("`")
+    quoted = range(1, len(pieces), 2)
+    while (excess := sum(map(len, pieces)) + len(pieces) - 1 - limit) > 0:
+        longest = max(quoted, key=lambda index: len(pieces[index]), default=0)
+        room = len(pieces[longest])
+        if not longest or room <= _SHORTEST:
+            return text[: limit - 1].rstrip() + "…"
+        second = max((len(pieces[index]) for index in quoted if index != longest), default=0)
+        kept = max(room - excess, min(second, room - 1), _SHORTEST)
+        pieces[longest] = pieces[longest].removesuffix("…")[: kept - 1].rstrip() + "…"
+    return "`".join(pieces)
 
 
 def _one_preferred(fixes: tuple[Fix, ...], *, certain: bool) -> tuple[Fix, ...]:

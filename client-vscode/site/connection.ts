@@ -18,6 +18,14 @@ export class Connection {
     worker.onmessage = ({ data }: MessageEvent<Message>) => { this.hear(data); };
   }
 
+  /** Python has ended, as it does where a program needs more of the stack than a page has: the connection is of no more use. */
+  onEnded(heard: () => void): void {
+    this.worker.onerror = () => {
+      this.worker.terminate();
+      heard();
+    };
+  }
+
   /** Starts a worker with the files that lie in a folder of this site. */
   static async open(folder: string): Promise<Connection> {
     const worker = new Worker(`${folder}/worker.js`);

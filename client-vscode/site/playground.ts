@@ -99,8 +99,21 @@ function show(name: View): void {
 
 function changed(): void {
   clearTimeout(timer);
+  if (status.dataset.state === "failed") void start();
+  if (program === undefined) return; // Which begins with the text that there is by then.
   status.dataset.state = "checking";
   timer = setTimeout(() => { program?.set(editor.text); }, QUIET_MS);
+}
+
+function checked(now: readonly Found[], milliseconds: number): void {
+  found = now;
+  editor.mark(found);
+  tell();
+  if (isNew && found[0] !== undefined) editor.go(found[0].range);
+  isNew = false;
+  void draw();
+  if (document.body.dataset.answered === undefined) document.body.dataset.answered = String(Math.round(performance.now()));
+  say("ready", `Checked in ${Math.round(milliseconds)} ms, in this page: nothing is sent.`);
 }
 
 function moved(): void {
@@ -137,21 +150,20 @@ picture.addEventListener("click", ({ target }) => {
   if (box !== null) editor.go({ start: { line, character: 0 }, end: { line, character: 0 } });
 });
 
-const filled = fill();
-say("loading", "Starting Python in this page…");
-Program.start("web").then(async (started) => {
-  program = started;
-  program.onChecked((now, milliseconds) => {
-    found = now;
-    editor.mark(found);
-    tell();
-    if (isNew && found[0] !== undefined) editor.go(found[0].range);
-    isNew = false;
-    void draw();
-    if (document.body.dataset.answered === undefined) document.body.dataset.answered = String(Math.round(performance.now()));
-    say("ready", `Checked in ${Math.round(milliseconds)} ms, in this page: nothing is sent.`);
-  });
-  await filled;
-  clearTimeout(timer);
-  program.set(editor.text);
-}).catch((error: unknown) => { say("failed", `Python does not start: ${String(error)}`); });
+async function start(): Promise<void> {
+  say("loading", "Starting Python in this page…");
+  try {
+    const started = await Program.start("web", () => {
+      program = undefined;
+      say("failed", "This program is too much for Python in a page; it starts again with your next edit.");
+    });
+    started.onChecked(checked);
+    started.set(editor.text);
+    program = started;
+  } catch (error) {
+    say("failed", `Python does not start: ${String(error)}`);
+  }
+}
+
+void fill();
+void start();

@@ -31,8 +31,10 @@ export class Program {
 
   private constructor(private readonly connection: Connection) {}
 
-  static async start(folder: string): Promise<Program> {
+  /** `ended` is called where Python ends by itself. */
+  static async start(folder: string, ended: () => void): Promise<Program> {
     const connection = await Connection.open(folder);
+    connection.onEnded(ended);
     const options = { diagnosticsInHover: false };
     await connection.ask("initialize", { processId: null, rootUri: null, capabilities: CAPABILITIES, initializationOptions: options });
     connection.tell("initialized", {});

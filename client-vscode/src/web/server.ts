@@ -19,7 +19,7 @@ export class WorkerServer extends Server {
   }
 
   override async stop(): Promise<void> {
-    await super.stop();
+    await super.stop().catch((error: unknown) => { this.log.warn(String(error)); }); // A worker that has ended says no more.
     this.worker?.terminate();
     this.worker = undefined;
   }
@@ -60,6 +60,10 @@ export class WorkerServer extends Server {
     const address = URL.createObjectURL(new Blob([new Uint8Array(script ?? [])], { type: "text/javascript" }));
     const worker = this.worker = new Worker(address);
     const files = Object.fromEntries(FILES.map((name, index) => [name, new Uint8Array(contents[index] ?? [])]));
+    worker.addEventListener("error", ({ message }) => {
+      this.log.error(message);
+      this.complain("Python in this browser has stopped: a program was too much for it. \"Restart Server\" starts it again.", "Show Output");
+    });
     worker.postMessage({ files } satisfies Start);
     return { reader: new BrowserMessageReader(worker), writer: new BrowserMessageWriter(worker) };
   }

@@ -38,3 +38,7 @@ self.onmessage = ({ data }: MessageEvent<Start | Write | { jsonrpc: string }>) =
     else if ("jsonrpc" in data) tell(JSON.stringify(data));
   });
 };
+
+// Python that has ended, as it does where it needs more of the stack than a page has, says so in a promise: nobody but
+// the one who has started the worker can do something about it.
+self.addEventListener("unhandledrejection", ({ reason }) => { reportError(reason); });

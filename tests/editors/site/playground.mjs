@@ -40,6 +40,17 @@ await browse(shots, async (page) => {
   await see("#story .nothing");
   const again = await program();
 
+  // What ends Python, an expression that is nested thousands deep, does not end the page.
+  const write = async (text) => {
+    await page.click(".cm-content");
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText(text);
+  };
+  await write(`x = ${"1 + ".repeat(20_000)}1\n`);
+  await see('#status[data-state="failed"]');
+  await write("import torch\n\nw = torch.ones(2, requires_grad=True)\nw += 1\n");
+  await see('.card:has-text("inplace-on-leaf")');
+
   await page.setViewportSize({ width: 400, height: 800 });
   await page.goto("about:blank");
   await page.goto(`${base}/playground.html#sample=vae`);

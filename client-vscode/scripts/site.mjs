@@ -94,7 +94,7 @@ mkdirSync(target, { recursive: true });
 for (const [from, to] of [["dist/web", "web"], ["site/style.css", "style.css"], ["media/icon.svg", "icon.svg"]]) cpSync(join(here, from), join(target, to), { recursive: true });
 for (const name of readdirSync(join(here, "media")).filter((each) => each.endsWith(".png"))) cpSync(join(here, "media", name), join(target, "media", name));
 
-const rules = JSON.parse(execFileSync(PYTHON, ["-c", RULES], { env: { ...process.env, PYTHONPATH: join(here, "bundled", "libs") }, maxBuffer: 1 << 26 }));
+const rules = JSON.parse(execFileSync(PYTHON, ["-c", RULES], { env: { ...process.env, PYTHONPATH: join(here, "bundled", "libs"), PYTHONDONTWRITEBYTECODE: "1" }, maxBuffer: 1 << 26 }));
 const families = [...new Set(rules.map(([, family]) => family))].map((family) => [family, rules.filter((rule) => rule[1] === family)]);
 const list = families.map(([family, members]) => [family, members.map(([id]) => [`${id}.html`, id])]);
 const table = families.map(([family, members]) => `## ${family}\n\n| rule | level | |\n|---|---|---|\n${members.map(([id, , level, summary]) => `| [${id}](${id}.html) | ${level} | ${summary} |`).join("\n")}\n`);

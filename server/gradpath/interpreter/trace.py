@@ -194,6 +194,14 @@ class Clipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Scaled:
+    """A gradient scaler gave a multiple of a loss, `tensor`, or divided gradients again, where that is None."""
+
+    tensor: Tensor | None
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Lent:
     """A module, an optimizer or another object with a state was passed to something unknown, called `name`.
 
@@ -355,6 +363,7 @@ Event = (
     | Replaced
     | GradientSet
     | Clipped
+    | Scaled
     | Lent
     | OwnershipEvent
     | Bound

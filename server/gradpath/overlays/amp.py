@@ -6,6 +6,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Scaled
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation
@@ -30,10 +31,12 @@ class GradScaler(Object):
     def attribute(self, machine: Machine, name: str) -> Value:
         match name:
             case "scale":
-                return NativeFunction("scale", lambda m, a: scaled(m, a.get(0, "outputs", None)))
+                return NativeFunction("scale", _scale)
             case "step":
                 return NativeFunction("step", _step)
-            case "update" | "unscale_" | "load_state_dict":
+            case "unscale_":
+                return NativeFunction(name, _unscale)
+            case "update" | "load_state_dict":
                 return NativeFunction(name, lambda m, a: None)
             case "is_enabled":
                 return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", m.id_of(self)), ()))
@@ -52,6 +55,19 @@ def scaled(machine: Machine, value: Value) -> Value:
     assert op is not None
     factor = machine.autograd.tensor(shape=())
     return call_operation(machine, op, Arguments([value, wrap(factor)]))
+
+
+def _scale(machine: Machine, arguments: Arguments) -> Value:
+    value = scaled(machine, arguments.get(0, "outputs", None))
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, TensorValue):
+            machine.emit(Scaled(each.tensor, machine.site()))
+    return value
+
+
+def _unscale(machine: Machine, arguments: Arguments) -> Value:
+    machine.emit(Scaled(None, machine.site()))
+    return None
 
 
 def _step(machine: Machine, arguments: Arguments) -> Value:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
-from gradpath.interpreter.trace import Cleared, ReadOut, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays import carriers, conditions, frozen, module_hooks, weights
 from gradpath.overlays.clearing import is_engine
@@ -205,7 +205,16 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         loss = presume_tensor(machine, loss)
     if not is_engine(receiver) or not isinstance(loss, TensorValue):
         return NotImplemented
-    return loss.binary(machine, "mul", 65536.0, False)
+    made = loss.binary(machine, "mul", 65536.0, False)
+    if isinstance(made, TensorValue):
+        machine.emit(Scaled(made.tensor, machine.site()))
+    return made
+
+
+def _unscale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`scaler.unscale_(optimizer)`: the gradients divided by that number."""
+    machine.emit(Scaled(None, machine.site()))
+    return NotImplemented
 
 
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
@@ -250,6 +259,7 @@ METHODS: dict[str, Method] = {
     "eval": _itself,
     "float": _itself,
     "scale": _scale,
+    "unscale_": _unscale,
     "step": _step,
     "zero_grad": _zero_grad,
     "requires_grad_": _requires_grad,

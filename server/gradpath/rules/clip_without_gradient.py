@@ -13,6 +13,7 @@ from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.moving import ahead, behind, beside
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.scaled_clips import report_scaled, scaled_clips
 from gradpath.rules.stories import lifted, same_activation
 from gradpath.rules.syntax import call_of, function_of, statement_of
 from gradpath.source.nodes import nodes
@@ -22,6 +23,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Clips of which each one has no effect on any step."""
     if not is_whole(trace) or not trace.of(BackwardRan):
         return
+    scaled = {each.clip.site.node: each for each in reversed([*scaled_clips(trace)])}
+    for each in scaled.values():
+        yield report_scaled(RULE.id, trace, source, each)
     clips = trace.of(Clipped)
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):
@@ -35,7 +39,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             yield _report_missed(source, same[0], *missed[0])
             continue
         found = [_useless(trace, flow, clip) for clip in same]
-        if found[0] is not None and all(each is not None for each in found):
+        if node not in scaled and found[0] is not None and all(each is not None for each in found):
             yield _report(trace, source, same[0], early=all(found))
 
 

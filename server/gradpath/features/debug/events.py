@@ -44,6 +44,8 @@ def _others(event: happened.Event) -> str:
             return str(value)
         case happened.Named(name=name) | happened.Lent(name=name) | happened.Applied(name=name):
             return name
+        case happened.Scaled(tensor=tensor):
+            return "gradients again" if tensor is None else "a loss"
         case happened.OptionSet(name=name):
             return name
         case happened.Mixed(operator=operator):

@@ -113,7 +113,9 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
         case GradientSet():
             yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
         case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
-            yield Entry(event, Effect.UNKNOWN, None)
+            owner = _zeroed(trace, event)
+            known = None if owner is None else frozenset((id(owner),))
+            yield Entry(event, Effect.UNKNOWN if owner is None else Effect.CLEARED, known)
         case Mutated() | Replaced():
             leaf = updated_by_hand(trace, event)
             if leaf is not None:
@@ -157,10 +159,25 @@ def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
 
 def _is_gradient(tensor: Tensor) -> bool:
     """Whether a tensor is a gradient, or `.data` or a view of one."""
+    return _gradient_behind(tensor).operation == "gradient"
+
+
+def _gradient_behind(tensor: Tensor) -> Tensor:
     seen = 0
     while tensor.operation != "gradient" and len(tensor.maker) == 1 and seen < 4:
         tensor, seen = tensor.maker[0], seen + 1
-    return tensor.operation == "gradient"
+    return tensor
+
+
+def _zeroed(trace: Trace, event: Mutated) -> Tensor | None:
+    """The leaf whose whole gradient a write makes zeros: `w.grad.zero_()`, `w.grad.data.zero_()`."""
+    gradient = event.tensor
+    if short_operation(event.write.operation) != "zero_":
+        return None
+    while short_operation(gradient.operation) in ("data", "detach") and gradient.maker:
+        gradient = gradient.maker[0]
+    leaves = (leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run))
+    return next((leaf for leaf in leaves if leaf.grad is gradient), None)
 
 
 def is_whole(trace: Trace) -> bool:

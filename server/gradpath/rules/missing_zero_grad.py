@@ -20,6 +20,7 @@ from gradpath.rules.gradient_flow import (
 )
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, with_time
+from gradpath.rules.stray_gradients import report_stray, stray_gradients
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.source.index import stored_names
 from gradpath.source.nodes import parts
@@ -42,6 +43,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if again.site.node not in reported and not _only_shows(trace, first, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
+    for stray in stray_gradients(trace):
+        if stray.stray.site.node not in reported and stray.own.site.node not in reported:
+            reported.add(stray.stray.site.node)
+            yield report_stray(RULE.id, trace, source, stray)
 
 
 Update = Stepped | Mutated | Replaced

@@ -1,0 +1,147 @@
+"""Gradients that a backward leaves in parameters that it was not run for, and that a step adds to its own.
+
+The backward of a discriminator whose loss still hangs on the generator gives the generator a gradient, too; that of an
+attack on an input gives one to the network. Where nothing clears these before the loss of the network itself is
+back-propagated, its step uses the sum of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.learning import learners
+from gradpath.rules.parameters import groups_of
+from gradpath.rules.report import Report, Source, Step
+from gradpath.rules.stories import following, with_time
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stray:
+    """A backward for something else, `stray`, the one for `parameters`, `own`, and the step that uses both."""
+
+    parameters: tuple[Tensor, ...]
+    stray: BackwardRan
+    own: BackwardRan
+    step: Stepped
+
+
+def stray_gradients(trace: Trace) -> Iterator[Stray]:
+    """The first step that uses gradients of a backward whose own purpose was served before the next one ran."""
+    found: dict[object, tuple[Stray, list[Tensor]]] = {}
+    flow = flow_of(trace)
+    runs = [entry for entry in flow if entry.effect is Effect.ARRIVES]
+    if len(runs) < 2:
+        return
+    for learner in learners(trace).values():
+        leaf = learner.tensor
+        if leaf.is_parameter or leaf.operation == UNSEEN:
+            stray = _stray(trace, flow, leaf)
+            if stray is not None:
+                key = stray.stray.site.node, stray.step.site.node
+                found.setdefault(key, (stray, []))[1].append(leaf)
+    for first, tensors in found.values():
+        yield Stray(tuple(tensors), first.stray, first.own, first.step)
+
+
+def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
+    """What the first step of a parameter that uses several backwards at once uses by mistake."""
+    arrived: list[BackwardRan] = []
+    for entry in flow:
+        if not entry.concerns(leaf):
+            continue
+        match entry.effect, entry.event:
+            case Effect.ARRIVES, BackwardRan() as ran:
+                arrived.append(ran)
+            case Effect.USED, Stepped() as step if len(arrived) > 1:
+                *earlier, own = arrived
+                for each in earlier:
+                    if _is_of_judge(trace, flow, each, own, step) or _is_of_attack(trace, flow, earlier, each, own):
+                        return Stray((leaf,), each, own, step)
+                arrived = []
+            case _:
+                arrived = []
+    return None
+
+
+def _is_of_judge(trace: Trace, flow: Sequence[Entry], stray: BackwardRan, own: BackwardRan, step: Stepped) -> bool:
+    """Whether a backward was for another network, which stepped by it, and which then judges without learning.
+
+    What the other network learns from the later loss, if it gets a gradient of that at all, is cleared unused.
+    """
+    events = trace.among(BackwardRan, Stepped)
+    between = events[events.index(stray) : events.index(own)]
+    reached = {id(leaf) for leaf in reached_leaves(stray)}
+    stepped = {id(each) for each in step.updated}
+    for other in between:
+        judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
+        if judge and judge.isdisjoint(stepped) and _judges(stray, own, judge):
+            begun = next(index for index, entry in enumerate(flow) if entry.event is own)
+            later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
+            taught = not judge.isdisjoint(map(id, reached_leaves(own)))
+            if not taught or next(later, None) is Effect.CLEARED:
+                return True
+    return False
+
+
+def _judges(stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
+    """Whether something was computed with the weights of the judge anew for the later loss."""
+    before = set(stray.executed)
+    outputs = (each for node in own.executed if node not in before for each in node.outputs)
+    return any(id(maker) in judge for each in outputs for maker in each.maker)
+
+
+def _is_of_attack(
+    trace: Trace, flow: Sequence[Entry], earlier: Sequence[BackwardRan], stray: BackwardRan, own: BackwardRan
+) -> bool:
+    """Whether a loop went back again and again for a leaf of its own, whose gradient it has cleared each time."""
+    same = [each for each in earlier if each.site.node is stray.site.node]
+    if len(same) < 2 or any(iterations_between(one.site.loops, own.site.loops) is not None for one in same):
+        return False
+    if any(
+        iterations_between(one.site.loops, two.site.loops) is None for one, two in zip(same, same[1:], strict=False)
+    ):
+        return False
+    stepped = {id(each) for event in trace.of(Stepped) for each in (*event.parameters, *event.unseen, *event.updated)}
+    attacked = [[leaf for leaf in reached_leaves(each) if _is_attacked(leaf, stepped)] for each in same]
+    last = {id(leaf) for leaf in reached_leaves(own)}
+    if any(id(leaf) in last for leaves in attacked for leaf in leaves):
+        return False
+    return all(attacked) and all(
+        any(_is_renewed(flow, leaf, one, two) for leaf in leaves)
+        for leaves, one, two in zip(attacked, same, same[1:], strict=False)
+    )
+
+
+def _is_attacked(leaf: Tensor, stepped: set[int]) -> bool:
+    return not leaf.is_parameter and leaf.operation != UNSEEN and id(leaf) not in stepped
+
+
+def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: BackwardRan) -> bool:
+    """Whether a leaf is another one the next time, or its gradient was cleared by then."""
+    if all(each is not leaf for each in reached_leaves(two)):
+        return True
+    first, second = (next(index for index, entry in enumerate(flow) if entry.event is run) for run in (one, two))
+    return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])
+
+
+def report_stray(rule: str, trace: Trace, source: Source, found: Stray) -> Report:
+    """The report of gradients that come from somewhere else."""
+    backward, step = source.short(found.stray.site, limit=32), source.short(found.step.site, limit=32)
+    names = [group.name for group in groups_of(trace, source, found.parameters) if group.name]
+    what = f"`{names[0]}`" if names else "its parameters"
+    return Report(
+        rule,
+        found.stray.site,
+        f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",
+        (
+            Step(found.stray.site, f"gives {what} gradients, too"),
+            Step(found.own.site, with_time(following(trace, found.own.site, found.stray.site), "adds to them")),
+            Step(found.step.site, "steps by the sum"),
+        ),
+        help=f"clear the gradients of {what} between the two backwards, or detach what the first one is not for",
+    )

@@ -84,11 +84,15 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """`requires_grad` of a leaf was set (or set again)."""
+    """`requires_grad` of a leaf was set (or set again).
+
+    Where it stands for a part of a model that is not seen, and nothing told it from the rest before, `whole` is that.
+    """
 
     tensor: Tensor
     value: bool
     site: Site
+    whole: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays import weights
 from gradpath.overlays.nn import DRAWN
 from gradpath.overlays.roles import role_of
+from gradpath.overlays.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
 
@@ -43,7 +44,7 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     """
     if value is not False:
         _doubt(machine, target)
-    if role_of(target) == "model":
+    if role_of(target) == "model" or _is_part(target):
         models = [target]
     elif value is not False or machine.unknown_count <= _drawn(machine, target) + looked_up:
         models = weights.models_of_parameter(target)
@@ -56,6 +57,12 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
             machine.remembered[_WHOLLY, model.number] = model
+
+
+def _is_part(target: Unknown) -> bool:
+    """Whether something is a part of a model, and nothing tells that it is a tensor: `model.stem[0]`."""
+    unsettled = target.kind is Kind.ANYTHING and not isinstance(target.tensor, TensorValue)
+    return unsettled and isinstance(target.origin, Attribute | Item) and weights.is_of_model(target)
 
 
 def _drawn(machine: Machine, parameter: Unknown) -> int:

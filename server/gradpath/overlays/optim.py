@@ -209,7 +209,9 @@ def _take(machine: Machine, optimizer: OptimizerInstance, unknown: Value) -> Non
     """Parameters that are not seen."""
     optimizer.sources.append(unknown)
     if weights.is_filtered(machine, unknown):
-        optimizer.spared.update(weights.frozen_of(machine, unknown))
+        weights.leave_out(machine, unknown, optimizer.spared)
+    else:
+        optimizer.spared.difference_update(weights.stepped(machine, [unknown]))
     optimizer.put_in = weights.count_put_in(machine)
     weights.note_trained(machine, unknown)
 

@@ -14,6 +14,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.ownership import Attached
+from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
@@ -31,7 +32,8 @@ class _Known:
 
     `blind` are those of models that were called only while gradients were off, by the model's number. `handed_in` are
     the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules
-    that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`.
+    that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen` are those that the program
+    has frozen by name, and `left_out` those among them that an optimizer left out, each time with what it spares.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -39,6 +41,8 @@ class _Known:
     blind: dict[int, Tensor] = field(default_factory=dict)
     handed_in: dict[str, list[Tensor]] = field(default_factory=dict)
     put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
+    frozen: set[Tensor] = field(default_factory=set)
+    left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -113,10 +117,30 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
 
 def flag(machine: Machine, model: Unknown, value: bool) -> None:
     """The program freezes a model or sets it free: its weights are told from those of what it is a part of."""
-    _known(machine).models.setdefault(model.number, model)
-    _of(machine, model, ())
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    is_new = (model.number, ()) not in known.tensors
+    own = _of(machine, model, ())
+    wholes = (known.tensors.get((number, ())) for number in line(model)[1:])
+    whole = next((each for each in wholes if each is not None and each in known.frozen), None) if is_new else None
     for tensor in of(machine, model):
         machine.autograd.set_requires_grad(tensor, value)
+        known.frozen.discard(tensor)
+        if not value:
+            known.frozen.add(tensor)
+    if value and whole is not None:
+        machine.emit(Flagged(own, value, machine.site(), whole))
+        for frozen, spared in known.left_out:
+            spared.update((own,) if whole in frozen else ())
+
+
+def leave_out(machine: Machine, parameter: Value, spared: set[Tensor]) -> None:
+    """An optimizer takes those parameters that require grad: it spares what is frozen, and parts of that for good."""
+    known = _known(machine)
+    spared.update(frozen_of(machine, parameter))
+    owners = {model.number for model in models_of_parameter(parameter)}
+    frozen = (tensor for model, tensor in known.all() if tensor in known.frozen and not owners.isdisjoint(line(model)))
+    known.left_out.append((frozenset(frozen), spared))
 
 
 def is_filtered(machine: Machine, parameter: Value) -> bool:
@@ -349,10 +373,17 @@ _PARAMETERS = ("parameters", "named_parameters")
 def line(model: Unknown) -> list[int]:
     """The numbers of a model and of all that it is a part of."""
     found = [model.number]
-    while model.owner is not None:
-        model = model.owner
+    while (holder := _holder(model)) is not None:
+        model = holder
         found.append(model.number)
     return found
+
+
+def _holder(model: Unknown) -> Unknown | None:
+    """What a model is a part of: that of which it is an attribute, or an item as `model.blocks[0]` is."""
+    if model.owner is None and isinstance(model.origin, Item) and isinstance(model.origin.of, Unknown):
+        return model.origin.of
+    return model.owner
 
 
 def clear(machine: Machine, tensors: Sequence[Tensor] | None = None) -> None:

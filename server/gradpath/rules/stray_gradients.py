@@ -8,6 +8,7 @@ back-propagated, its step uses the sum of both.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
@@ -102,9 +103,7 @@ def _is_of_attack(
     same = [each for each in earlier if each.site.node is stray.site.node]
     if len(same) < 2 or any(iterations_between(one.site.loops, own.site.loops) is not None for one in same):
         return False
-    if any(
-        iterations_between(one.site.loops, two.site.loops) is None for one, two in zip(same, same[1:], strict=False)
-    ):
+    if any(iterations_between(one.site.loops, two.site.loops) is None for one, two in pairwise(same)):
         return False
     stepped = {id(each) for event in trace.of(Stepped) for each in (*event.parameters, *event.unseen, *event.updated)}
     attacked = [[leaf for leaf in reached_leaves(each) if _is_attacked(leaf, stepped)] for each in same]
@@ -113,7 +112,7 @@ def _is_of_attack(
         return False
     return all(attacked) and all(
         any(_is_renewed(flow, leaf, one, two) for leaf in leaves)
-        for leaves, one, two in zip(attacked, same, same[1:], strict=False)
+        for leaves, (one, two) in zip(attacked, pairwise(same), strict=False)
     )
 
 

@@ -34,8 +34,10 @@ def thawed(trace: Trace) -> Iterator[Thawed]:
                 left |= dict.fromkeys(frozen, event)
             case Flagged(tensor=tensor, value=False):
                 frozen[id(tensor)] = event
-            case Flagged(tensor=tensor) if tensor.is_parameter:
+            case Flagged(tensor=tensor, whole=whole) if tensor.is_parameter:
                 before, given = frozen.pop(id(tensor), None), left.get(id(tensor))
+                if whole is not None:
+                    before, given = frozen.get(id(whole)), left.get(id(whole))
                 if before is not None and given is not None:
                     site, freezing = _apart(event.site, before.site)
                     found.setdefault(site.node, (Thawed((), site, freezing, given), []))[1].append(tensor)

@@ -92,10 +92,15 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
 
 
 def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:
-    """A part of a model's result has weights of its own: which ones it shares with other parts is not known."""
+    """A part of a model's result has weights of its own: which ones it shares with other parts is not known.
+
+    What is picked by an index that is not known, as by a mask, has those of what it is picked from.
+    """
     called = machine.remembered.get(("called", whole.number))
-    if isinstance(called, _Called) and isinstance(index, (int, str)):
-        machine.remembered.setdefault(("called", part.number), replace(called, part=(*called.part, index)))
+    by_name = isinstance(index, (int, str))
+    if isinstance(called, _Called) and (by_name or whole.kind is not Kind.CUT):
+        own = (*called.part, index) if by_name else called.part
+        machine.remembered.setdefault(("called", part.number), replace(called, part=own))
 
 
 def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:

@@ -56,6 +56,40 @@ class GivenTwice:
         return self.second.site
 
 
+@dataclass(frozen=True, slots=True)
+class Rebound:
+    """A module that took the place of the one, in the same variable, whose parameters an optimizer was `given`."""
+
+    tensors: tuple[Tensor, ...]
+    bound: Named
+    given: Given
+
+    @property
+    def site(self) -> Site:
+        """Where the variable got the other module."""
+        return self.bound.site
+
+
+def rebound(trace: Trace, held: Set[int]) -> Iterator[Rebound]:
+    """The variables of modules that are trained which become others, as a copy of the best one does.
+
+    Nothing of the new one is held by anybody, and all of it was made after the optimizer of the old one.
+    """
+    strange = {id(tensor): tensor for tensor in _reached_strangers(trace, held)}
+    owners: dict[int, Given] = {}
+    before: dict[tuple[str, object], Named] = {}
+    for event in trace.among(Given, Named):
+        if isinstance(event, Given):
+            owners |= dict.fromkeys(map(id, event.parameters), event)
+        elif isinstance(event, Named):
+            key = event.name, event.site.caller
+            old, before[key] = before.get(key), event
+            given = None if old is None else next((owners[each] for each in ways_of(old) if each in owners), None)
+            tensors = tuple(strange[each] for each in ways_of(event) if each in strange)
+            if given is not None and tensors and held.isdisjoint(ways_of(event)):
+                yield Rebound(tensors, event, given)
+
+
 def given_twice(trace: Trace, held: Set[int]) -> Iterator[GivenTwice]:
     """The optimizers that have all parameters of what another one trains, while others get gradients and have none."""
     for first, second in doubled(trace):
@@ -274,7 +308,10 @@ def _is_one_of_several(trace: Trace) -> bool:
 
 def _strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, that no optimizer holds, and that nobody but an initialiser has written."""
-    kept = held | trace.once(_touched)
+    return _reached_strangers(trace, held | trace.once(_touched))
+
+
+def _reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
     found = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
     return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
 

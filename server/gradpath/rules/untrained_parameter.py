@@ -15,12 +15,14 @@ from gradpath.rules.hidden_modules import hidden
 from gradpath.rules.left_out import (
     GivenTwice,
     LeftOut,
+    Rebound,
     Remade,
     Ungrouped,
     Unheld,
     doubled,
     given_twice,
     left_out,
+    rebound,
     remade,
     ungrouped,
     unheld,
@@ -33,7 +35,7 @@ from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 from gradpath.support.fast_dataclasses import dataclass, replace
 
-Cause = Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Given
+Cause = Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Given
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -59,8 +61,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if place not in reported:
             reported.add(place)
             cause = each.cause
-            told = _ungrouped(trace, source, each, cause) if isinstance(cause, Ungrouped) else None
-            yield told or _report(trace, source, each)
+            match cause:
+                case Ungrouped():
+                    yield _ungrouped(trace, source, each, cause)
+                case Rebound():
+                    yield _rebound(source, each, cause)
+                case _:
+                    yield _report(trace, source, each)
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
@@ -76,6 +83,9 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
         missing = [tensor for tensor in thaw.tensors if id(tensor) not in held]
         yield from _used_with(trace, thaw, missing, [thaw.given])
     told = held | {id(tensor) for cause in _causes(trace) for tensor in cause.tensors}
+    for other in rebound(trace, told):
+        yield from _used_with(trace, other, other.tensors, [other.given])
+        told |= set(map(id, other.tensors))
     for twice in given_twice(trace, told):
         yield from _used_with(trace, twice, twice.tensors, [twice.second])
         told |= set(map(id, twice.tensors))
@@ -152,7 +162,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice):
+    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -297,6 +307,22 @@ def _ungrouped(trace: Trace, source: Source, found: Untrained, cause: Ungrouped)
             Step(found.step.site, _left_alone(found.step)),
         ),
         help=f"put {'them' if more else 'it'} into a group as well",
+    )
+
+
+def _rebound(source: Source, found: Untrained, cause: Rebound) -> Report:
+    name = target_of(source, cause.bound)
+    return Report(
+        RULE.id,
+        cause.site,
+        f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
+        (
+            Step(found.given.site, "takes the parameters of the old one"),
+            Step(cause.site, "another module, of the same name"),
+            Step(found.arrives.site, "gives it gradients"),
+            Step(found.step.site, _left_alone(found.step)),
+        ),
+        help=f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
     )
 
 

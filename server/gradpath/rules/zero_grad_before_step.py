@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
@@ -58,7 +58,8 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
     arrived: BackwardRan | None = None
     for entry in flow:
         event = entry.event
-        if not entry.concerns_any(stepped) and not (isinstance(event, Cleared) and event.owner is step.optimizer):
+        own = isinstance(event, Cleared) and event.owner is step.optimizer
+        if not (entry.concerns_any(stepped) or own or not stepped):  # What is stepped need not be seen.
             continue
         match entry.effect, event:
             case Effect.ARRIVES, BackwardRan():
@@ -69,6 +70,8 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
                 arrived = None
             case Effect.USED, Stepped() if _may_wait(trace, event):
                 pass  # On this path; another one goes on without it.
+            case Effect.UNKNOWN, Lent() if _is_due_with(trace, event, step):
+                pass
             case _:
                 arrived = None
     return None
@@ -79,6 +82,12 @@ def _may_wait(trace: Trace, step: Stepped) -> bool:
     decided = {decision.node for decision in trace.decisions}
     around = (each.test for each in ancestry(trace, step.site.node) if isinstance(each, ast.If))
     return any(holds(test, part) for test in around for part in decided)
+
+
+def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
+    """Whether something happens when the step is due, under the same condition."""
+    tests = [each for each in ancestry(trace, step.site.node) if isinstance(each, ast.If)]
+    return bool(tests) and any(each is tests[-1] for each in ancestry(trace, event.site.node))
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
@@ -93,7 +102,7 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     if not any(each is statement for each in loop.body):
         return False
     functions = {function_of(trace, event.site.node) for event in (cleared, backward, step)}
-    shares = {ast.dump(each) for each in _divisors(backward)}
+    shares = {ast.dump(each) for each in _divisors(trace, backward)}
     return len(functions) == 1 and any(
         ast.dump(part) in shares for test in _conditions(loop, stepping) for part in _numbers(test)
     )
@@ -108,17 +117,25 @@ def _numbers(test: ast.expr) -> Iterator[ast.AST]:
             yield node.right
 
 
-def _divisors(backward: BackwardRan) -> Iterator[ast.expr]:
+def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
     """What the root of a backward was divided by last, before a gradient scaler took it."""
     for root in backward.call.roots:
-        for node in _unscaled(root):
-            match node.site.node if isinstance(node.site, Site) else None:
+        divided = [node.site.node for node in _unscaled(root) if isinstance(node.site, Site)]
+        divided += [_assigned(trace, each) for each in trace.of(Bound) if each.tensor is root]
+        for each in divided:
+            match each:
                 case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
                     yield divisor
                 case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
                     yield divisor
                 case _:
                     pass
+
+
+def _assigned(trace: Trace, bound: Bound) -> ast.AST:
+    """What a statement gives a variable; of a value that is not seen the graph does not tell how it was computed."""
+    statement = statement_of(trace, bound.site.node)
+    return statement.value if isinstance(statement, ast.Assign) else bound.site.node
 
 
 def _unscaled(root: Tensor) -> tuple[Node, ...]:

@@ -10,6 +10,7 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
+from gradpath.rules.advantages import advantages, report_advantage
 from gradpath.rules.graphs import leads_to, leaves
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of
@@ -60,6 +61,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if found.site.node not in seen:
             seen.add(found.site.node)
             yield _report(trace, source, found)
+    for advantage in advantages(trace, trained) if trained else ():
+        if advantage.site.node not in seen:
+            seen.add(advantage.site.node)
+            yield report_advantage(RULE.id, trace, source, advantage)
 
 
 def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:

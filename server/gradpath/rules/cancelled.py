@@ -45,6 +45,8 @@ def _made(built: dict[Node, Built], tensor: Tensor) -> Built | None:
 
 def _is_same(one: Built, other: Built) -> bool:
     """Whether one expression was evaluated twice, on the same tensors, and nothing in it is drawn or unseen."""
+    if one.site.node is other.site.node:
+        return False  # Parts of one result, or what several rounds gave.
     names = {one.node.name, other.node.name}
     if len(names) > 1 or PRESUMED in names or any(is_drawn(name) for name in names) or one.node.is_open:
         return False

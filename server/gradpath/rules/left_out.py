@@ -8,7 +8,19 @@ from itertools import combinations
 
 from gradpath.autograd.tensor import UNSEEN, Node, Shape, Tensor
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Built,
+    Flagged,
+    Lent,
+    Mutated,
+    Named,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+)
 from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import tensors_of, ways_of
@@ -88,6 +100,54 @@ def rebound(trace: Trace, held: Set[int]) -> Iterator[Rebound]:
             tensors = tuple(strange[each] for each in ways_of(event) if each in strange)
             if given is not None and tensors and held.isdisjoint(ways_of(event)):
                 yield Rebound(tensors, event, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Unregistered:
+    """A leaf that the `__init__` of a module made and no `parameters()` gives, while other parameters are trained."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    name: str
+    given: Given
+
+
+def unregistered(trace: Trace, held: Set[int]) -> Iterator[Unregistered]:
+    """The tensors that a module keeps as attributes: `self.scale = torch.ones(1, requires_grad=True)`."""
+    kept = held | trace.once(_touched)
+    reached = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
+    names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
+    for number, leaf in reached.items():
+        made = None if number in kept or _is_of_layer(leaf) else _constructed(trace, leaf)
+        if made is None:
+            continue
+        bound = names.get(number) or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
+        if bound is None or not isinstance(leaf.origin, Site) or bound.site.caller is not leaf.origin.caller:
+            continue
+        for given in trace.of(Given):
+            if any(_constructed(trace, each) is made for each in given.parameters):
+                yield Unregistered((leaf,), bound.site, bound.name, given)
+                break
+
+
+def _is_moved(bound: Bound, leaf: Tensor) -> bool:
+    """Whether a variable was bound to what a leaf became on another device, or in another type."""
+    return bound.tensor is not None and len(bound.tensor.maker) == 1 and bound.tensor.maker[0] is leaf
+
+
+def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
+    """The call of the class with a `forward` whose `__init__` has made a tensor, or the layer that it is of."""
+    made = tensor.origin
+    frames = made.frames() if isinstance(made, Site) else ()
+    for frame in frames:
+        around = [each for each in ancestry(trace, frame.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+        match around:
+            case [*_, ast.ClassDef(body=body), ast.FunctionDef(name="__init__")]:
+                methods = (each.name for each in body if isinstance(each, ast.FunctionDef))
+                return frame.caller if "forward" in methods else None
+            case _:
+                pass
+    return None
 
 
 def given_twice(trace: Trace, held: Set[int]) -> Iterator[GivenTwice]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of
-from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.learning import learners
 from gradpath.rules.parameters import groups_of
 from gradpath.rules.report import Report, Source, Step
@@ -61,7 +61,9 @@ def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
             case Effect.USED, Stepped() as step if len(arrived) > 1:
                 *earlier, own = arrived
                 for each in earlier:
-                    if _is_of_judge(trace, flow, each, own, step) or _is_of_attack(trace, flow, earlier, each, own):
+                    if _is_of_judge(trace, flow, leaf, each, own, step) or _is_of_attack(
+                        trace, flow, earlier, each, own
+                    ):
                         return Stray((leaf,), each, own, step)
                 arrived = []
             case _:
@@ -69,18 +71,24 @@ def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
     return None
 
 
-def _is_of_judge(trace: Trace, flow: Sequence[Entry], stray: BackwardRan, own: BackwardRan, step: Stepped) -> bool:
-    """Whether a backward was for another network, which stepped by it, and which then judges without learning.
+def _is_of_judge(
+    trace: Trace, flow: Sequence[Entry], leaf: Tensor, stray: BackwardRan, own: BackwardRan, step: Stepped
+) -> bool:
+    """Whether a backward was for another network, which stepped by it, and which then judges the same without learning.
 
-    What the other network learns from the later loss, if it gets a gradient of that at all, is cleared unused.
+    It has compared that with something else. What it learns from the later loss, if it gets a gradient of that at all,
+    is cleared unused.
     """
+    before = set(stray.executed)
+    if not any(node in before and node.accumulates is None and _is_behind(leaf, node) for node in own.executed):
+        return False
     events = trace.among(BackwardRan, Stepped)
     between = events[events.index(stray) : events.index(own)]
     reached = {id(leaf) for leaf in reached_leaves(stray)}
     stepped = {id(each) for each in step.updated}
     for other in between:
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
-        if judge and judge.isdisjoint(stepped) and _judges(stray, own, judge):
+        if judge and judge.isdisjoint(stepped) and _judges(leaf, stray, own, judge):
             begun = next(index for index, entry in enumerate(flow) if entry.event is own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
@@ -89,11 +97,20 @@ def _is_of_judge(trace: Trace, flow: Sequence[Entry], stray: BackwardRan, own: B
     return False
 
 
-def _judges(stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
-    """Whether something was computed with the weights of the judge anew for the later loss."""
+def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
+    """Whether the weights of the judge were used for something else at first, and anew for the later loss."""
     before = set(stray.executed)
-    outputs = (each for node in own.executed if node not in before for each in node.outputs)
-    return any(id(maker) in judge for each in outputs for maker in each.maker)
+    anew = any(_uses(node, judge) for node in own.executed if node not in before)
+    return anew and any(_uses(node, judge) and not _is_behind(leaf, node) for node in stray.executed)
+
+
+def _uses(node: Node, weights: set[int]) -> bool:
+    """Whether something was computed with weights from something else as well."""
+    return any(len(each.maker) > 1 and any(id(maker) in weights for maker in each.maker) for each in node.outputs)
+
+
+def _is_behind(leaf: Tensor, node: Node) -> bool:
+    return any(each is leaf for each in leaves([node]))
 
 
 def _is_of_attack(

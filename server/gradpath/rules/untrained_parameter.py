@@ -19,6 +19,7 @@ from gradpath.rules.left_out import (
     Remade,
     Ungrouped,
     Unheld,
+    Unregistered,
     doubled,
     given_twice,
     left_out,
@@ -26,6 +27,7 @@ from gradpath.rules.left_out import (
     remade,
     ungrouped,
     unheld,
+    unregistered,
 )
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -35,7 +37,9 @@ from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
 from gradpath.support.fast_dataclasses import dataclass, replace
 
-Cause = Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Given
+Cause = (
+    Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Unregistered | Given
+)
 """Why an optimizer does not have parameters; that it was `Given` those of a copy."""
 
 
@@ -66,6 +70,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                     yield _ungrouped(trace, source, each, cause)
                 case Rebound():
                     yield _rebound(source, each, cause)
+                case Unregistered():
+                    yield _unregistered(source, each, cause)
                 case _:
                     yield _report(trace, source, each)
 
@@ -86,6 +92,9 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for other in rebound(trace, told):
         yield from _used_with(trace, other, other.tensors, [other.given])
         told |= set(map(id, other.tensors))
+    for leaf in unregistered(trace, told):
+        yield from _used_with(trace, leaf, leaf.tensors, [leaf.given])
+        told |= set(map(id, leaf.tensors))
     for twice in given_twice(trace, told):
         yield from _used_with(trace, twice, twice.tensors, [twice.second])
         told |= set(map(id, twice.tensors))
@@ -162,7 +171,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound):
+    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Unregistered):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -323,6 +332,22 @@ def _rebound(source: Source, found: Untrained, cause: Rebound) -> Report:
             Step(found.step.site, _left_alone(found.step)),
         ),
         help=f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
+    )
+
+
+def _unregistered(source: Source, found: Untrained, cause: Unregistered) -> Report:
+    name = source.short(cause.site, limit=30)
+    return Report(
+        RULE.id,
+        cause.site,
+        f"`{cause.name}` is never trained: `parameters()` gives what is an `nn.Parameter` alone",
+        (
+            Step(cause.site, "a tensor, which the module does not register"),
+            Step(found.given.site, "takes what `parameters()` gives"),
+            Step(found.arrives.site, "gives it gradients"),
+            Step(found.step.site, _left_alone(found.step)),
+        ),
+        help=f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
     )
 
 

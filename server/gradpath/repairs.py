@@ -155,6 +155,7 @@ class Way(Enum):
     WRITE_INTO_COPY = _T.CLONE, "Write into a copy: `{text}` first"
     SAVE_COPY = _T.CLONE, "Save a copy on {lines}{stated}"
     USE_COPY = _T.CLONE, "Use a copy: `{text}`"
+    FREEZE_IT = _T.REQUIRE_GRAD, "Freeze it: `{text}`"
     UNSCALE = _T.UNSCALE, "Divide by the scale first: `{text}`"
     CLEAR_BEFORE_BACKWARD = _T.CLEAR_GRADIENTS, "Insert `{text}` before the backward"
     CLEAR_AFTER_STEP = _T.CLEAR_GRADIENTS, "Insert `{text}` after the step"

@@ -54,6 +54,14 @@ class Overlooked:
 
 
 @dataclass(frozen=True, slots=True)
+class FlagMissed:
+    """The program meant to freeze `tensors`, and set an attribute that nothing reads."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Wrapped:
     """A module was wrapped in one that waits for gradients of all its parameters; `names` are what it calls them."""
 
@@ -62,4 +70,4 @@ class Wrapped:
     site: Site
 
 
-OwnershipEvent = Given | Attached | Overlooked | Wrapped
+OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped

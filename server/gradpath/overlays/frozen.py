@@ -15,8 +15,9 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
-from gradpath.overlays import weights
+from gradpath.overlays import missed_flags, weights
 from gradpath.overlays.nn import DRAWN
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
@@ -57,6 +58,26 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
             machine.remembered[_WHOLLY, model.number] = model
+
+
+def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
+    """`child.requires_grad = False` of the children of a model, and `p.require_grad = False`: nothing reads that."""
+    if value is not False or not (name == missed_flags.FLAG or missed_flags.is_near(name)):
+        return
+    models: list[Unknown] = []
+    match weights.whole_of(target):
+        case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in _PARTS:
+            models = [model]
+        case _ if name != missed_flags.FLAG:
+            models = weights.models_of_parameter(target)
+        case _:
+            pass
+    if models:
+        tensors = tuple(weights.weights_of(machine, each) for each in models)
+        machine.emit(FlagMissed(tensors, machine.site()))
+
+
+_PARTS = ("children", "modules", "named_children", "named_modules")
 
 
 def _is_part(target: Unknown) -> bool:

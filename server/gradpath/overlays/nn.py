@@ -16,6 +16,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays import missed_flags
 from gradpath.overlays.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.roles import role_of
@@ -101,6 +102,7 @@ class ModuleInstance(Instance):
             self.filled[name] = value, machine.site()
         else:
             note_attached(machine, self, value)
+        missed_flags.on_module(machine, name, value, [each.tensor for _, each in self.parameters()])
         super().set_attribute(machine, name, value)
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:

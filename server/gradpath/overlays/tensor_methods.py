@@ -16,7 +16,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
-from gradpath.overlays import conditions, conversions, targets, weights
+from gradpath.overlays import conditions, conversions, missed_flags, targets, weights
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -377,6 +377,7 @@ class Methods:
             case "data":
                 _set_data(value.tensor, new)
             case _:
+                missed_flags.on_tensor(machine, value.tensor, name, new)
                 value.attributes[name] = new
 
     def binary(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:

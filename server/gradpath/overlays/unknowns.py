@@ -211,6 +211,7 @@ def _may_be_part(unknown: Unknown, name: str) -> bool:
 
 def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
     """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
+    frozen.missed(machine, unknown, name, value)
     if name == "requires_grad":
         frozen.flag(machine, unknown, value)
     elif role_of(unknown) == "model":

@@ -8,7 +8,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.features.life import kind_of
 from gradpath.interpreter import trace as happened
-from gradpath.interpreter.ownership import Attached, Given, Overlooked, Wrapped
+from gradpath.interpreter.ownership import Attached, FlagMissed, Given, Overlooked, Wrapped
 from gradpath.interpreter.trace import Bound, ReadOut
 
 _NAMES = 4
@@ -50,6 +50,8 @@ def _others(event: happened.Event) -> str:
             return name
         case happened.Mixed(operator=operator):
             return operator
+        case FlagMissed(tensors=tensors):
+            return f"{len(tensors)} parameters stay as they are"
         case Overlooked(kind=kind, tensors=tensors):
             return f"{len(tensors)} parameters in a {kind}"
         case _:

@@ -52,9 +52,9 @@ def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
 
 
 def _asks_for_scale(trace: Trace, clip: Clipped) -> bool:
-    """Whether the bound is a product with the scale: `max_norm * scaler.get_scale()`."""
+    """Whether the bound may be a product with the scale: `max_norm * scaler.get_scale()`."""
     call = call_of(trace, clip.site.node)
-    return call is None or any(isinstance(part, ast.Call) for given in _bounds(call) for part in ast.walk(given))
+    return call is None or not all(isinstance(each, ast.Constant | ast.Name | ast.Attribute) for each in _bounds(call))
 
 
 def _bounds(call: ast.Call) -> list[ast.expr]:

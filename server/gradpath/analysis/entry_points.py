@@ -19,8 +19,10 @@ from gradpath.analysis.inplace_writes import (
 )
 from gradpath.analysis.plain_containers import keeps_modules
 from gradpath.overlays.registry import called_methods
+from gradpath.overlays.relevance import is_of_tensors
 from gradpath.overlays.roles import role_of_name
 from gradpath.source.document import Document
+from gradpath.source.index import contents
 from gradpath.source.nodes import Noted, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
@@ -64,9 +66,26 @@ class Entry:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Whether a module body calls nothing, and writes into nothing: running it would show no rule anything."""
-    kinds = {type(each) for each in nodes(tree, outside=(*_FUNCTIONS, ast.Lambda))}
-    return kinds.isdisjoint((ast.Call, ast.AugAssign, ast.For, ast.While, ast.With))
+    """Whether a module body does nothing that a rule could speak of, as those of most libraries.
+
+    It may make something of what it imports, if that is not of a library of tensors: a logger, a type variable.
+    """
+    inside = nodes(tree, outside=(*_FUNCTIONS, ast.Lambda))
+    imports = [each for each in inside if isinstance(each, ast.Import | ast.ImportFrom)]
+    plain = {"__file__", "__name__"} | {
+        (alias.asname or alias.name).partition(".")[0]
+        for each in imports
+        for alias in each.names
+        if not is_of_tensors(getattr(each, "module", "") or alias.name)
+    }
+    return not any(isinstance(each, _DOING) for each in inside) and not any(
+        (isinstance(each, ast.Call) and not {name.id for name in contents(each).names} <= plain)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Call))
+        for each in inside
+    )
+
+
+_DOING = (ast.AugAssign, ast.For, ast.While, ast.With)
 
 
 def is_entry(function: Definition, owner: str | None) -> bool:

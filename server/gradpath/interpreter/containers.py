@@ -46,6 +46,7 @@ class List(Container):
     """
 
     __slots__ = ("filled", "items", "tested")
+    kind_name = "list"
 
     def __init__(
         self, items: list[Value], *, open: bool = False, filled: tuple[tuple[int, int], ...] | None = None
@@ -54,9 +55,6 @@ class List(Container):
         self.open = open
         self.filled = filled
         self.tested: list[LengthTest] | None = None
-
-    def type_name(self) -> str:
-        return "list"
 
     def parts(self) -> Sequence[Value]:
         return self.items
@@ -259,6 +257,7 @@ class Iteration(Object):
     """
 
     __slots__ = ("counted", "depth", "endless", "frame", "host", "lengths", "numbers", "returned")
+    kind_name = "generator"
 
     def __init__(
         self,
@@ -278,9 +277,6 @@ class Iteration(Object):
         self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
         if self.depth > DEEPEST:
             raise Overworked
-
-    def type_name(self) -> str:
-        return "generator"
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return self.host

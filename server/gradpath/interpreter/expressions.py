@@ -30,9 +30,7 @@ class Slice(Object):
     """A slice of which some bound is not known."""
 
     __slots__ = ()
-
-    def type_name(self) -> str:
-        return "slice"
+    kind_name = "slice"
 
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:

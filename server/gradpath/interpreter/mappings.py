@@ -45,15 +45,13 @@ class Dict(Container):
     """
 
     __slots__ = ("default", "entries", "shared")
+    kind_name = "dict"
 
     def __init__(self, entries: dict[object, tuple[Value, Value]] | None = None, *, open: bool = False) -> None:
         self.entries: dict[object, tuple[Value, Value]] = {} if entries is None else entries
         self.open = open
         self.default: Value = UNDEFINED
         self.shared = False
-
-    def type_name(self) -> str:
-        return "dict"
 
     def parts(self) -> Sequence[Value]:
         return [value for _, value in self.entries.values()]
@@ -260,13 +258,11 @@ class Set(Container):
     """A set; items are compared as dict keys are."""
 
     __slots__ = ("members",)
+    kind_name = "set"
 
     def __init__(self, items: Sequence[Value], *, open: bool = False) -> None:
         self.members = {place_of(item): item for item in items}
         self.open = open
-
-    def type_name(self) -> str:
-        return "set"
 
     def parts(self) -> Sequence[Value]:
         return tuple(self.members.values())

@@ -54,6 +54,7 @@ class Module(Object):
     """
 
     __slots__ = ("_allowance", "_is_opaque", "_late", "_loaded", "_read", "_stars", "member", "name", "path", "scope")
+    kind_name = "module"
 
     def __init__(
         self,
@@ -76,9 +77,6 @@ class Module(Object):
         self._stars: list[ast.ImportFrom] = []
         self._loaded = scope is not None
         """Whether the top level has been run, or is being run further up; a given scope is filled by somebody else."""
-
-    def type_name(self) -> str:
-        return "module"
 
     def decision_key(self) -> object:
         return ("module", self.path)

@@ -17,14 +17,12 @@ class AtLeast(Object):
     """An int that is `minimum` or more."""
 
     __slots__ = ("minimum",)
+    kind_name = "int"
 
     is_data = True
 
     def __init__(self, minimum: int) -> None:
         self.minimum = minimum
-
-    def type_name(self) -> str:
-        return "int"
 
     def truth(self, machine: Machine) -> bool | None:
         return True if self.minimum > 0 else None

@@ -66,14 +66,16 @@ class Object:
     `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
     where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds`
     says that it is a function, which becomes a method in an instance's class; what `refuses_calls` raises when called.
+    `kind_name` is what the program calls its type, where that is not the name of the class here.
     """
 
     __slots__ = ()
 
+    kind_name = ""
     binds = refuses_calls = False
 
     def type_name(self) -> str:
-        return type(self).__name__
+        return self.kind_name or type(self).__name__
 
     def attribute(self, machine: Machine, name: str) -> Value:
         words = f"attribute {name} of {self.type_name()}"
@@ -153,6 +155,7 @@ class Unknown(Object):
         "sources",
         "tensor",
     )
+    kind_name = "unknown"
 
     def __init__(self, number: int, origin: Origin, site: object) -> None:
         self.number = number
@@ -168,9 +171,6 @@ class Unknown(Object):
         self.kind = Kind.ANYTHING
         self.provenance: Provenance = OBSERVED
         self.tensor: Value = None
-
-    def type_name(self) -> str:
-        return "unknown"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         return machine.library.unknown_attribute(machine, self, name)
@@ -229,15 +229,13 @@ class NativeFunction(Object):
     """A function that an overlay or a builtin implements."""
 
     __slots__ = ("function", "name")
+    kind_name = "function"
 
     binds = True
 
     def __init__(self, name: str, function: Native) -> None:
         self.name = name
         self.function = function
-
-    def type_name(self) -> str:
-        return "function"
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         return self.function(machine, arguments)
@@ -255,6 +253,7 @@ class Function(Object):
     """
 
     __slots__ = ("attributes", "defaults", "handed_over", "keyword_defaults", "name", "node", "owner", "path", "scope")
+    kind_name = "function"
 
     binds = True
 
@@ -276,9 +275,6 @@ class Function(Object):
         self.attributes: dict[str, Value] = {}
         self.handed_over = False
 
-    def type_name(self) -> str:
-        return "function"
-
     def attribute(self, machine: Machine, name: str) -> Value:
         if name in ("__name__", "__qualname__"):
             return self.name
@@ -297,13 +293,11 @@ class BoundMethod(Object):
     """A function together with its `self`."""
 
     __slots__ = ("function", "receiver")
+    kind_name = "method"
 
     def __init__(self, function: Value, receiver: Value) -> None:
         self.function = function
         self.receiver = receiver
-
-    def type_name(self) -> str:
-        return "method"
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         return machine.call(self.function, arguments.shifted(self.receiver))
@@ -344,6 +338,7 @@ class Class(Object):
     """
 
     __slots__ = ("bases", "members", "meta", "mro", "name", "node", "open")
+    kind_name = "type"
 
     def __init__(self, name: str, bases: Sequence[Class] = (), members: dict[str, Value] | None = None) -> None:
         self.name = name
@@ -353,9 +348,6 @@ class Class(Object):
         self.node: ast.ClassDef | None = None
         self.meta: Class | None = next((base.meta for base in bases if base.meta is not None), None)
         self.open: bool = any(base.open for base in bases)
-
-    def type_name(self) -> str:
-        return "type"
 
     def find(self, name: str) -> Value:
         """The member `name` of the class or of its bases, else `UNDEFINED`."""

@@ -14,12 +14,10 @@ class Parser(Object):
     """An `ArgumentParser`, with the defaults of the options that were added to it."""
 
     __slots__ = ("defaults",)
+    kind_name = "ArgumentParser"
 
     def __init__(self) -> None:
         self.defaults: dict[str, Value] = {}
-
-    def type_name(self) -> str:
-        return "ArgumentParser"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         match name:

@@ -279,14 +279,12 @@ class _OnceDifferentiable(Object):
     """A `backward` that runs without a graph; what it returns refuses to be differentiated."""
 
     __slots__ = ("function",)
+    kind_name = "function"
 
     binds = True
 
     def __init__(self, function: Value) -> None:
         self.function = function
-
-    def type_name(self) -> str:
-        return "function"
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         with machine.autograd.mode(grad=False):

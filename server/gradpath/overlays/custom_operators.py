@@ -11,9 +11,7 @@ class CustomOperator(Object):
     """What the decorator makes of a function: a call of it gives something of which nothing is known."""
 
     __slots__ = ()
-
-    def type_name(self) -> str:
-        return "CustomOpDef"
+    kind_name = "CustomOpDef"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         if name.startswith("register_"):

@@ -15,13 +15,11 @@ class DeepSpeedEngine(Object):
     """What `deepspeed.initialize` gives first: it is called like the model and has its attributes."""
 
     __slots__ = ("model", "optimizer")
+    kind_name = "DeepSpeedEngine"
 
     def __init__(self, model: Value, optimizer: Value) -> None:
         self.model = model
         self.optimizer = optimizer
-
-    def type_name(self) -> str:
-        return "DeepSpeedEngine"
 
     def parts(self) -> tuple[Value, ...]:
         return (self.model,)

@@ -12,15 +12,13 @@ class Dispatched(Object):
     """A function with an implementation for each of several classes, the last registered first."""
 
     __slots__ = ("cases", "function")
+    kind_name = "function"
 
     binds = True
 
     def __init__(self, function: Value) -> None:
         self.function = function
         self.cases: list[tuple[Value, Value]] = []
-
-    def type_name(self) -> str:
-        return "function"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         return NativeFunction(name, self._register) if name == "register" else super().attribute(machine, name)

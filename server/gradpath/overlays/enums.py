@@ -25,9 +25,7 @@ class _Auto(Object):
     """`enum.auto()`."""
 
     __slots__ = ()
-
-    def type_name(self) -> str:
-        return "auto"
+    kind_name = "auto"
 
 
 class EnumClass(Class):

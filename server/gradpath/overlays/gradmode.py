@@ -60,6 +60,7 @@ class Guarded(Object):
     """A function whose calls run in a grad mode; a class keeps being a class, its `__init__` is guarded."""
 
     __slots__ = ("function", "grad", "inference")
+    kind_name = "function"
 
     binds = True
 
@@ -67,9 +68,6 @@ class Guarded(Object):
         self.function = function
         self.grad = grad
         self.inference = inference
-
-    def type_name(self) -> str:
-        return "function"
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
         mode = GradMode(self.grad, self.inference)

@@ -15,12 +15,10 @@ class Handle(Object):
     """What gives a hook gives this as well: it takes the hook away again."""
 
     __slots__ = ("remove",)
+    kind_name = "RemovableHandle"
 
     def __init__(self, remove: Callable[[], None]) -> None:
         self.remove = remove
-
-    def type_name(self) -> str:
-        return "RemovableHandle"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         if name == "remove":

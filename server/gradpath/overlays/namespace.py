@@ -15,12 +15,10 @@ class Namespace(Object):
     """A module of a library, such as `torch.nn`."""
 
     __slots__ = ("name",)
+    kind_name = "module"
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def type_name(self) -> str:
-        return "module"
 
     def attribute(self, machine: Machine, name: str) -> Value:
         return machine.library.module(machine, f"{self.name}.{name}")
@@ -36,13 +34,11 @@ class Fields(Object):
     """A named tuple: items by position and by name (`values, indices = x.max(dim=0)`)."""
 
     __slots__ = ("items", "names")
+    kind_name = "tuple"
 
     def __init__(self, items: tuple[Value, ...], names: tuple[str, ...]) -> None:
         self.items = items
         self.names = names
-
-    def type_name(self) -> str:
-        return "tuple"
 
     def parts(self) -> tuple[Value, ...]:
         return self.items

@@ -18,12 +18,10 @@ class Packed(Object):
     """A `PackedSequence`, of which only the data matters: what else is in it has no gradient."""
 
     __slots__ = ("data",)
+    kind_name = "PackedSequence"
 
     def __init__(self, data: TensorValue) -> None:
         self.data = data
-
-    def type_name(self) -> str:
-        return "PackedSequence"
 
     def parts(self) -> tuple[Value, ...]:
         return (self.data,)

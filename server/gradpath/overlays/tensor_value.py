@@ -318,12 +318,10 @@ class DType(Object):
     """A `torch.dtype`; `name` is without the `torch.`."""
 
     __slots__ = ("name",)
+    kind_name = "dtype"
 
     def __init__(self, name: str) -> None:
         self.name = name
-
-    def type_name(self) -> str:
-        return "dtype"
 
     def decision_key(self) -> object:
         return ("dtype", self.name)
@@ -348,12 +346,10 @@ class Device(Object):
     """A `torch.device`; `kind` is None where it is not known which one."""
 
     __slots__ = ("kind",)
+    kind_name = "device"
 
     def __init__(self, kind: str | None) -> None:
         self.kind = kind
-
-    def type_name(self) -> str:
-        return "device"
 
     def decision_key(self) -> object:
         return ("device", self.kind) if self.kind is not None else ("device", id(self))

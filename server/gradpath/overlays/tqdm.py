@@ -14,12 +14,10 @@ class ProgressBar(Object):
     """A progress bar around `source`, which is None where it is moved by hand."""
 
     __slots__ = ("source",)
+    kind_name = "tqdm"
 
     def __init__(self, source: Value) -> None:
         self.source = source
-
-    def type_name(self) -> str:
-        return "tqdm"
 
     def parts(self) -> Sequence[Value]:
         return (self.source,)

@@ -390,7 +390,7 @@ def _entries(
         record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
         left -= record.steps
         yield record
-    todo = chain(entry_points.functions(files.checked, stack, reuse.is_entry), launchers(files))
+    todo = chain(entry_points.functions(files.checked, stack), launchers(files))
     for entry in todo:
         if entry.function in called:
             continue

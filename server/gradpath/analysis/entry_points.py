@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.analysis.inplace_writes import (
     PARTING,
@@ -95,11 +95,7 @@ def is_entry(function: Definition, owner: str | None) -> bool:
     return owner is not None and function.name in called_methods()
 
 
-def functions(
-    parsed: Parsed,
-    stack: Collection[int] = (),
-    is_entry: Callable[[Definition, str | None], bool] = is_entry,
-) -> Iterator[Entry]:
+def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     """The top-level functions and the methods of top-level classes that are worth entering.
 
     Functions that nothing calls and that lead to others come first, then the rest in order. Those around a line of

@@ -17,7 +17,7 @@ from enum import Enum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from gradpath.analysis.entry_points import Definition, Entry, is_entry, take_over
+from gradpath.analysis.entry_points import Definition, Entry, take_over
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.rules.lessons import Taught, taught
 from gradpath.source.nodes import BLOCKS, is_generator
@@ -135,7 +135,6 @@ class Memory:
     """What a check leaves behind."""
 
     pieces: tuple[Piece, ...]
-    entered: Mapping[int, bool]
     records: Mapping[int, Record]
     surroundings: Surroundings
     running: tuple[object, ...]
@@ -175,19 +174,7 @@ class Reuse:
     changed_names: frozenset[str] = frozenset()
     mentioning: frozenset[int] | None = None
     """The pieces that speak of those names, once somebody asks; `MODULE` stands for all that are no functions."""
-    entered: dict[int, bool] = field(default_factory=dict)
     records: dict[int, Record] = field(default_factory=dict)
-
-    def is_entry(self, function: Definition, owner: str | None) -> bool:
-        """Whether a function is worth entering, asked again only where it has changed."""
-        number = self.numbers.get(function)
-        if number is None:
-            return is_entry(function, owner)
-        if number not in self.entered:
-            known = None if self.before is None else self.before.entered.get(number)
-            same = known is not None and self.changes[self.places[number]] in (Change.NONE, Change.COMMENT)
-            self.entered[number] = known if known is not None and same else is_entry(function, owner)
-        return self.entered[number]
 
     def known(self, number: int, paths: int, effort: int) -> Record | None:
         """The result of an entry point, where nothing has changed that it depends on."""
@@ -249,7 +236,7 @@ class Reuse:
         return (self.functions[number] for number in numbers)
 
     def memory(self, surroundings: Surroundings, running: tuple[object, ...]) -> Memory:
-        return Memory(self.pieces, self.entered, self.records, surroundings, running)
+        return Memory(self.pieces, self.records, surroundings, running)
 
 
 def compare(

@@ -22,6 +22,7 @@ from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Retur
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Discarded
+from gradpath.interpreter.unbound import ANY_NAME
 from gradpath.interpreter.values import (
     Arguments,
     Function,
@@ -228,6 +229,8 @@ def _import_from(machine: Machine, node: ast.ImportFrom) -> Signal:
             if star is not None:
                 for name, value in star(machine).items():
                     machine.bind(name, value)
+            elif isinstance(module, Unknown):
+                machine.remember(ANY_NAME, module)
         elif at_top and isinstance(module, Module):
             machine.bind(alias.asname or alias.name, module.late(machine, alias.name))
         else:

@@ -6,9 +6,12 @@ import ast
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Undefined
-from gradpath.interpreter.values import Value
+from gradpath.interpreter.values import UNDEFINED, Value
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.nodes import nodes, noted
+
+ANY_NAME = ("any name",)
+"""What is remembered of a program that imports `*` of something unseen: that may bind any name."""
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -19,6 +22,9 @@ def undefined(machine: Machine, name: str) -> Value:
         machine.half_typed()
         return machine.unknown_from(Undefined(name))
     _check_bound(machine, name)
+    meant = UNDEFINED if ANY_NAME in machine.remembered else machine.library.meant_by(machine, name)
+    if meant is not UNDEFINED:
+        return meant
     made = machine.unknown_from(Undefined(name), ("name", name), data=machine.library.is_option(name))
     machine.library.bound(machine, name, made)
     return made

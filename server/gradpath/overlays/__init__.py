@@ -26,7 +26,18 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import chance, engines, keeping, plain_data, registry, roles, tensor_methods, unknowns, uses
+from gradpath.overlays import (
+    chance,
+    conventions,
+    engines,
+    keeping,
+    plain_data,
+    registry,
+    roles,
+    tensor_methods,
+    unknowns,
+    uses,
+)
 from gradpath.overlays.annotated import annotated_parameter
 from gradpath.overlays.assumptions import Assumptions, assumed_call
 from gradpath.overlays.expected_failures import asserted
@@ -112,8 +123,12 @@ class Overlays:
             "Size.numel", lambda m, a: m.unknown("numel", None, value, made=Made.NUMBER) if known is None else known
         )
 
+    def meant_by(self, machine: Machine, name: str) -> Value:
+        return conventions.meant_by(machine, name)
+
     def unknown_attribute(self, machine: Machine, unknown: Unknown, name: str) -> Value:
-        return unknowns.unknown_attribute(machine, unknown, name)
+        meant = conventions.member(machine, unknown, name)
+        return unknowns.unknown_attribute(machine, unknown, name) if meant is UNDEFINED else meant
 
     def unknown_sign(self, machine: Machine, unknown: Unknown, operator: str) -> Value:
         return unknowns.unknown_sign(machine, unknown, operator)

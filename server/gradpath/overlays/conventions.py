@@ -1,0 +1,56 @@
+"""What a fragment means by a name that nothing binds: the library, or the part of one, that everybody calls so.
+
+Posts and cells leave imports out; where the name has another meaning, somebody has to bind it.
+"""
+
+from __future__ import annotations
+
+from gradpath.autograd.ops import find_op
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Undefined
+from gradpath.interpreter.values import UNDEFINED, Unknown, Value
+
+_SAME = "collections copy functools itertools math numpy operator random torch"
+_MODULES = {
+    **{name: name for name in _SAME.split()},
+    "autograd": "torch.autograd",
+    "nn": "torch.nn",
+    "np": "numpy",
+    "optim": "torch.optim",
+}
+_FUNCTIONAL = "torch.nn.functional"
+
+_MEMBERS = {
+    "collections": "OrderedDict defaultdict deque namedtuple",
+    "copy": "deepcopy",
+    "functools": "partial",
+    "itertools": "chain",
+    "torch": "Tensor",
+    "torch.autograd": "Variable",
+    "torch.distributions": "Bernoulli Categorical MultivariateNormal Normal",
+    "torch.nn.parallel": "DistributedDataParallel",
+    "torch.nn.utils": "clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters",
+    "torch.nn.utils.rnn": "pack_padded_sequence pad_packed_sequence pad_sequence",
+    "torch.utils.data": "DataLoader Dataset TensorDataset random_split",
+    "tqdm": "tqdm trange",
+}
+_WHOLE_NAMES = {name: f"{module}.{name}" for module, listed in _MEMBERS.items() for name in listed.split()}
+
+
+def meant_by(machine: Machine, name: str) -> Value:
+    """What a name that nothing binds means by itself, `UNDEFINED` where no convention says so."""
+    whole = _WHOLE_NAMES.get(name)
+    return UNDEFINED if whole is None else machine.library.module(machine, whole)
+
+
+def member(machine: Machine, unknown: Unknown, name: str) -> Value:
+    """What `unknown.name` means where `unknown` is a name that nothing binds: `torch.cat`, `F.relu`.
+
+    A model may be called `F` as well, but has no methods that are called as functions of PyTorch are.
+    """
+    if not isinstance(unknown.origin, Undefined):
+        return UNDEFINED
+    module = _MODULES.get(unknown.origin.name)
+    if module is None and unknown.origin.name == "F" and find_op(f"{_FUNCTIONAL}.{name}") is not None:
+        module = _FUNCTIONAL
+    return UNDEFINED if module is None else machine.library.module(machine, f"{module}.{name}")

@@ -59,10 +59,11 @@ _ALONE = regex(r"[ \t]+[\w.]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function to be entered, with the name of the class around it."""
+    """A function to be entered, with the name of the class around it, and what is presumed of whoever calls it."""
 
     function: Definition
     owner: str | None
+    presumed: str | None = None
 
 
 def only_defines(tree: ast.Module) -> bool:
@@ -105,6 +106,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     told = _lines_that_tell(document)
     asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
+    infers = "inference_mode" in document.text
     defined = _defined(parsed.tree) if asks or parts else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
@@ -132,8 +134,12 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
             for each in statement.body:
-                if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and is_worth_it(each, statement):
+                if not isinstance(each, _FUNCTIONS):
+                    continue
+                if is_worth_it(each, statement):
                     yield Entry(each, statement.name)
+                elif infers and each.name == "forward":
+                    yield Entry(each, statement.name, "if gradients are on")
 
 
 def heirs(tree: ast.Module, entry: Entry) -> tuple[str, ...]:

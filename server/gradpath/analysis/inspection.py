@@ -132,7 +132,8 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
     it returns, with a backward through that: for what only that shows.
     An inherited method is entered for the classes, too, that override what it calls.
     """
-    found = _used(runs, source, paths, effort, thorough=thorough)
+    presumed = None if runs.entry is None else runs.entry.presumed
+    found = _used(runs, source, paths, effort, thorough=thorough, presumed=presumed)
     left = HEIRS_EFFORT
     for owner in () if runs.entry is None else entry_points.heirs(runs.files.checked.tree, runs.entry):
         if found.traces[0].steps > left:

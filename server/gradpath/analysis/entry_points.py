@@ -117,7 +117,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         forward = owner is not None and function.name == "forward"
         if forward and cls is not None and keeps_modules(cls):
             return True
-        may_be_leaf = asks and (asks_for_parameters(function) or _writes_weights_alone(function, document))
+        may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
         if asks and hands_on_weights(function, defined):
             return True
         if not (forward or may_be_leaf or (parts and takes_apart(function))):
@@ -220,11 +220,6 @@ def _lines_that_tell(document: Document) -> list[int]:
     )
     starts = document.line_starts
     return sorted({bisect_right(starts, at) for at in (*words, *calls, *handed)})
-
-
-def _writes_weights_alone(function: Definition, document: Document) -> bool:
-    """Whether a function names the weight of a module, and nothing in the file calls it, under `no_grad` perhaps."""
-    return names_weights(function) and document.text.count(f"{function.name}(") == 1
 
 
 def _may_write(function: Definition, document: Document) -> bool:

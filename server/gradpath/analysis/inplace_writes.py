@@ -77,16 +77,16 @@ def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
     return found
 
 
-def is_called_without_grad(function: Function, defined: Defined) -> bool:
-    """Whether functions of the file call it, each of them where gradients are off."""
+def is_called_without_grad(function: Function, defined: Defined, depth: int = 3) -> bool:
+    """Whether functions of the file call it, each of them where gradients are off, be it for its own callers."""
     every, off = set[ast.Call](), set[ast.Call]()
     for caller in {each for functions in defined.values() for each in functions}:
         calls = _calls_of(function.name, caller)
         every |= calls
         blocks = [each for each in nodes(caller) if isinstance(each, ast.With) and _switches_off(each)] if calls else []
-        off |= (
-            calls if is_without_grad(caller) else {call for each in blocks for call in _calls_of(function.name, each)}
-        )
+        inside = {call for each in blocks for call in _calls_of(function.name, each)}
+        outer = inside != calls and depth > 1 and is_called_without_grad(caller, defined, depth - 1)
+        off |= calls if outer or is_without_grad(caller) else inside
     return bool(every) and every == off
 
 

@@ -282,6 +282,16 @@ class Tensor:
         return self.provenance is OPEN
 
     @property
+    def is_result(self) -> bool:
+        """Whether it surely is the result of a computation that keeps no gradient, whichever of two tensors it is."""
+        result = self
+        while result.node is not None and not result.is_open and not result.retains_grad:
+            if not result.aliasing_unsure or len(result.maker) != 1:
+                return not result.aliasing_unsure
+            (result,) = result.maker
+        return False
+
+    @property
     def surely_requires_grad(self) -> bool:
         """Whether it requires grad by more than a presumption."""
         said = self.answering

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from enum import Enum
+from typing import TypeAlias
 
 from gradpath.overlays.places import place_of
 from gradpath.source.nodes import nodes, noted, parts
@@ -25,15 +27,24 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictC
 _GRAD_MODES = frozenset({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"})
 
 Definition = ast.FunctionDef
-Find = Callable[[str], "Definition | None"]
+
+
+class Left(Enum):
+    """Stands for what a fragment leaves out."""
+
+    OUT = "a name that nothing binds"
+
+
+Found: TypeAlias = "Definition | Left | None"
+Find = Callable[[str], Found]
 """Gives the definition that the place of a callee names, `f` or `self.f`."""
 
 _Names = Mapping[str, Sequence[ast.expr]]
 _Scoped = tuple[ast.AST, "Definition | None"]
 """A part of a program, with the function of the program that it stands in, None for the body that is asked about."""
 
-_MOST = 20
-"""Functions that are followed from one body."""
+_MOST = 50
+"""Names that are looked for from one body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +65,15 @@ class Call:
 class Chain:
     """All calls on the way to a backward, by the places of their callees.
 
-    Batches are `iterated` over; `fixed` are the variables that no loop fills anew. `followed` are the definitions of
-    the program that were looked for, with what was found. `methods` are those that the body calls of something that it
-    holds, in the innermost loop of a backward: `model.encode`.
+    Batches are `iterated` over; `fixed` are the variables that no loop fills anew. `followed` are the names that were
+    looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
+    body calls of something that it holds, in the innermost loop of a backward: `model.encode`.
     """
 
     calls: Mapping[str, Sequence[Call]]
     iterated: Set[str]
     fixed: Set[str]
-    followed: Mapping[str, Definition | None] = field(default_factory=dict)
+    followed: Mapping[str, Found] = field(default_factory=dict)
     methods: Set[str] = frozenset()
 
 
@@ -89,7 +100,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
     batches = {place for name, sources in own.items.items() if name in fed and name not in calls for place in sources}
     again = _read_body([node for node in every if node in looped])
-    fixed = own.names - again.values.keys() - again.items.keys()
+    fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
     near = _around([root for root, _ in roots], every)
     methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
@@ -214,7 +225,7 @@ class _Slices:
     """What leads into expressions: the calls of things that the body was given or holds."""
 
     def __init__(self, own: _Body, find: Find) -> None:
-        self.followed: dict[str, Definition | None] = {}
+        self.followed: dict[str, Found] = {}
         self.handed: set[str] = set()
         self.methods: list[tuple[str, str, ast.Call]] = []
         self._own, self._find = own, find
@@ -312,12 +323,21 @@ class _Slices:
         is_method = callee.startswith("self.")
         if not callee or callee.endswith("[]") or (not is_method and self._is_own(callee, scope)):
             return None
+        found = self._found(callee)
+        return found if isinstance(found, Definition) and all(map(_is_grad_mode, found.decorator_list)) else None
+
+    def _found(self, callee: str) -> Found:
         if callee not in self.followed:
             if len(self.followed) >= _MOST:
                 return None
             self.followed[callee] = self._find(callee)
-        found = self.followed[callee]
-        return found if found is not None and all(map(_is_grad_mode, found.decorator_list)) else None
+        return self.followed[callee]
+
+    def left_out(self, places: Set[str]) -> set[str]:
+        """The places whose names a fragment leaves out."""
+        held = self._own.names | {"self"}
+        names = {place: _first_name(place) for place in places}
+        return {place for place, name in names.items() if name not in held and self._found(name) is Left.OUT}
 
     def _bind(self, definition: Definition, call: ast.Call, scope: Definition | None) -> None:
         for name, value in _arguments(definition, call):
@@ -328,9 +348,16 @@ class _Slices:
             self.handed.update(filter(None, map(place_of, _given(call))))
 
     def _is_own(self, callee: str, scope: Definition | None) -> bool:
-        """Whether a callee is held by the function or its object, not a function of the file or of a library."""
+        """Whether a callee is held by the function or its object, not a function of the file or of a library.
+
+        What a fragment leaves out may be held as well.
+        """
         name, _, attribute = callee.removesuffix("[]").partition(".")
-        return name == "self" if attribute else name in (self._own if scope is None else _read_definition(scope)).names
+        if attribute:
+            return name == "self"
+        return name in (self._own if scope is None else _read_definition(scope)).names or (
+            name != "" and self._found(name) is Left.OUT
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Posts and cells leave imports out; where the name has another meaning, somebody 
 
 from __future__ import annotations
 
-from gradpath.autograd.ops import find_op
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.values import UNDEFINED, Unknown, Value
@@ -13,13 +12,12 @@ from gradpath.interpreter.values import UNDEFINED, Unknown, Value
 _SAME = "collections copy functools itertools math numpy operator random torch"
 _MODULES = {
     **{name: name for name in _SAME.split()},
+    "F": "torch.nn.functional",
     "autograd": "torch.autograd",
     "nn": "torch.nn",
     "np": "numpy",
     "optim": "torch.optim",
 }
-_FUNCTIONAL = "torch.nn.functional"
-
 _MEMBERS = {
     "collections": "OrderedDict defaultdict deque namedtuple",
     "copy": "deepcopy",
@@ -46,11 +44,15 @@ def meant_by(machine: Machine, name: str) -> Value:
 def member(machine: Machine, unknown: Unknown, name: str) -> Value:
     """What `unknown.name` means where `unknown` is a name that nothing binds: `torch.cat`, `F.relu`.
 
-    A model may be called `F` as well, but has no methods that are called as functions of PyTorch are.
+    A model may be called `F` as well, and an optimizer `optim`, but neither has what the library has.
     """
-    if not isinstance(unknown.origin, Undefined):
+    module = _MODULES.get(unknown.origin.name) if isinstance(unknown.origin, Undefined) else None
+    if module is None:
         return UNDEFINED
-    module = _MODULES.get(unknown.origin.name)
-    if module is None and unknown.origin.name == "F" and find_op(f"{_FUNCTIONAL}.{name}") is not None:
-        module = _FUNCTIONAL
-    return UNDEFINED if module is None else machine.library.module(machine, f"{module}.{name}")
+    found = machine.library.module(machine, f"{module}.{name}")
+    return UNDEFINED if isinstance(found, Unknown) and not found.is_data else found
+
+
+def is_conventional(name: str) -> bool:
+    """Whether everybody calls something of a library so."""
+    return name in _MODULES or name in _WHOLE_NAMES

@@ -66,7 +66,8 @@ def converted(
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
         if made.tensor.node is not None and same is not False:
-            made.tensor.provenance = OPEN if made.tensor.aliasing_unsure else OBSERVED
+            is_leaf = made.tensor.aliasing_unsure and tensor.node is None  # Perhaps: it may be the tensor itself.
+            made.tensor.provenance = OPEN if is_leaf else OBSERVED
     return made
 
 

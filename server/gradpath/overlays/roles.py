@@ -24,6 +24,9 @@ ENGINE = regex(
 LOSS = regex(
     r"^_?(.*_)?(criterion\w*|criteria|crit|loss_?(fn|func|function|f|criterion|module)?\d?|lossfn|objective)$", re.I
 )
+CRITERION = regex(
+    r"^_?(.*_)?(bce|ce|cross_?entropy|dice|focal|hinge|huber|kl|kld|kl_?div|l1|l2|mae|mse|nll|triplet)(_?loss)?$", re.I
+)
 OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$|(?-i:^opt(im)?[A-Z]\w*$)", re.IGNORECASE)
 LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I

@@ -221,7 +221,7 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
 def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
-    if value.tensor.is_open or value.tensor.aliasing_unsure:
+    if value.tensor.is_open or (value.tensor.aliasing_unsure and not value.tensor.is_result):
         return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), ())
     machine.absences.add(machine.node)
     return None

@@ -48,6 +48,7 @@ from gradpath.overlays.presumed_tensors import (
     is_method_of_tensors,
     is_required,
     presume_tensor,
+    require,
 )
 from gradpath.overlays.roles import is_option, role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
@@ -220,6 +221,8 @@ def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: 
     if name == "requires_grad" and is_tensor:
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
+    if name == "requires_grad" and value is True and not unknown.is_object and role_of(unknown) != "model":
+        require(machine, unknown)
     if name == "grad":
         weights.clear(machine)
         gone = value is None

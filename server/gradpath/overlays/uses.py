@@ -6,6 +6,7 @@ The use may stand anywhere in a function, also after the place that asks; for `s
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -15,12 +16,13 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.values import Class, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays.back_propagated import Call, Chain, Definition, Find, back_propagated
+from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.back_propagated import Call, Chain, Find, Found, Left, back_propagated
 from gradpath.overlays.clearing import trains
+from gradpath.overlays.conventions import is_conventional
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
-from gradpath.overlays.roles import role_of_name
+from gradpath.overlays.roles import CRITERION, role_of_name
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -42,7 +44,7 @@ _NO_OPTIMIZER = frozenset({"backward", "parameters", "prepare"})
 Roles = Mapping[str, str]
 """What the places of a function are, by their texts: "model", "loss", "optimizer", or "loader"."""
 
-_Followed = Mapping[str, "Definition | None"]
+_Followed = Mapping[str, "Found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class _Known:
         """The role of a place; what is called may be any method where it is `inherited`."""
         return self.told.get(place, "") or ("" if inherited else self.called.get(place, ""))
 
+
+_PYTHONS = frozenset(dir(builtins))
 
 _known: Noted[_Known] = Noted("_uses_known")
 _known_classes: Noted[_Known] = Noted("_uses_known_classes")
@@ -143,14 +147,16 @@ def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope, *, inher
 
 
 def _finder(owner: Class | None, scope: Scope) -> Find:
-    """What the functions and the methods of the program are called in a body."""
+    """What the functions and the methods of the program are called in a body, and which names nothing binds."""
 
-    def find(place: str) -> Definition | None:
+    def find(place: str) -> Found:
         holder, _, method = place.rpartition(".")
         if holder:
             value = owner.find(method) if owner is not None and holder == "self" else None
         else:
             value = scope.get(place)
+            if value is UNDEFINED and place not in _PYTHONS and not is_conventional(place):
+                return Left.OUT
         if isinstance(value, Guarded):
             value = value.function
         return value.node if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) else None
@@ -211,7 +217,7 @@ def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
     for method in node.body:
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
             known = _known_of(method, find)
-            cast("dict[str, Definition | None]", made.followed).update(known.followed)
+            cast("dict[str, Found]", made.followed).update(known.followed)
             for roles, found in ((made.told, known.told), (made.called, known.called)):
                 for place, role in found.items():
                     for name in [place] if place.startswith("self.") else kept_as(method, place):
@@ -313,10 +319,16 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
         name = callee.removesuffix("[]").rpartition(".")[2]
         if role_of_name(name) or trains(name):
             continue  # The name says what it is, or that it does more than to compute.
+        if CRITERION.match(name):
+            yield callee, "loss"
+            continue
         if any(_is_helper(chain, call, roles) for call in calls):
             continue
         others = any(call.results - {callee} and call.count > 1 for call in calls)
-        yield callee, "loss" if others and callee not in handed_on else "model"
+        if others and callee not in handed_on:
+            yield callee, "loss"
+        elif chain.followed.get(callee) is not Left.OUT:  # That may as well be a function of the program.
+            yield callee, "model"
     for place in chain.iterated:
         yield place, "loader"
 

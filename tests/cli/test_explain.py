@@ -53,11 +53,9 @@ OTHER_ERRORS = {
     "view": "torch.rand(2, 3).t().view(6)",
     "state": "torch.nn.Linear(2, 2).load_state_dict({'weight': torch.rand(2, 2)})",
     "item": "torch.rand(3).item()",
-    "numpy": "torch.ones(2, requires_grad=True).numpy()",
     "target": "torch.nn.functional.cross_entropy(torch.rand(2, 3), torch.tensor([0, 7]))",
     "optimizer": "torch.optim.SGD([])",
     "ambiguous": "bool(torch.rand(3) > 0)",
-    "flag": "torch.tensor([1, 2], requires_grad=True)",
 }
 
 

@@ -66,6 +66,12 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
     FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "
     "allowed.",
+    FaultKind.DEEPCOPY: "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol",
+    FaultKind.NUMPY: "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+    FaultKind.NON_LEAF_FLAG: "you can only change requires_grad flags of leaf variables.",
+    FaultKind.DTYPE_FLAG: "Only Tensors of floating point and complex dtype can require gradients",
+    FaultKind.RETAIN_NO_GRAD: "can't retain_grad on Tensor that has requires_grad=False",
+    FaultKind.HOOK_NO_GRAD: "cannot register a hook on a tensor that doesn't require gradient",
     FaultKind.OPTIMIZER_NON_LEAF: "can't optimize a non-leaf Tensor",
     FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "
     "error indicates that your module has parameters that were not used in producing loss.",

@@ -188,6 +188,14 @@ class GradientSet:
 
 
 @dataclass(frozen=True, slots=True)
+class GradientAbsent:
+    """`tensor.grad` was asked for, and is None."""
+
+    tensor: Tensor
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Clipped:
     """Gradients of `tensors` were clipped, of all if `known`; `used_up` is where their generator ended before."""
 
@@ -366,6 +374,7 @@ Event = (
     | Mixed
     | Replaced
     | GradientSet
+    | GradientAbsent
     | Clipped
     | Scaled
     | Lent

@@ -25,6 +25,7 @@ _MEMBERS = {
     "itertools": "chain",
     "torch": "Tensor",
     "torch.autograd": "Variable",
+    "torch.func": "functional_call",
     "torch.distributions": "Bernoulli Categorical MultivariateNormal Normal",
     "torch.nn.parallel": "DistributedDataParallel",
     "torch.nn.utils": "clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters",

@@ -15,8 +15,10 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.trace import GradientAbsent
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays import conditions, conversions, missed_flags, targets, weights
+from gradpath.overlays.absences import is_absent
 from gradpath.overlays.hooks import register_hook, register_post_hook
 from gradpath.overlays.indexing import get_item, set_item
 from gradpath.overlays.operations import call_operation, tensors_in
@@ -221,9 +223,10 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
 def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
-    if value.tensor.is_open or (value.tensor.aliasing_unsure and not value.tensor.is_result):
+    if not is_absent(machine, value.tensor):
         return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), ())
     machine.absences.add(machine.node)
+    machine.emit(GradientAbsent(value.tensor, machine.site()))
     return None
 
 

@@ -38,6 +38,7 @@ from gradpath.overlays import (
     uses,
     weights,
 )
+from gradpath.overlays.absences import note_handed
 from gradpath.overlays.callbacks import hand_over
 from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.optim import OptimizerInstance
@@ -387,6 +388,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.
     hand_over(machine, arguments)
     uses.note_call(machine, unknown)
+    if role_of(unknown) not in ("model", "loss") and not unknown.is_data:
+        note_handed(machine, arguments)
     machine.remembered[CALLED, unknown.number] = True
     owner = unknown.owner
     if owner is not None and (not owner.is_data or role_of(owner)):

@@ -1,0 +1,100 @@
+"""A use of a gradient that is None: no backward has left one there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import BackwardRan, Cleared, Failed, GradientAbsent, GradientSet, Trace
+from gradpath.support.fast_dataclasses import replace
+from gradpath.rules.graphs import reached_leaves
+from gradpath.rules.parameters import groups_of
+from gradpath.rules.rebinding import rebinding_of
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import name_of
+from gradpath.rules.syntax import statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Statements that fail because a gradient is None that they ask for."""
+    for failure in trace.failures():
+        absent = _absent(trace, failure)
+        if absent is not None and rebinding_of(trace, source, absent.tensor) is None:
+            yield _report(trace, source, failure, absent)
+
+
+def _absent(trace: Trace, failure: Failed) -> GradientAbsent | None:
+    """The last gradient that was asked for in vain in a statement that fails."""
+    if failure.exception not in ("TypeError", "AttributeError") or failure.error is not None:
+        return None
+    statement = statement_of(trace, failure.site.node)
+    within = set(ast.walk(statement)) if statement is not None else {failure.site.node}
+    asked = (each for each in reversed(trace.of(GradientAbsent)) if each.site.node in within)
+    return next((each for each in asked if each.site.caller == failure.site.caller), None)
+
+
+def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsent) -> Report:
+    node = absent.site.node
+    at = replace(absent.site, node=node.target) if isinstance(node, ast.AugAssign) else absent.site
+    steps, headline, help_text = _why(trace, source, absent)
+    return Report(
+        RULE.id,
+        at,
+        f"`{source.short(at, limit=40)}` is None: {headline}",
+        (*steps, Step(at, "there is no gradient")),
+        raised_at=failure.site,
+        pytorch=f"{failure.exception}: {failure.message}",
+        help=help_text,
+    )
+
+
+def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Step], str, str]:
+    """What led to it, in labels and in words, and the way out."""
+    tensor = absent.tensor
+    name = _name(trace, source, absent)
+    ran = trace.of(BackwardRan)
+    if tensor.node is not None:
+        return (
+            [],
+            f"{name} is the result of a computation, and only leaves keep their gradient",
+            ("`retain_grad()` on it before the backward keeps it, too"),
+        )
+    if not tensor.flag:
+        return [], f"{name} requires no gradient", "call `requires_grad_()` on it before it is used"
+    given = any(tensor in reached_leaves(each) for each in ran)
+    given = given or any(each.tensor is tensor for each in trace.of(GradientSet))
+    cleared = [each for each in trace.of(Cleared) if tensor in each.tensors]
+    if given and cleared:
+        return (
+            [Step(cleared[-1].site, "sets it to None")],
+            "it was cleared, and no backward has reached it since",
+            ("ask for it before it is cleared, or clear with `set_to_none=False`"),
+        )
+    if ran:
+        step = Step(ran[-1].site, "gives none to it")
+        return [step], f"no backward has reached {name}", "leave out what has no gradient: `if ... .grad is not None`"
+    return [], f"no backward has run that could reach {name}", "ask for it after the `backward()`"
+
+
+def _name(trace: Trace, source: Source, absent: GradientAbsent) -> str:
+    """What a person calls what has no gradient: the parameter itself rather than the variable of a loop."""
+    group = next((each.name for each in groups_of(trace, source, [absent.tensor]) if each.name), "")
+    name = group or name_of(trace, source, absent.tensor, absent.site)
+    return f"`{name}`" if name else "it"
+
+
+RULE = Rule(
+    "absent-gradient",
+    "graph",
+    Level.ERROR,
+    "a `.grad` that is None is used: no backward has reached its tensor, or it was cleared since",
+    "AttributeError: 'NoneType' object has no attribute 'data'",
+    find,
+    raises=(
+        r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'",
+        r"unsupported operand type\(s\) for \S+ 'NoneType' and '\w+'",
+        r"'NoneType' object has no attribute "
+        r"'(?:abs|add_|clamp_|clone|cpu|data|detach_?|div_|flatten|item|mean|mul_|norm|pow|sign_?|sum|view|zero_)'",
+    ),
+)

@@ -1,0 +1,125 @@
+"""What PyTorch refuses because a tensor has a graph, or has none: a deep copy, an array, a flag, a hook."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, lifted, name_of
+from gradpath.source.nodes import nodes
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What is wrong with a tensor that is called `{name}`, what made it so, and the way out."""
+
+    headline: str
+    made: str
+    help: str
+
+
+_ON_GRAPH = "a result, on the graph of what it came from"
+
+_REFUSALS = {
+    FaultKind.DEEPCOPY: _Refusal(
+        "{name} is the result of a computation, and `deepcopy` copies leaves alone",
+        _ON_GRAPH,
+        "keep a result as `.detach()`, which can be copied",
+    ),
+    FaultKind.NUMPY: _Refusal(
+        "{name} requires a gradient, which an array cannot have",
+        _ON_GRAPH,
+        "`.detach()` in front leaves the graph behind",
+    ),
+    FaultKind.NON_LEAF_FLAG: _Refusal(
+        "{name} is the result of a computation: only a leaf can be told to require a gradient, or not to",
+        _ON_GRAPH,
+        "`.detach()` gives a tensor without the graph, `torch.no_grad()` makes none",
+    ),
+    FaultKind.DTYPE_FLAG: _Refusal(
+        "{name} holds no floating point numbers, and only these have gradients",
+        "of a dtype without gradients",
+        "convert it first: `.float()`",
+    ),
+    FaultKind.RETAIN_NO_GRAD: _Refusal(
+        "{name} requires no gradient, so there will be none to retain",
+        "requires no gradient",
+        "ask for the gradient of a tensor that is on the graph",
+    ),
+    FaultKind.HOOK_NO_GRAD: _Refusal(
+        "{name} requires no gradient, so its hook would never be called",
+        "requires no gradient",
+        "register the hook on a tensor that is on the graph",
+    ),
+}
+
+_WITHOUT_GRAPH = (FaultKind.DTYPE_FLAG, FaultKind.RETAIN_NO_GRAD, FaultKind.HOOK_NO_GRAD)
+"""What is refused whether gradients are on or off."""
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Operations that are refused where gradients are on, as far as the program tells."""
+    for failure, error in failures(trace, *_REFUSALS):
+        if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or _trains(trace)):
+            yield _report(trace, source, failure, error, error.tensor)
+
+
+def _trains(trace: Trace) -> bool:
+    """Whether gradients are on for who runs the program: a function alone may be called without them."""
+    if isinstance(trace.entry, ast.Module):
+        return True
+    return any(isinstance(each, ast.Attribute) and each.attr in _BACKWARD for each in nodes(trace.entry))
+
+
+_BACKWARD = frozenset({"backward", "manual_backward"})
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
+    refusal = _REFUSALS[error.kind]
+    site = failure.site
+    name = name_of(trace, source, tensor, site)
+    said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
+    made = _made(tensor, site)
+    steps = [Step(made, refusal.made)] if made is not None and made.node is not site.node else []
+    return Report(
+        RULE.id,
+        site,
+        refusal.headline.format(name=said),
+        (*steps, Step(site, "is refused")),
+        raised_at=site,
+        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        help=refusal.help,
+    )
+
+
+_LONGEST = 40
+"""Characters of a name in a headline."""
+
+
+def _made(tensor: Tensor, near: Site) -> Site | None:
+    site = tensor.node.site if tensor.node is not None else tensor.origin
+    return lifted(site, near) if isinstance(site, Site) else None
+
+
+RULE = Rule(
+    "refused-operation",
+    "graph",
+    Level.ERROR,
+    "a deep copy, an array or another flag is asked of a tensor with a graph, a hook or a gradient of one without",
+    f"RuntimeError: {MESSAGES[FaultKind.NON_LEAF_FLAG]}",
+    find,
+    raises=(
+        r"\(graph leaves\) support the deepcopy protocol",
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        r"can only change requires_grad flags of leaf variables",
+        r"floating point and complex dtype can require gradients",
+        r"can't retain_grad on Tensor that has requires_grad=False",
+        r"cannot register a hook on a tensor that doesn't require gradient",
+    ),
+)

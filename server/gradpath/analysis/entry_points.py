@@ -133,9 +133,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             if is_worth_it(statement):
                 yield Entry(statement, None)
         elif isinstance(statement, ast.ClassDef):
-            for each in statement.body:
-                if not isinstance(each, _FUNCTIONS):
-                    continue
+            for each in (part for part in statement.body if isinstance(part, _FUNCTIONS)):
                 if is_worth_it(each, statement):
                     yield Entry(each, statement.name)
                 elif infers and each.name == "forward":

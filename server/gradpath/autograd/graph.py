@@ -467,8 +467,7 @@ class Autograd:
         if tensor.base is not None:
             raise AutogradError(FaultKind.DETACH_VIEW, tensor=tensor)
         had = tensor.requires_grad
-        tensor.node = None
-        tensor.flag = False
+        tensor.node, tensor.flag, tensor.provenance = None, False, OBSERVED
         if had:
             self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))
 

@@ -17,7 +17,7 @@ from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import WORN, Budget, Exhausted
 from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.kinds import Kind
-from gradpath.interpreter.origins import DATA, Computed, Made, Origin
+from gradpath.interpreter.origins import DATA, Computed, Made, Origin, is_of_another
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Frame, Loop, Scope
 from gradpath.interpreter.trace import (
@@ -298,7 +298,7 @@ class Machine:
             if key in self.remembered:
                 return self.remembered[key]
             known = self.unknowns.get(key)
-            if known is not None and not fresh:
+            if known is not None and not fresh and not is_of_another(known.origin, origin):
                 if not known.is_data:
                     self.trace.came_up(self.node, known)
                 return known

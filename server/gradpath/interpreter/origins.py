@@ -123,6 +123,11 @@ DATA = frozenset({Made.NUMBER, Made.COUNTED, Made.COMPARED, Made.ARRAY, Made.DRA
 """What was made like that is a number, a text, an array or the like."""
 
 
+def is_of_another(one: Origin, other: Origin) -> bool:
+    """Whether two are attributes or items of two objects: what is computed anew has others than before."""
+    return isinstance(one, (Attribute, Item)) and isinstance(other, (Attribute, Item)) and one.of is not other.of
+
+
 def name_of(origin: Origin) -> str:
     """What the program calls it where it comes from, "" where it has no name there."""
     match origin:

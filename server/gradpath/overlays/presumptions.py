@@ -46,42 +46,16 @@ from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Parameter
-from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
+from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays import clearing, conditions, frozen, targets, weights
+from gradpath.overlays.asked import Asked
+from gradpath.overlays.asked import has_graph as has_graph
+from gradpath.overlays.asked import is_open as is_open
 from gradpath.overlays.conditions import Condition
-from gradpath.overlays.presumed_tensors import graph_sources, is_made_as_tensor, is_of_frozen
+from gradpath.overlays.presumed_tensors import is_made_as_tensor, is_of_frozen
 from gradpath.overlays.roles import role_of, role_of_name
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`)."""
-
-    machine: Machine | None
-    unknown: Unknown
-    arguments: Arguments
-    key: Value = None
-
-    @property
-    def role(self) -> str:
-        """What the name of the unknown promises."""
-        return role_of(self.unknown)
-
-    @property
-    def grad_enabled(self) -> bool:
-        return self.machine is None or self.machine.autograd.grad_enabled
-
-    @property
-    def has_graph(self) -> bool:
-        """Whether an argument has a graph."""
-        return self.machine is not None and has_graph(self.machine, self.arguments.all())
-
-    @property
-    def is_of_tensors(self) -> bool:
-        """Whether an argument is known to be a tensor, with a graph or without."""
-        return self.machine is not None and bool(graph_sources(self.machine, tuple(self.arguments.all())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +128,15 @@ def _is_handed_on(asked: Asked) -> bool:
     if owner is None or not asked.grad_enabled or role_of(owner) != "model" or asked.role:
         return False
     return asked.has_graph and not clearing.trains(asked.unknown.name)
+
+
+def _is_density(asked: Asked) -> bool:
+    """Whether a distribution that a model gives is asked for what depends on its parameters."""
+    owner = asked.unknown.owner
+    return owner is not None and owner.kind is Kind.LIVE and asked.grad_enabled and asked.unknown.name in _DENSITIES
+
+
+_DENSITIES = frozenset({"log_prob", "rsample"})
 
 
 def _is_known_data(value: Value) -> bool:
@@ -272,6 +255,14 @@ CALLS: tuple[Row, ...] = (
         conditions.RESULT,
         "what a model is handed a graph for, it computes from it",
         "presumptions/kinds.md#a-method-of-a-model",
+    ),
+    Row(
+        "density of a distribution",
+        _is_density,
+        Kind.LIVE,
+        conditions.RESULT,
+        "`dist.log_prob(action)` leads back to the network that gave `dist`, as `rsample()` does",
+        "presumptions/kinds.md#a-density",
     ),
     Row(
         "loss that is told which",
@@ -481,15 +472,3 @@ def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
 def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:
     """The row for an attribute."""
     return _first(ATTRIBUTES, Asked(machine, unknown, Arguments(), name))
-
-
-def has_graph(machine: Machine, values: Iterable[Value]) -> bool:
-    """Whether one of some values has a graph, or is presumed to."""
-    return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(values)))
-
-
-def is_open(value: Value) -> bool:
-    """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
-    if isinstance(value, (Instance, Function, BoundMethod)):
-        return True  # A module that is handed to its loss.
-    return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

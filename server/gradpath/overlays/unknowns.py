@@ -15,7 +15,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
-from gradpath.interpreter.trace import Cleared, Lent, OptionSet
+from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, OptionSet
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -96,9 +96,18 @@ def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Va
     item = _item_of_parameter(machine, unknown)
     if item is not None:
         return item.inplace(machine, operator, other)
+    if _is_trained_by_hand(machine, unknown):
+        unknown.kind, unknown.provenance = Kind.PARAMETER, conditions.LEAF.of(conditions.name_of(unknown))
     if unknown.kind is Kind.PARAMETER or is_made_leaf(unknown) or _meets_as_tensor(unknown, operator, other):
         return presume_tensor(machine, unknown).inplace(machine, operator, other)
     return pieces.write(machine, unknown, (other,), lambda piece: piece.inplace(machine, operator, other))
+
+
+def _is_trained_by_hand(machine: Machine, unknown: Unknown) -> bool:
+    """Whether a program asks for the gradient of something behind a backward of its own: `w -= lr * w.grad`."""
+    if unknown.kind is not Kind.ANYTHING or unknown.is_data or role_of(unknown) or not machine.autograd.grad_enabled:
+        return False
+    return ("attr", unknown.number, "grad") in machine.unknowns and bool(machine.trace.of(BackwardRan))
 
 
 def _item_of_parameter(machine: Machine, unknown: Unknown) -> TensorValue | None:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import BackwardRan, Cleared, Failed, GradientAbsent, GradientSet, Trace
-from gradpath.support.fast_dataclasses import replace
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.parameters import groups_of
 from gradpath.rules.rebinding import rebinding_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import statement_of
+from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -28,9 +29,8 @@ def _absent(trace: Trace, failure: Failed) -> GradientAbsent | None:
     """The last gradient that was asked for in vain in a statement that fails."""
     if failure.exception not in ("TypeError", "AttributeError") or failure.error is not None:
         return None
-    statement = statement_of(trace, failure.site.node)
-    within = set(ast.walk(statement)) if statement is not None else {failure.site.node}
-    asked = (each for each in reversed(trace.of(GradientAbsent)) if each.site.node in within)
+    statement = statement_of(trace, failure.site.node) or failure.site.node
+    asked = (each for each in reversed(trace.of(GradientAbsent)) if holds(statement, each.site.node))
     return next((each for each in asked if each.site.caller == failure.site.caller), None)
 
 

@@ -9,10 +9,10 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
 from gradpath.interpreter.trace import Failed, Site, Trace
-from gradpath.support.fast_dataclasses import dataclass
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lifted, name_of
-from gradpath.source.nodes import nodes
+from gradpath.source.index import contents
+from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _trains(trace: Trace) -> bool:
     """Whether gradients are on for who runs the program: a function alone may be called without them."""
     if isinstance(trace.entry, ast.Module):
         return True
-    return any(isinstance(each, ast.Attribute) and each.attr in _BACKWARD for each in nodes(trace.entry))
+    return any(each.attr in _BACKWARD for each in contents(trace.entry).attributes)
 
 
 _BACKWARD = frozenset({"backward", "manual_backward"})

@@ -1,0 +1,53 @@
+"""The question of what something unknown gives, which the rows of `presumptions.py` answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
+from gradpath.overlays.presumed_tensors import graph_sources
+from gradpath.overlays.roles import role_of
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`)."""
+
+    machine: Machine | None
+    unknown: Unknown
+    arguments: Arguments
+    key: Value = None
+
+    @property
+    def role(self) -> str:
+        """What the name of the unknown promises."""
+        return role_of(self.unknown)
+
+    @property
+    def grad_enabled(self) -> bool:
+        return self.machine is None or self.machine.autograd.grad_enabled
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether an argument has a graph."""
+        return self.machine is not None and has_graph(self.machine, self.arguments.all())
+
+    @property
+    def is_of_tensors(self) -> bool:
+        """Whether an argument is known to be a tensor, with a graph or without."""
+        return self.machine is not None and bool(graph_sources(self.machine, tuple(self.arguments.all())))
+
+
+def has_graph(machine: Machine, values: Iterable[Value]) -> bool:
+    """Whether one of some values has a graph, or is presumed to."""
+    return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(values)))
+
+
+def is_open(value: Value) -> bool:
+    """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
+    if isinstance(value, (Instance, Function, BoundMethod)):
+        return True  # A module that is handed to its loss.
+    return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

@@ -34,7 +34,13 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 found.append(error.saved.presumed)
             if error.write is not None and error.write.presumed is not None:
                 found.append(error.write.presumed)
-        case FaultKind.NO_GRAD | FaultKind.INPUT_NO_GRAD | FaultKind.HOOK_NO_GRAD | FaultKind.RETAIN_NO_GRAD:
+        case (
+            FaultKind.NO_GRAD
+            | FaultKind.INPUT_NO_GRAD
+            | FaultKind.HOOK_NO_GRAD
+            | FaultKind.RETAIN_NO_GRAD
+            | FaultKind.INFERENCE_INPLACE
+        ):
             if error.tensor is not None:
                 found += _of_absence(error.tensor)
         case FaultKind.INFERENCE_SAVED:

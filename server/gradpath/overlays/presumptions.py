@@ -130,6 +130,13 @@ def _is_handed_on(asked: Asked) -> bool:
     return asked.has_graph and not clearing.trains(asked.unknown.name)
 
 
+def _is_of_inference(asked: Asked) -> bool:
+    """Whether it is computed under `inference_mode` of what a model gave there."""
+    if asked.machine is None or not asked.machine.autograd.inference:
+        return False
+    return any(isinstance(each, Unknown) and each.kind is Kind.CUT for each in asked.arguments.all())
+
+
 def _is_density(asked: Asked) -> bool:
     """Whether a distribution that a model gives is asked for what depends on its parameters."""
     owner = asked.unknown.owner
@@ -282,7 +289,7 @@ CALLS: tuple[Row, ...] = (
     ),
     Row(
         "loss while gradients are off",
-        lambda asked: asked.role == "loss" and asked.has_graph,
+        lambda asked: asked.role == "loss" and (asked.has_graph or _is_of_inference(asked)),
         Kind.CUT,
         conditions.GRADIENTS_OFF,
         "few losses switch gradients on themselves",

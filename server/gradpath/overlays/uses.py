@@ -324,11 +324,12 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
             continue
         if any(_is_helper(chain, call, roles) for call in calls):
             continue
+        if chain.followed.get(callee) is Left.OUT:  # What is given data may as well be a function of the program.
+            if any(call.results - {callee} for call in calls):
+                yield callee, "loss"
+            continue
         others = any(call.results - {callee} and call.count > 1 for call in calls)
-        if others and callee not in handed_on:
-            yield callee, "loss"
-        elif chain.followed.get(callee) is not Left.OUT:  # That may as well be a function of the program.
-            yield callee, "model"
+        yield callee, "loss" if others and callee not in handed_on else "model"
     for place in chain.iterated:
         yield place, "loader"
 

@@ -93,8 +93,8 @@ class Fix:
     """A way out: its edits are applied together or not at all, and never overlap.
 
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
-    Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. `if_certain` says that a
-    safe fix is safe because the program fails without it: a run that got past the place would have other gradients.
+    Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. A trial makes it unsafe
+    where it changes anything of what ran, or of what is learnt.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
     `costs` are what else it changes of what is learnt, as its trial has shown; a fix with any is not safe.
     """
@@ -104,7 +104,6 @@ class Fix:
     edits: tuple[Edit, ...] = ()
     preferred: bool = False
     rewrite: bool = False
-    if_certain: bool = False
     eligible: bool = False
     repairs: tuple[Repair, ...] = ()
     costs: tuple[Cost, ...] = ()
@@ -118,11 +117,10 @@ class Fix:
         *,
         preferred: bool = False,
         rewrite: bool = False,
-        if_certain: bool = False,
     ) -> Fix:
         """The fix that makes these repairs; they are its title."""
         done = (repairs,) if isinstance(repairs, Repair) else repairs
-        return cls(title_of(done), safety, edits, preferred, rewrite, if_certain, repairs=done)
+        return cls(title_of(done), safety, edits, preferred, rewrite, repairs=done)
 
     def does(self, transformation: Transformation) -> bool:
         """Whether the first of its repairs, which the others complete, is such a transformation."""

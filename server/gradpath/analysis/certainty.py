@@ -365,7 +365,7 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         report.pytorch,
         report.help,
         report.alternatives,
-        _one_preferred(report.fixes, certain=condition is None),
+        _one_preferred(report.fixes),
     )
 
 
@@ -397,10 +397,8 @@ def _fitted(text: str, limit: int) -> str:
     return "`".join(pieces)
 
 
-def _one_preferred(fixes: tuple[Fix, ...], *, certain: bool) -> tuple[Fix, ...]:
-    """At most one fix is preferred, and only a safe one; some are safe only where the fault is `certain`."""
-    if not certain:
-        fixes = tuple(replace(fix, safety=Safety.UNSAFE) if fix.if_certain else fix for fix in fixes)
+def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """At most one fix is preferred, and only a safe one."""
     fixes = tuple(replace(fix, eligible=fix.preferred and fix.safety is Safety.SAFE) for fix in fixes)
     chosen = next((fix for fix in fixes if fix.eligible), None)
     return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from gradpath.analysis.check import Analysis, check, never
 from gradpath.analysis.incremental import Ending
-from gradpath.analysis.path_regression import Endings, loses
+from gradpath.analysis.path_regression import Endings, loses, matched
 from gradpath.autograd.errors import FaultKind
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
-from gradpath.rules.lessons import costs
+from gradpath.rules.lessons import costs, is_kept
 from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
@@ -124,7 +124,8 @@ class _Workshop:
                 kept.append(tried)
         kept = _as_dear(kept)
         best = next((fix for fix in kept if fix.eligible), None)
-        return [replace(fix, preferred=fix is best) for fix in sorted(kept, key=lambda fix: bool(fix.costs))]
+        kept.sort(key=lambda fix: (bool(fix.costs), fix.safety is Safety.UNSAFE))
+        return [replace(fix, preferred=fix is best) for fix in kept]
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
@@ -181,11 +182,13 @@ class _Workshop:
         """The fix with what else it changes of what is learnt: with that it is not safe."""
         lines = kept_lines(self._document, fix.edits)
         found: set[Cost] = set()
-        for name, after in state.endings.items():
-            ways = [each[0].taught for each in (self._before.endings.get(name, ()), after) if each]
-            known = [each for each in ways if each is not None]
-            if len(known) == 2:
-                found |= costs(known[0], known[1], lines, self._path)
+        kept = True
+        for old, new in matched(self._before.endings, state.endings, lines):
+            if old.taught is not None and new.taught is not None:
+                found |= costs(old.taught, new.taught, lines, self._path)
+                kept = kept and is_kept(old.taught, new.taught, lines, self._path)
+        if not kept:
+            fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
         return _at_cost(fix, found)
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.analysis.incremental import Ending
 
@@ -17,25 +17,32 @@ Decided = Mapping[tuple[int, int], bool]
 def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
     """Whether a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
 
-    `kept` says where the lines of the document are after the fix: only what they do counts. A path is compared with
-    those that decide alike what both of them decide.
+    `kept` says where the lines of the document are after the fix: only what they do counts.
     """
-    same = {line: line for line in kept.values()}
     back = {new: old for old, new in kept.items()}
+    for old, new in matched(before, after, kept):
+        if not new.failures:
+            continue
+        reached, its_reached = _reached(new, back), _reached(old, kept)
+        if not old.failures or reached < its_reached or (reached == its_reached and stays(old, new)):
+            return True
+    return False
+
+
+def matched(before: Endings, after: Endings, kept: Mapping[int, int]) -> Iterator[tuple[Ending, Ending]]:
+    """The paths before and after a fix that decide alike what both of them decide, where they were followed."""
+    same = {line: line for line in kept.values()}
     for name, ways in after.items():
         known = before.get(name, ())
         if ways is known:
             continue  # Nothing that it runs has changed.
         followed = (each for each in known if not each.truncated and each.taught is not None)
-        old = [(each, _decided(each, kept), _reached(each, kept)) for each in followed]
-        for new in (each for each in ways if each.failures and not each.truncated):
-            decided, reached = _decided(new, same), _reached(new, back)
-            for one, its_decided, its_reached in old:
-                if any(decided.get(key, outcome) is not outcome for key, outcome in its_decided.items()):
-                    continue
-                if not one.failures or reached < its_reached or (reached == its_reached and stays(one, new)):
-                    return True
-    return False
+        old = [(each, _decided(each, kept)) for each in followed]
+        for new in (each for each in ways if not each.truncated):
+            decided = _decided(new, same)
+            for one, its_decided in old:
+                if all(decided.get(key, outcome) is outcome for key, outcome in its_decided.items()):
+                    yield one, new
 
 
 def _decided(ending: Ending, lines: Mapping[int, int]) -> Decided:

@@ -184,7 +184,6 @@ def _told(each: Diagnostic) -> list[object]:
             [[each.way.name, each.subjects, each.lines, each.text, each.near] for each in fix.repairs],
             fix.preferred,
             fix.rewrite,
-            fix.if_certain,
         ]
         for fix in each.fixes
     ]
@@ -212,12 +211,11 @@ def _diagnostic(told: list[Any]) -> Diagnostic:
                 tuple(Edit(file, _range(where), text, of) for file, where, text, of in edits),
                 preferred,
                 rewrite,
-                if_certain,
                 repairs=tuple(
                     Repair(Way[way], tuple(what), tuple(lines), text, near) for way, what, lines, text, near in repairs
                 ),
             )
-            for title, safety, edits, repairs, preferred, rewrite, if_certain in fixes
+            for title, safety, edits, repairs, preferred, rewrite in fixes
         ),
         cell,
     )

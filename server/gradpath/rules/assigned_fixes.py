@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Trace
+from gradpath.interpreter.trace import Bound, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Source
@@ -18,10 +18,7 @@ MOST = 3
 
 
 def assigned_alone(trace: Trace, source: Source, entered: Iterable[Node]) -> Iterator[Fix]:
-    """Detach at the assignments that keep what a later call enters the spent graph by.
-
-    Safe, and offered only, where no backward that ran went through a value once it was assigned: none is cut short.
-    """
+    """Detach at the assignments that keep what a later call enters the spent graph by."""
     nodes = list(dict.fromkeys(entered))
     changes: dict[ast.stmt, tuple[Edit, ...]] = {}
     names: dict[str, int] = {}
@@ -40,27 +37,15 @@ def assigned_alone(trace: Trace, source: Source, entered: Iterable[Node]) -> Ite
 
 
 def _assignment(trace: Trace, node: Node) -> tuple[Bound, ast.Assign] | None:
-    """Where an attribute gets what a node made, if no backward went through a value of that assignment afterwards."""
+    """Where an attribute gets what a node made."""
     for event in trace.of(Bound):
         if event.tensor is not None and event.tensor.node is node:
             statement = statement_of(trace, event.site.node)
             match statement:
                 case ast.Assign(targets=[ast.Attribute(attr=name)]) if name == event.name:
-                    kept = _is_always_tensor(trace, statement) and not _is_gone_through(trace, statement)
+                    kept = _is_always_tensor(trace, statement)
                     return (event, statement) if kept else None
     return None
-
-
-def _is_gone_through(trace: Trace, statement: ast.stmt) -> bool:
-    """Whether a backward ran through what an assignment had given to its target by then."""
-    parts, given = set(ast.walk(statement)), set[Node]()
-    for event in trace.events:
-        match event:
-            case Bound() if event.site.node in parts and event.tensor is not None and event.tensor.node is not None:
-                given.add(event.tensor.node)
-            case BackwardRan() if not given.isdisjoint(event.executed):
-                return True
-    return False
 
 
 def _is_always_tensor(trace: Trace, statement: ast.stmt) -> bool:

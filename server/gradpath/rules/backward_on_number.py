@@ -10,7 +10,7 @@ from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import name_of, same_activation
+from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import call_of
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
@@ -86,9 +86,8 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
     if edit is None:
         return
     safety = Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE
-    elsewhere = not same_activation(read.site, failure.site)
     repair = Repair(Way.DROP_CUT, lines=(read.site.line,), text=dropped)
-    yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=elsewhere)
+    yield Fix.by(repair, safety, (edit,), preferred=True)
 
 
 def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:

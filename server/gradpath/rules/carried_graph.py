@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
-from gradpath.rules.carrying_fixes import fixes_for, start_of, taken_alone
+from gradpath.rules.carrying_fixes import fixes_for, is_border, start_of, taken_alone
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -114,7 +114,7 @@ def _help(case: Case, preferred: Fix | None) -> str:  # noqa: C901, PLR0911
         )
     detaches = preferred is not None and preferred.does(Transformation.DETACH)
     later = preferred is not None and preferred.repairs[0].way is Way.DETACH_AFTER
-    if case.from_outside and preferred is not None and detaches and preferred.safety is Safety.SAFE:
+    if case.from_outside and preferred is not None and detaches and is_border(case):
         return f"the step that follows trains nothing upstream of it: {best}"
     if case.from_outside:
         where = f"inside {around}"

@@ -15,7 +15,7 @@ from gradpath.rules.assigned_fixes import assigned_alone
 from gradpath.rules.caching_fixes import computed_each_time
 from gradpath.rules.carrying import Carried, Case
 from gradpath.rules.container_fixes import emptied, holds_terms, started_anew, stored_alone
-from gradpath.rules.entrance_fixes import detached_at, trained_next
+from gradpath.rules.entrance_fixes import detached_at, trained_next, trains_nothing_behind
 from gradpath.rules.graphs import is_drawn, is_from_outside, reach
 from gradpath.rules.keeping_fixes import detached_where_kept, forgotten, value_alone
 from gradpath.rules.method_fixes import computed_where_read
@@ -23,7 +23,7 @@ from gradpath.rules.moving import into_block
 from gradpath.rules.projected_fixes import projected
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.recomputing_fixes import recomputed
-from gradpath.rules.stories import clears, same_activation, short_operation, trains_nothing
+from gradpath.rules.stories import same_activation, short_operation, trains_nothing
 from gradpath.rules.syntax import ancestry, call_of, function_of, joins, statement_of
 from gradpath.source.document import Document
 from gradpath.source.index import holds
@@ -45,8 +45,9 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
         one_by_one = not _steps(case) and (_only_asks(case) or _is_touched(case) or _is_row(case))
         if one_by_one:
             yield from _retained(case)
-        entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.kept))
-        yield from (fix for fix in entrance if fix.safety is Safety.SAFE)
+        entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.roots))
+        border = is_border(case)
+        yield from entrance if border else ()
         moved = [*_into_the_loop(case), *computed_where_read(case.trace, case.source, case.first)]
         if moved and not any(fix.safety is Safety.SAFE for fix in moved):
             yield from recomputed(case)
@@ -55,7 +56,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
         if not _is_touched(case):
             yield from _added_up(case)
             yield from () if one_by_one else _retained(case)
-        yield from (fix for fix in entrance if fix.safety is not Safety.SAFE)
+        yield from () if border else entrance
     elif case.container is not None:
         fresh = [*started_anew(case), *emptied(case)]
         if holds_terms(case):
@@ -81,11 +82,16 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
             if not case.carried[0].reads:
                 yield from stored_alone(case)
             yield from detached_where_kept(case)
-            yield from detached_at(case.trace, case.source, crossings, case.again, case.kept, truncates=True)
+            yield from detached_at(case.trace, case.source, crossings, case.again, case.roots)
         yield from assigned_alone(case.trace, case.source, [edge for _, edge in case.crossings])
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
     if not case.from_outside and not _is_touched(case) and isinstance(case.loop, ast.For):
         yield from _retained(case)
+
+
+def is_border(case: Case) -> bool:
+    """Whether the step that follows the call leaves what is behind the old graph alone."""
+    return trains_nothing_behind(case.trace, [edge for _, edge in case.crossings], case.again, case.kept)
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
@@ -175,10 +181,9 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
     if line is None:
         return
     document = case.source.document(first.use)
-    safety = Safety.SAFE if _once_an_iteration(case, statement) else Safety.UNSAFE
     always = _goes_back_each_time(case)
     trained = any(_starts_with_graph(case, each) for each in together)
-    safety = Safety.UNSAFE if trained else safety
+    safety = Safety.SAFE if _once_an_iteration(case, statement) and not trained else Safety.UNSAFE
     if all(_starts_as_tensor(case, each) for each in together) and (
         (always and not trained) or not _is_here(case, first)
     ):
@@ -191,18 +196,17 @@ def detaching_fixes(case: Case) -> Iterator[Fix]:
         if passed_on is not None:
             yield passed_on
             return
-        always = True
+        safety = Safety.SAFE
         last = statement_of(case.trace, case.again.node)
         edit = None if last is None else edits.insert_after(document, last, line)
         repair = Repair(Way.DETACH_AFTER, tuple(names), (case.again.line,), line)
-        safety = Safety.SAFE
     else:
         unit = edits.indent_unit(document)
         guard = " and ".join(f"{name} is not None" for name in names)
         edit = edits.insert_before(document, statement, f"if {guard}:", f"{unit}{line}")
         repair = Repair(Way.DETACH_BEFORE, tuple(names), (statement.lineno,), line)
     if edit is not None:
-        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=not always)
+        yield Fix.by(repair, safety, (edit,), preferred=True)
 
 
 def _passed_on(case: Case, carried: Carried) -> Fix | None:
@@ -312,8 +316,7 @@ def _untrained(case: Case, argument: ast.expr) -> Iterator[Fix]:
     use = case.carried[0].use
     name = edits.flat(case.source.document(use), argument)
     edit = edits.append(case.source.document(use), argument, ".detach()")
-    kept = clears(case.trace, case.carried[0].node, case.earlier)
-    yield Fix.by(Repair(Way.DETACH_ON, (name,), (use.line,)), Safety.SAFE, edit, preferred=True, if_certain=not kept)
+    yield Fix.by(Repair(Way.DETACH_ON, (name,), (use.line,)), Safety.SAFE, edit, preferred=True)
 
 
 def _is_touched(case: Case) -> bool:

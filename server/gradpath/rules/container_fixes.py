@@ -11,7 +11,6 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import nodes_of, terms_of
-from gradpath.rules.keeping_fixes import has_gone_over, is_read_back
 from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import read_elsewhere
 from gradpath.rules.stories import same_activation
@@ -40,7 +39,7 @@ def started_anew(case: Case) -> Iterator[Fix]:
                 moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
                 if moved is not None:
                     repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
-                    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True, if_certain=True)
+                    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
                 return
 
 
@@ -64,7 +63,7 @@ def emptied(case: Case) -> Iterator[Fix]:
         edit = None if last is None else edits.insert_after(case.source.document(case.again), last, f"{name}.clear()")
         repair = Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))
     if edit is not None and case.loop.body[0].lineno > case.loop.lineno:
-        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=True)
+        yield Fix.by(repair, safety, (edit,), preferred=True)
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -109,8 +108,7 @@ def stored_alone(case: Case) -> Iterator[Fix]:
             edit = edits.append(document, value, ".detach()")
             text = edits.flat(document, value)
             repair = Repair(Way.STORE_VALUE, (text,), (event.site.line,), f"{text}.detach()")
-            safety = Safety.UNSAFE if has_gone_over(case) or is_read_back(case, event, value) else Safety.SAFE
-            yield Fix.by(repair, safety, edit, preferred=True, if_certain=True)
+            yield Fix.by(repair, Safety.SAFE, edit, preferred=True)
         return
 
 

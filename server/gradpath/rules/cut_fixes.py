@@ -15,7 +15,7 @@ from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.rules.moving import ahead, removed
 from gradpath.rules.report import Source
-from gradpath.rules.stories import lifted, name_of, same_activation
+from gradpath.rules.stories import lifted, name_of
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of, withs_around
 from gradpath.source.document import Document
 from gradpath.source.index import names_in
@@ -36,7 +36,6 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         return
     document = source.document(site)
     node = site.node
-    elsewhere = not same_activation(site, near)
     match cause.how, node:
         case (("no_grad" | "inference_mode"), _):
             yield from _reentrant(source, cause)
@@ -54,7 +53,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             edit = edit if alone else edits.drop_method(document, node)
             if edit is not None:
                 repair = Repair(Way.DROP_CUT_HERE, text=".detach_()")
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
         case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
             name in CASTS and not node.args
         ):
@@ -62,7 +61,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             if edit is not None:
                 kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
                 repair = _dropping(source, site, node, f".{name}()")
-                yield Fix.by(repair, kept, (edit,), preferred=True, if_certain=elsewhere)
+                yield Fix.by(repair, kept, (edit,), preferred=True)
         case "not differentiable", ast.Call(func=ast.Attribute(attr="sample") as name) if (
             cause.detail == REPARAMETRIZED
         ):
@@ -75,15 +74,15 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case "data", ast.Attribute(attr="data"):
             repair = _dropping(source, site, node, ".data")
             edit = edits.drop_attribute(document, node)
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
         case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
             edit = _without_copy(trace, source, document, node, cause)
             if edit is not None:
                 repair = Repair(Way.USE_TENSOR, (source.short(site),))
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=elsewhere)
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
             else:
-                yield from _stacked(document, node, elsewhere=elsewhere)
-            yield from _stacked_list(trace, source, cause, elsewhere=elsewhere)
+                yield from _stacked(document, node)
+            yield from _stacked_list(trace, source, cause)
         case "late", _:
             yield from required_earlier(trace, source, site)
         case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained")):
@@ -146,17 +145,15 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     line = switch.site.line
     if switch.block is not None and len(switch.block.items) == 1:
         edit = edits.unwrap_block(document, switch.block)
-        plain = all(isinstance(each, (ast.Assign, ast.AnnAssign)) for each in switch.block.body)
-        sure = plain and same_activation(switch.site, near)
         if edit is not None:
             repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=not sure)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
     elif switch.decorated is not None:
         whole = document.line(line).strip()
         if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
             edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
             repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}")
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
     elif switch.lasting:
         yield from _decorated(trace, source, switch)
 
@@ -240,7 +237,7 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         off = removed(trace, document, statement)
         if off is not None:
             repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
-            yield Fix.by(repair, Safety.SAFE, (off,), preferred=True, if_certain=True)
+            yield Fix.by(repair, Safety.SAFE, (off,), preferred=True)
         return
     gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")
@@ -285,7 +282,7 @@ def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -
     return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
 
 
-def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator[Fix]:
+def _stacked(document: Document, call: ast.Call) -> Iterator[Fix]:
     """`torch.tensor([a.item(), b.item()])` becomes `torch.stack([a, b])`, a comprehension likewise."""
     if len(call.args) != 1 or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COPYING:
         return
@@ -303,10 +300,10 @@ def _stacked(document: Document, call: ast.Call, *, elsewhere: bool) -> Iterator
         first = document.range_of(listed).end
         changes.append(Edit(document.path, Range(first, Position(end.line, end.column - 1)), ""))
     repair = Repair(Way.STACK_HERE, text=f"{edits.flat(document, call.func.value)}.stack")
-    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
 
 
-def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool) -> Iterator[Fix]:
+def _stacked_list(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """`torch.tensor(losses)` becomes `torch.stack(losses)`, and `.item()` goes where the list is filled."""
     if cause.site is None:
         return
@@ -335,7 +332,7 @@ def _stacked_list(trace: Trace, source: Source, cause: Cause, *, elsewhere: bool
             Edit(document.path, Range(document.range_of(listed).end, Position(end.line, end.column - 1)), "")
         )
     repair = Repair(Way.STACK_LIST, lines=(site.line,), near=cause.site.line)
-    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=elsewhere)
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
 
 
 def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -343,7 +340,7 @@ def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
     for tensor in (cause.tensor, *cause.tensor.ancestors()):
         made = tensor.origin
         if isinstance(made, Site) and isinstance(made.node, ast.Call):
-            yield from _stacked(source.document(made), made.node, elsewhere=not same_activation(made, near))
+            yield from _stacked(source.document(made), made.node)
 
 
 def _is_read_out(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Built, Held, Kept, Site, Trace
+from gradpath.interpreter.trace import Built, Held, Kept, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.graphs import leaves
+from gradpath.rules.graphs import leaves, nodes_of, terms_of
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, name_of, target_of
-from gradpath.rules.syntax import ancestry, function_of, reads_of, statement_of
+from gradpath.rules.syntax import function_of, reads_of, statement_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -30,32 +30,25 @@ def detached_at(
     source: Source,
     crossings: Iterable[tuple[Node, Node]],
     near: Site,
-    kept: Sequence[Kept],
-    *,
-    truncates: bool = False,
+    roots: Iterable[Tensor],
 ) -> Iterator[Fix]:
     """`critic(fake.detach())` at each place by which the graph of the failing call at `near` is entered.
 
-    `crossings` are the edges into what is spent. Safe where nothing that ran went through these places, and preferred
-    where the step that comes next trains nothing upstream of them, or where the cut `truncates` the way back over
-    iterations.
+    `crossings` are the edges into what is spent. A whole term of the loss, whose `roots` these are, would no longer be
+    trained by it.
     """
-    pairs = list(crossings)
+    pairs, terms = list(crossings), terms_of(nodes_of(roots))
     takings = [_taking(trace, source, node, edge, near) for node, edge in pairs]
     found = {id(each.expression): each for each in takings if each is not None}
     if not found or None in takings:
         return
-    ran = {node for event in trace.of(BackwardRan) for node in event.executed}
-    behind = [edge for _, edge in pairs]
-    untrained = truncates or trains_nothing_behind(trace, behind, near, kept)
-    cut = is_gone_through(trace, [each.expression for each in found.values()], ran) and _is_trained(behind, kept)
     changes: list[Edit] = []
     for each in found.values():
         changes += edits.append(source.document(each.site), each.expression, ".detach()")
     names = dict.fromkeys(source.text(each.site, each.expression) for each in found.values())
     lines = sorted({each.site.line for each in found.values()})
     if len(names) <= 3 and len(lines) <= 3:
-        safety = Safety.UNSAFE if cut or not untrained else Safety.SAFE
+        safety = Safety.UNSAFE if any(node in terms for node, _ in pairs) else Safety.SAFE
         yield Fix.by(Repair(Way.DETACH_ON, tuple(names), tuple(lines)), safety, tuple(changes), preferred=True)
 
 
@@ -123,31 +116,6 @@ def inputs_of(trace: Trace, node: Node) -> list[Tensor]:
     """The tensors that a node was built from."""
     event = next((each for each in trace.of(Built) if each.node is node), None)
     return [] if event is None else [tensor for tensors in event.inputs.values() for tensor in tensors]
-
-
-def is_gone_through(trace: Trace, places: Sequence[ast.expr], ran: set[Node]) -> bool:
-    """Whether a backward that ran went through what one of these places gave: it would miss a part of its gradient."""
-    inside = {id(part) for place in places for part in _taken_by(trace, place)}
-    return any(
-        event.node in ran
-        and any(id(frame.node) in inside for frame in event.site.frames())
-        and any(tensor.node is not None for tensors in event.inputs.values() for tensor in tensors)
-        for event in trace.of(Built)
-    )
-
-
-def _taken_by(trace: Trace, place: ast.expr) -> Iterator[ast.AST]:
-    """The place and what takes its value: the parents up to the first that does more than hold it."""
-    for part in reversed(ancestry(trace, place)):
-        yield part
-        if part is not place and not isinstance(part, (ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword)):
-            return
-
-
-def _is_trained(nodes: Sequence[Node], kept: Sequence[Kept]) -> bool:
-    """Whether some optimizer has parameters behind these nodes."""
-    behind = {id(leaf) for leaf in leaves(nodes)}
-    return any(id(each) in behind for one in kept if one.form.kind == "optimizer" for each in one.form.tensors)
 
 
 def trains_nothing_behind(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Form, Held, Kept, Site, Stored
+from gradpath.interpreter.trace import Bound, Form, Held, Kept, Site, Stored
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
 from gradpath.rules.graphs import nodes_of, reach
-from gradpath.rules.stories import since
 from gradpath.rules.syntax import Compound, arguments_of, binds_first, function_of, is_read_first, statement_of
 
 MOST = 4
@@ -61,12 +60,12 @@ def _detached(case: Case, frame: Site, statement: ast.stmt, found: list[Kept]) -
         return
     names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
     repair = Repair(Way.DETACH_AFTER, names, (statement.end_lineno or statement.lineno,), text)
-    cached = bool(case.carried) and case.carried[0].cached
-    stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
     rarer = _is_rarer(case, statement)
     if rarer and any(each.form.kind in ("list", "deque", "dict") for each in found):
         return  # A loss of a few items may then have nothing else to lead back to.
-    safety = Safety.UNSAFE if stale or rarer or _is_needed_again(case) else Safety.SAFE
+    cached = bool(case.carried) and case.carried[0].cached
+    stale = cached and not any(_is_renewed(case, each) for each in found)  # It would never be trained again.
+    safety = Safety.UNSAFE if stale or rarer else Safety.SAFE
     yield Fix.by(repair, safety, (edit,), preferred=True)
     yield from _at_the_start(case, frame, found, safety)
 
@@ -86,50 +85,9 @@ def _at_the_start(case: Case, frame: Site, found: list[Kept], safety: Safety) ->
     lines = [line for each in found for line in _lines(case, each, edits.indent_unit(document))]
     edit = edits.insert_before(document, body[0], *lines)
     if edit is not None and body[0].lineno > case.loop.lineno:
-        safety = Safety.UNSAFE if has_gone_over(case) else safety
         names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
         repair = Repair(Way.DETACH_BEFORE, names, (body[0].lineno,), text)
         yield Fix.by(repair, safety, (edit,), preferred=True)
-
-
-def has_gone_over(case: Case) -> bool:
-    """Whether a backward that ran went from an iteration of the loop back into an earlier one."""
-
-    def turn(node: Node) -> int:
-        return dict(node.site.loops).get(case.number, 0) if isinstance(node.site, Site) else 0
-
-    return any(
-        0 < turn(edge) < turn(node)
-        for event in case.trace.of(BackwardRan)
-        for node in event.executed
-        for edge in node.edges
-        if edge.accumulates is None
-    )
-
-
-def is_read_back(case: Case, stored: Stored, value: ast.expr) -> bool:
-    """Whether a backward that ran went through what was put into the container, as read from there.
-
-    `value` is the variable by which the body that stores it names it as well.
-    """
-    executed = {node for event in case.trace.of(BackwardRan) for node in event.executed}
-    inside: dict[int, Site] = {}
-    for event in case.trace.events:
-        if isinstance(event, Stored) and event.site.node is stored.site.node and event.tensor is not None:
-            inside[id(event.tensor)] = event.site
-        if not isinstance(event, Built) or event.node not in executed:
-            continue
-        for tensor in (each for tensors in event.inputs.values() for each in tensors if id(each) in inside):
-            caller = inside[id(tensor)].caller
-            frame = next((each for each in event.site.frames() if each.caller is caller), None)
-            text = case.source.text(stored.site, value)
-            named = frame is not None and any(
-                isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == text
-                for each in ast.walk(frame.node)
-            )
-            if not named:
-                return True
-    return False
 
 
 def _is_renewed(case: Case, kept: Kept) -> bool:
@@ -154,7 +112,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
         if edit is not None and len(known) == len(lines):
             names, text = tuple(each.text for each in found), known[0] if len(known) == 1 else ""
             repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True, if_certain=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
         return
 
 
@@ -279,17 +237,6 @@ def _is_stale(case: Case, tensors: Iterable[object]) -> bool:
     """Whether something leads back to what the earlier call has freed, or to what cannot be gone through again."""
     starts = [node for each in tensors if isinstance(node := getattr(each, "node", None), Node)]
     return any(each is case.node or (each.holds and each.freed_by is not None) for each in reach(starts))
-
-
-def _is_needed_again(case: Case) -> bool:
-    """Whether a backward behind the one that freed the graph went through what would then be detached."""
-    entered = _entered(case)
-    return any(
-        any(edge in entered for edge in node.edges)
-        for event in since(case.trace, case.earlier)
-        if isinstance(event, BackwardRan)
-        for node in event.executed
-    )
 
 
 _OTHERS = frozenset({"OrderedDict", "defaultdict", "deque", "Counter"})

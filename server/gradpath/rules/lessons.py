@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Site, Stepped, Trace
 from gradpath.repairs import Cost
-from gradpath.rules.graphs import moved_leaves
+from gradpath.rules.graphs import leaves, moved_leaves, nodes_of
 from gradpath.rules.stories import short_operation
+from gradpath.rules.value_numbers import ValueNumbers
 from gradpath.support.fast_dataclasses import dataclass
 
 Place = tuple[str, int]
@@ -18,17 +20,21 @@ Place = tuple[str, int]
 Parameter = tuple[str, int, int]
 """Where a parameter was made, and which of those that were made there it is."""
 
+Reach = tuple[frozenset[Parameter], frozenset[Parameter] | None]
+"""The parameters that a backward gave gradients to, and those of the steps that came next, if any did."""
+
 _UNDOING = frozenset({"div", "true_divide", "sub", "sub_", "div_", "rsub"})
 """Operations that give a constant of a value and itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one step found in the gradient of one parameter: of which backwards it was the sum."""
+    """What one step found in the gradient of one parameter: of which backwards it was the sum, and of what values."""
 
     optimizer: int
     parameter: Parameter
     backwards: frozenset[Place]
+    values: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,39 +42,106 @@ class Taught:
     """What a path teaches: the `lessons` in their order, and what got a gradient by any backward.
 
     `owned` are the parameters of each optimizer that stepped. `constant` counts where a value is divided by itself, or
-    taken from itself.
+    taken from itself. `left` are the gradients that no step has used, and `reached` what each backward came to. Where
+    one has `failed`, `aims` are the parameters that it was on its way to.
     """
 
     lessons: tuple[Lesson, ...]
     given: frozenset[Parameter]
     owned: Mapping[int, frozenset[Parameter]]
     constant: Mapping[Place, int]
+    left: frozenset[tuple[Parameter, tuple[int, ...]]] = frozenset()
+    failed: bool = False
+    aims: frozenset[Parameter] = frozenset()
+    reached: tuple[Reach, ...] = ()
 
 
 def taught(trace: Trace) -> Taught:
     """What a path teaches."""
-    names = _Names()
-    pending: dict[int, set[Place]] = {}
-    lessons: list[Lesson] = []
-    given: set[Parameter] = set()
-    owned: dict[int, frozenset[Parameter]] = {}
-    numbers: dict[int, int] = {}
-    for event in trace.among(BackwardRan, Stepped, Cleared):
+    account = _Account()
+    for event in trace.events:
+        account.follow(event)
+    return account.closed(_constant(trace))
+
+
+class _Account:
+    """What a path has taught so far."""
+
+    def __init__(self) -> None:
+        self._names = _Names()
+        self._numbers = ValueNumbers()
+        self._places: dict[int, set[Place]] = {}
+        self._values: dict[int, list[int]] = {}
+        self._leaves: dict[int, Tensor] = {}
+        self._given: set[Parameter] = set()
+        self._lessons: list[Lesson] = []
+        self._owned: dict[int, frozenset[Parameter]] = {}
+        self._optimizers: dict[int, int] = {}
+        self._reached: list[Reach] = []
+        self._waiting, self._stepped = 0, False
+        self._failure: Failed | None = None
+
+    def follow(self, event: object) -> None:
+        """Take note of an event, in the order of the trace."""
         match event:
             case BackwardRan():
-                for leaf in moved_leaves(event):
-                    pending.setdefault(id(leaf), set()).add(_place(event.site))
-                    given.add(names.of(leaf))
+                self._learn(event)
             case Cleared():
                 for tensor in event.tensors:
-                    pending.pop(id(tensor), None)
+                    self._places.pop(id(tensor), None)
+                    self._values.pop(id(tensor), None)
             case Stepped():
-                number = numbers.setdefault(id(event.optimizer), len(numbers))
-                owned[number] = frozenset(map(names.of, (*event.parameters, *event.unseen, *event.updated)))
-                for tensor in dict.fromkeys(event.updated):
-                    found = frozenset(pending.get(id(tensor), ()))
-                    lessons.append(Lesson(number, names.of(tensor), found))
-    return Taught(tuple(lessons), frozenset(given), owned, _constant(trace))
+                self._step(event)
+            case Given():
+                for tensor in event.parameters:  # In this order, whatever comes to be computed first.
+                    self._names.of(tensor)
+                    self._numbers.of(tensor)
+            case Failed(caught=False):
+                self._failure = event
+        self._numbers.follow(event)
+
+    def _learn(self, event: BackwardRan) -> None:
+        place, come = _place(event.site), self._numbers.gradients(event.call, event.executed)
+        moved = moved_leaves(event)
+        for leaf in moved:
+            self._leaves[id(leaf)] = leaf
+            self._places.setdefault(id(leaf), set()).add(place)
+            self._given.add(self._names.of(leaf))
+            self._values.setdefault(id(leaf), []).append(
+                come.get(leaf.accumulator, 0) if leaf.accumulator is not None else 0
+            )
+        if self._stepped:
+            self._waiting, self._stepped = len(self._reached), False
+        if event.call.accumulates:
+            self._reached.append((frozenset(map(self._names.of, moved)), None))
+
+    def _step(self, event: Stepped) -> None:
+        number = self._optimizers.setdefault(id(event.optimizer), len(self._optimizers))
+        owned = frozenset(map(self._names.of, (*event.parameters, *event.unseen, *event.updated)))
+        self._owned[number] = owned
+        for index in range(self._waiting, len(self._reached)):
+            parameters, before = self._reached[index]
+            self._reached[index] = (parameters, owned | (before or frozenset()))
+        self._stepped = True
+        for tensor in dict.fromkeys(event.updated):
+            backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())
+            self._lessons.append(Lesson(number, self._names.of(tensor), frozenset(backwards), tuple(values)))
+
+    def closed(self, constant: Mapping[Place, int]) -> Taught:
+        """All of it, when the path has ended."""
+        of = self._names.of
+        call = self._failure.error.call if self._failure is not None and self._failure.error is not None else None
+        roots = call.roots if call is not None and call.accumulates else ()
+        return Taught(
+            tuple(self._lessons),
+            frozenset(self._given),
+            self._owned,
+            constant,
+            frozenset((of(self._leaves[leaf]), tuple(found)) for leaf, found in self._values.items()),
+            self._failure is not None,
+            frozenset(map(of, leaves(nodes_of(roots)))),
+            tuple(self._reached),
+        )
 
 
 class _Names:
@@ -116,6 +189,44 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
     if _is_mixed(after) and not _is_mixed(before):
         found.add(Cost.MIXED)
     return found
+
+
+def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """Whether a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
+
+    `lines` as in `costs`.
+    """
+    known = [(each.optimizer, _moved(each.parameter, lines, path), each.values) for each in before.lessons]
+    new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
+    if not before.failed:  # How often its loops are run may differ.
+        sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
+        return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
+            {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
+        )
+    if len(new) < len(known) or not all(map(_is_alike, known, new)):
+        return False
+    done = (before.reached[-1][1] if before.reached else None) or frozenset()
+    aims = before.aims - done or before.aims  # What has stepped just now is not what this loss is there for.
+    wanted = [*before.reached, (aims, None)]
+    return not any(_is_lost(each, after, index, lines, path) for index, each in enumerate(wanted))
+
+
+def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:
+    """Whether a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
+    if not after.reached:
+        return False
+    given, stepped = after.reached[min(index, len(after.reached) - 1)]
+    kept = {*lines.values()}
+    if any(file == path and line not in kept for file, line, _ in given):
+        return False  # What the fix makes a leaf stands for another one.
+    lost = {_moved(each, lines, path) for each in wanted[0] if wanted[1] is None or each in wanted[1]} - given - {None}
+    return bool(lost if stepped is None else lost & stepped)
+
+
+def _is_alike(
+    one: tuple[int, Parameter | None, tuple[int, ...]], other: tuple[int, Parameter, tuple[int, ...]]
+) -> bool:
+    return one[1] is None or one == other
 
 
 def _moved(parameter: Parameter, lines: Mapping[int, int], path: str) -> Parameter | None:

@@ -82,7 +82,7 @@ def _not_read_out(trace: Trace, document: Document, call: ast.Call, behind: Sequ
     changes = [*(each for each in dropped if each is not None), *taken]
     lines = sorted({each.lineno for each in reads.values()})
     repair = Repair(Way.WITHOUT_READING, lines=tuple(lines))
-    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, if_certain=True)
+    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
 
 
 def _reads(trace: Trace) -> Iterator[ReadOut]:
@@ -205,7 +205,7 @@ def _translated(
         changes = [*translation.changes, *_unwrapped(trace, document, call)]
         lines = sorted({each.range.start.line for each in changes})
         repair = Repair(Way.WITH_PYTORCH, lines=tuple(lines))
-        yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, rewrite=True, if_certain=True)
+        yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True, rewrite=True)
 
 
 def is_used_by_numpy(trace: Trace, behind: Sequence[ast.expr]) -> bool:

@@ -276,21 +276,21 @@ def _moved(
     waits = step is not None and not _is_computed_with(trace, step)
     if not _reaches_stepped(trace, found):
         safety = Safety.SAFE if waits else Safety.UNSAFE
-        return Fix.by(repair, safety, edit, preferred=True, rewrite=True, if_certain=True)
+        return Fix.by(repair, safety, edit, preferred=True, rewrite=True)
     call = call_of(trace, found.failure.site.node)
     if step is None or call is None:
         return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
     safety = Safety.SAFE if waits else Safety.UNSAFE
     given = next((each.value for each in call.keywords if each.arg == "inputs"), None)
     if given is not None and is_for_others(given, step, found.failure):
-        return Fix.by(repair, safety, edit, preferred=True, rewrite=True, if_certain=True)
+        return Fix.by(repair, safety, edit, preferred=True, rewrite=True)
     own = trained_behind(trace, source, step, last, found.failure)
     if own is not None and given is None:
         only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
         what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
         if only is not None:
             repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
-            return Fix.by(repair, safety, (*edit, only), preferred=True, rewrite=True, if_certain=True)
+            return Fix.by(repair, safety, (*edit, only), preferred=True, rewrite=True)
     return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
 
 

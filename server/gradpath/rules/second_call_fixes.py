@@ -13,7 +13,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutat
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.assigned_fixes import assigned_alone
-from gradpath.rules.entrance_fixes import detached_at
+from gradpath.rules.entrance_fixes import detached_at, trains_nothing_behind
 from gradpath.rules.graphs import entrances, is_drawn, leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import into_block, removed
@@ -21,7 +21,7 @@ from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written
 from gradpath.rules.second_calls import Case, taken_alone
 from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.state_fixes import crossings, let_go, state_of
-from gradpath.rules.stories import clears, lifted, occasion, same_activation, since, stepped_since
+from gradpath.rules.stories import lifted, occasion, same_activation, since, stepped_since
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 from gradpath.source.index import holds, names_in
 from gradpath.support.fast_dataclasses import replace
@@ -36,14 +36,14 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if not detached and _is_carried(case):
         yield from assigned_alone(case.trace, case.source, [edge for _, edge in crossings(case)])
     state = None if detached or case.same_root else state_of(case)
-    later = [] if detached or case.same_root else list(_detached_later(case, truncates=state is not None))
-    yield from (fix for fix in later if fix.safety is Safety.SAFE)
+    later = [] if detached or case.same_root else list(_detached_later(case))
+    at_once = bool(later) and (state is not None or _is_carried(case) or _is_border(case))
+    yield from later if at_once else ()
     apart = None if case.same_root else _trains_apart(case)
     if apart is not None:
-        cuts = [list(_detached_earlier(case)), [fix for fix in later if fix.safety is not Safety.SAFE]]
+        cuts = [list(_detached_earlier(case)), [] if at_once else later]
         yield from (fix for cut in (reversed(cuts) if apart else cuts) for fix in cut)
-    freed = list(let_go(case, state)) if state is not None and not later else []
-    yield from (fix for fix in freed if fix.safety is Safety.SAFE)
+    yield from let_go(case, state) if state is not None and not later else ()
     if case.same_place:
         yield from _into_function(case)
         yield from computed_where_read(case.trace, case.source, case.shared)
@@ -52,14 +52,13 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield summed
     yield from _kept(case)
     yield from differentiable(case)
-    yield from (fix for fix in freed if fix.safety is not Safety.SAFE)
     if case.same_place or state is not None:
         return
     yield from _computed_again(case)
     yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
-    if apart is None and _is_stale(case):  # Keeping the graph would not do: its own loss has updated what it is of.
-        yield from (fix for fix in later if fix.safety is not Safety.SAFE)
+    if apart is None and _is_stale(case) and not at_once:
+        yield from later  # Keeping the graph would not do: its own loss has updated what it is of.
 
 
 def _trains_apart(case: Case) -> bool | None:
@@ -84,22 +83,26 @@ def _detached(case: Case) -> Iterator[Fix]:
         value = case.source.text(taken[0], taken[1])
         repair = Repair(Way.DETACH_ON, (value,), (taken[0].line,))
         detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
-        kept = clears(case.trace, case.shared, case.earlier)
-        yield Fix.by(repair, Safety.SAFE, detached, preferred=True, if_certain=not kept)
+        yield Fix.by(repair, Safety.SAFE, detached, preferred=True)
 
 
-def _detached_later(case: Case, *, truncates: bool) -> Iterator[Fix]:
+def _detached_later(case: Case) -> Iterator[Fix]:
     """`critic(fake.detach())` where the later loss trains nothing upstream of `fake`, or goes on from a state."""
-    truncates = truncates or _is_carried(case)
-    yield from detached_at(case.trace, case.source, crossings(case), case.again, case.failure.kept, truncates=truncates)
+    roots = case.call.roots if case.call is not None else ()
+    yield from detached_at(case.trace, case.source, crossings(case), case.again, roots)
 
 
 def _detached_earlier(case: Case) -> Iterator[Fix]:
     """`actor_loss = -(log_prob * advantage.detach())`: the first loss does not train what the second one is for."""
     roots = case.call.roots if case.call is not None else ()
     edges = entrances(nodes_of(case.earlier.roots), nodes_of(roots))
-    for fix in detached_at(case.trace, case.source, edges, case.before, case.failure.kept, truncates=True):
-        yield replace(fix, safety=Safety.UNSAFE, preferred=False)
+    yield from detached_at(case.trace, case.source, edges, case.before, case.earlier.roots)
+
+
+def _is_border(case: Case) -> bool:
+    """Whether the step that follows the later loss leaves what is behind the spent graph alone."""
+    entered = [edge for _, edge in crossings(case)]
+    return trains_nothing_behind(case.trace, entered, case.again, case.failure.kept)
 
 
 def _is_carried(case: Case) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Held, Site, Trace
+from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.entrance_fixes import inputs_of, is_gone_through
+from gradpath.rules.entrance_fixes import inputs_of
 from gradpath.rules.graphs import entrances, nodes_of, reach
 from gradpath.rules.keeping_fixes import value_alone
 from gradpath.rules.second_calls import Case
@@ -72,12 +72,9 @@ def let_go(case: Case, state: State) -> Iterator[Fix]:
     if not _starts_as_tensor(case.trace, state, statement.lineno):
         lines = [f"if {state.name} is not None:", f"{edits.indent_unit(document)}{line}"]
     edit = edits.insert_before(document, statement, *lines)
-    ran = {node for event in case.trace.of(BackwardRan) for node in event.executed}
-    reads = [each for each in reads_of(state.use.node) if case.source.text(state.use, each) == state.name]
     if edit is not None:
-        safety = Safety.UNSAFE if is_gone_through(case.trace, reads, ran) else Safety.SAFE
         repair = Repair(Way.DETACH_BEFORE, (state.name,), (statement.lineno,), line)
-        yield Fix.by(repair, safety, (edit,), preferred=True, if_certain=True)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
 
 
 def _starts_as_tensor(trace: Trace, state: State, line: int) -> bool:

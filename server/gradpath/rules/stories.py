@@ -10,7 +10,6 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
-    Cleared,
     Event,
     Failed,
     Held,
@@ -180,12 +179,3 @@ def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
     owned = {id(leaf) for leaf in leaves([node])}
     updated = {id(tensor) for step in steps for tensor in step.updated}
     return bool(owned and updated) and all(step.updated for step in steps) and not owned & updated
-
-
-def clears(trace: Trace, node: Node, call: BackwardCall) -> bool:
-    """Whether the gradients that `call` left behind `node` are cleared afterwards."""
-    owned = {id(leaf) for leaf in leaves([node])}
-    for event in since(trace, call):
-        if isinstance(event, Cleared):
-            owned -= {id(tensor) for tensor in event.tensors}
-    return not owned

@@ -127,12 +127,49 @@ class Fix:
         return bool(self.repairs) and self.repairs[0].transformation is transformation
 
 
+class Reason(str, Enum):
+    """Why a line of advice has no edit."""
+
+    CHOICE = "it depends on what the program is meant to do"
+    DESIGN = "it is a matter of how the program is laid out"
+    UNSEEN = "the code that it is about is not seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A line of advice and what it stands on: the `fix` that it tells of, or the `reason` why there is none.
+
+    A line on what is no way out has the `refuted` fix instead, which the trial has to show to fail.
+    """
+
+    text: str
+    fix: Fix | None = None
+    refuted: Fix | None = None
+    reason: Reason | None = None
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is anything that it stands on."""
+        return self.fix is not None or self.refuted is not None or self.reason is not None
+
+    @classmethod
+    def of(cls, fix: Fix) -> Advice:
+        """To do what a fix does."""
+        return cls(fix.title[:1].lower() + fix.title[1:], fix)
+
+    @classmethod
+    def optional(cls, text: str) -> Advice:
+        """What is right where the program means it so."""
+        return cls(text, reason=Reason.CHOICE)
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """A fault at `range` of the file `path`, with its story and the ways out.
 
     `message` is the headline (one sentence, at most 120 characters); `pytorch` is the exact text that PyTorch raises,
     or None where nothing is raised; `help` is the preferred way out; `alternatives` are the others with their cost.
+    `advice` says what these lines stand on, the help first: after the trial of the fixes only what has held is left.
     `cell` is the number of a notebook's cell, from 1, in which the lines of `range` count; it is None in other files,
     and as long as a notebook is taken as one text (see `source.cells`).
     """
@@ -149,6 +186,7 @@ class Diagnostic:
     alternatives: tuple[str, ...] = ()
     fixes: tuple[Fix, ...] = ()
     cell: int | None = None
+    advice: tuple[Advice, ...] = ()
 
 
 class GapKind(str, Enum):

@@ -17,6 +17,7 @@ from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
+from gradpath.rules.advice import borne_out, says
 from gradpath.rules.lessons import costs, is_kept
 from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
@@ -63,7 +64,7 @@ def mended(
     if not chosen or analysis.parsed.problems:
         return analysis
     workshop = _Workshop(analysis, config or Config(), cancelled, project, chosen)
-    after = {id(each): replace(each, fixes=tuple(workshop.proved(each))) for each in chosen}
+    after = {id(each): workshop.told(each) for each in chosen}
     return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
 
 
@@ -119,13 +120,18 @@ class _Workshop:
         kept: list[Fix] = []
         for fix in diagnostic.fixes:
             tried = self._tried(diagnostic, fix) if fix.edits else fix
-            known = tried is not None and any(_says(tried, each) for each in kept if each.edits)
+            known = tried is not None and any(says(tried, each) for each in kept if each.edits)
             if tried is not None and not known:
                 kept.append(tried)
         kept = _as_dear(kept)
         best = next((fix for fix in kept if fix.eligible), None)
         kept.sort(key=lambda fix: (bool(fix.costs), fix.safety is Safety.UNSAFE))
         return [replace(fix, preferred=fix is best) for fix in kept]
+
+    def told(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with the fixes that hold, and the advice that they bear out."""
+        fixes = tuple(self.proved(diagnostic))
+        return borne_out(diagnostic, fixes, lambda fix: bool(fix.edits) and self._tried(diagnostic, fix) is not None)
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
@@ -181,18 +187,16 @@ class _Workshop:
     def _judged(self, fix: Fix, state: _State) -> Fix:
         """The fix with what else it changes of what is learnt: with that it is not safe."""
         lines = kept_lines(self._document, fix.edits)
-        found: set[Cost] = set()
-        kept = True
-        for old, new in matched(self._before.endings, state.endings, lines):
-            if old.taught is not None and new.taught is not None:
-                found |= costs(old.taught, new.taught, lines, self._path)
-                kept = kept and is_kept(old.taught, new.taught, lines, self._path)
-        if not kept:
+        ways = matched(self._before.endings, state.endings, lines)
+        pairs = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
+        if not all(is_kept(old, new, lines, self._path) for old, new in pairs):
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
-        return _at_cost(fix, found)
+        return _at_cost(fix, {cost for old, new in pairs for cost in costs(old, new, lines, self._path)})
 
     def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
+        if all(self._was_masked(each, fix) for each in left):
+            return self._judged(fix, state)
         if any(each.rule == diagnostic.rule or _is_idle(each) for each in left):
             return None
         here = _key(diagnostic, self._source)[2]
@@ -216,6 +220,13 @@ class _Workshop:
         if not any(each.level is Level.ERROR for each in left):
             return fix
         return replace(fix, eligible=False) if state.progress > self._before.progress else None
+
+    def _was_masked(self, report: Diagnostic, fix: Fix) -> bool:
+        """Whether an error stands where no path came to before the fix, since another error ended it."""
+        back = {new: old for old, new in kept_lines(self._document, fix.edits).items()}
+        line = back.get(report.range.start.line) if report.path == self._path else None
+        endings = (each for ways in self._before.endings.values() for each in ways)
+        return report.level is Level.ERROR and line is not None and not any(line in each.reached for each in endings)
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
         """Whether a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
@@ -409,11 +420,6 @@ def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Dia
             else:
                 new.append(diagnostic)
     return sorted(new, key=lambda each: -each.level.gravity)
-
-
-def _says(fix: Fix, other: Fix) -> bool:
-    """Whether a fix does what another one does, and perhaps more than that."""
-    return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))
 
 
 def _at_cost(fix: Fix, found: set[Cost]) -> Fix:

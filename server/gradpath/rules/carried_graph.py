@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Fix, Level
+from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
-from gradpath.rules.carrying_fixes import fixes_for, is_border, start_of, taken_alone
+from gradpath.rules.carrying_fixes import fixes_for, is_border, retaining, start_of, taken_alone
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -35,7 +35,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(case, preferred),
+        help=_advice(case, preferred, fixes),
         alternatives=tuple(_alternatives(case, preferred, fixes)),
         fixes=fixes,
     )
@@ -94,6 +94,24 @@ def _steps(case: Case) -> Iterator[Step]:
         if use.node is not case.again.node and not case.all_from_outside:
             yield Step(use, with_time(when, "uses it again"))
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
+
+
+def _advice(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> str | Advice:
+    """The way out, with the fix that it tells of."""
+    text, told = _help(case, preferred), preferred
+    keeps = preferred is not None and preferred.does(Transformation.RETAIN_GRAPH)
+    cuts = preferred is not None and preferred.does(Transformation.DETACH) and is_border(case)
+    if case.from_outside and not keeps and not (cuts and not case.all_from_outside):
+        wanted = _ONCE if case.all_from_outside else _AGAIN
+        wanted = (Transformation.DETACH,) if taken_alone(case) is not None else wanted
+        told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
+        if told is None and fixes:
+            return Advice.of(fixes[0]) if _trains_more(case) else Advice(text, reason=Reason.DESIGN)
+    return Advice(text, told) if told is not None else text
+
+
+_ONCE = (Transformation.SUM_LOSSES,)
+_AGAIN = (Transformation.MOVE, Transformation.RECOMPUTE)
 
 
 def _help(case: Case, preferred: Fix | None) -> str:  # noqa: C901, PLR0911
@@ -175,20 +193,26 @@ def detaching(case: Case) -> str:
     return f"detach the tensors in `{name}` before line {line}"
 
 
-def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> Iterator[str]:
-    if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
-        yield f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}"
-        return
+def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
     others = [fix for fix in fixes if fix is not preferred]
+    cuts = [fix for fix in others if fix.does(Transformation.DETACH)]
+    if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
+        yield from (
+            Advice(f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}", fix) for fix in cuts[:1]
+        )
+        return
+    retained = next(retaining(case), None)
     if case.from_outside:
-        cuts = (fix for fix in others if fix.does(Transformation.DETACH) and _trains_more(case))
-        yield from (f"if it is not to be trained by this: {lowered(fix.title)}" for fix in cuts)
-        yield from (lowered(fix.title) for fix in others if fix.does(Transformation.RETAIN_GRAPH))
-        if _is_out_of_date(case):
-            yield "not a way out: retain_graph=True, which fails once the optimizer has stepped"
-    elif not any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
+        kept_out = cuts if _trains_more(case) else []
+        yield from (Advice(f"if it is not to be trained by this: {lowered(fix.title)}", fix) for fix in kept_out)
+        yield from (Advice.of(fix) for fix in others if fix.does(Transformation.RETAIN_GRAPH))
+        if _is_out_of_date(case) and retained is not None:
+            text = "not a way out: retain_graph=True, which fails once the optimizer has stepped"
+            yield Advice(text, refuted=retained)
+    elif retained is not None and not any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
         fails = ", and fails once the optimizer has stepped" if _is_out_of_date(case) else ""
-        yield f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before{fails}"
+        text = f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before{fails}"
+        yield Advice(text, refuted=retained)
 
 
 def _trains_more(case: Case) -> bool:

@@ -36,7 +36,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
     """The fixes of a case, best first."""
     if case.all_from_outside:
         yield from _one_call(case)
-        yield from () if _steps(case) else _retained(case)
+        yield from () if _steps(case) else retaining(case)
     elif case.from_outside:
         taken = taken_alone(case)
         if taken is not None:
@@ -44,7 +44,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
             return
         one_by_one = not _steps(case) and (_only_asks(case) or _is_touched(case) or _is_row(case))
         if one_by_one:
-            yield from _retained(case)
+            yield from retaining(case)
         entrance = list(detached_at(case.trace, case.source, case.crossings, case.again, case.roots))
         border = is_border(case)
         yield from entrance if border else ()
@@ -55,7 +55,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
         yield from _again_in_the_loop(case)
         if not _is_touched(case):
             yield from _added_up(case)
-            yield from () if one_by_one else _retained(case)
+            yield from () if one_by_one else retaining(case)
         yield from () if border else entrance
     elif case.container is not None:
         fresh = [*started_anew(case), *emptied(case)]
@@ -86,7 +86,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
         yield from assigned_alone(case.trace, case.source, [edge for _, edge in case.crossings])
         yield from (fix for fix in found if fix.safety is not Safety.SAFE)
     if not case.from_outside and not _is_touched(case) and isinstance(case.loop, ast.For):
-        yield from _retained(case)
+        yield from retaining(case)
 
 
 def is_border(case: Case) -> bool:
@@ -366,7 +366,7 @@ def _added_up(case: Case) -> Iterator[Fix]:
         yield Fix.by(repair, Safety.SAFE, changes, preferred=True, rewrite=True)
 
 
-def _retained(case: Case) -> Iterator[Fix]:
+def retaining(case: Case) -> Iterator[Fix]:
     """`retain_graph=True`, preferred where the graph was built before the loop, so that it does not grow."""
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")

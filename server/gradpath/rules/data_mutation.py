@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
-from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Position, Range, Reason, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -150,7 +150,11 @@ def _report(
         help="update parameters after the backward that still needs them"
         if hidden.is_parameter
         else "make a new tensor instead of writing into the saved one",
-        alternatives=("write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly",),
+        alternatives=(
+            Advice(
+                "write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly", reason=Reason.CHOICE
+            ),
+        ),
         fixes=tuple(_put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event)),
     )
 

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.ownership import Wrapped
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, following, lowered, with_time
+from gradpath.rules.stories import failures, following, with_time
 from gradpath.rules.syntax import call_of, statement_of
 
 
@@ -45,8 +45,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.REDUCTION]}",
-        help=lowered(fixes[0].title) if fixes else "let all parameters take part in the loss",
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        help=Advice.of(fixes[0]) if fixes else "let all parameters take part in the loss",
+        alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
     )
 

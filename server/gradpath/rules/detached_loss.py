@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits, late_fixes, outside_fixes
@@ -16,7 +16,7 @@ from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rebinding import rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
-from gradpath.rules.syntax import call_of
+from gradpath.rules.syntax import call_of, statement_of
 
 _UNUSED = (
     "RuntimeError: The differentiated Tensor at index {} appears to not have been used in the graph. "
@@ -71,7 +71,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         raised_at=failure.site,
         pytorch=_UNUSED.format(0 if failure.error is None else failure.error.index),
         help=way,
-        alternatives=("allow_unused=True gives None in place of that gradient",),
+        alternatives=(Advice.optional("allow_unused=True gives None in place of that gradient"),),
         fixes=fixes,
     )
 
@@ -146,10 +146,23 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to back-propagate through")),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
-        help=cuts.way_out(cause),
-        alternatives=("not a way out: requires_grad_() on the loss silences the error, and no parameter learns",),
+        help=Advice(cuts.way_out(cause), fixes[0] if fixes else None, reason=Reason.CHOICE),
+        alternatives=tuple(_forced(trace, source, failure)),
         fixes=tuple(fixes),
     )
+
+
+def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:
+    """What silences the error alone."""
+    call, statement = call_of(trace, failure.site.node), statement_of(trace, failure.site.node)
+    if call is None or statement is None or not isinstance(call.func, ast.Attribute):
+        return
+    document = source.document(failure.site)
+    text = f"{edits.flat(document, call.func.value)}.requires_grad_()"
+    edit = edits.insert_before(document, statement, text)
+    refuted = Fix.by(Repair(Way.REQUIRE, text=text), Safety.UNSAFE, () if edit is None else (edit,))
+    said = "not a way out: requires_grad_() on the loss silences the error, and no parameter learns"
+    yield Advice(said, refuted=refuted)
 
 
 def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:

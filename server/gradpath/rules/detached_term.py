@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Advice, Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.rules import cuts
 from gradpath.rules.cancelled import cancelled, report_cancelled
@@ -279,7 +279,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
-        alternatives=("a term that is not to be trained is better left out of the loss",),
+        alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
         fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
@@ -297,7 +297,7 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
             Step(term.ran.site, "gives the network no gradient from it"),
         ),
         help="let the network predict with gradients on where its prediction is to be trained",
-        alternatives=("a term that is not to be trained is better left out of the loss",),
+        alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
         fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import loop_between
@@ -55,7 +55,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_help(case, fixes),
+        help=_advice(case, fixes),
         alternatives=tuple(_alternatives(case, fixes)),
         fixes=fixes,
     )
@@ -106,6 +106,18 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
+def _advice(case: Case, fixes: tuple[Fix, ...]) -> str | Advice:
+    """The way out, with the fix that it tells of."""
+    if not fixes:
+        return _help(case, fixes)
+    again = (Transformation.MOVE, Transformation.RECOMPUTE)
+    repeated = case.same_place or (case.same_root and case.is_updated)
+    if repeated and not _is_cut(fixes) and (case.same_place or taken_alone(case) is None):
+        told = next((fix for fix in fixes if fix.repairs[0].transformation in again), None)
+        return Advice.of(fixes[0]) if told is None else Advice(_help(case, fixes), told)
+    return Advice(_help(case, fixes), fixes[0])
+
+
 def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
     if case.same_place and _is_cut(fixes):
         return lowered(fixes[0].title)
@@ -154,12 +166,12 @@ def _is_cut(fixes: tuple[Fix, ...]) -> bool:
     return bool(fixes) and fixes[0].does(Transformation.DETACH)
 
 
-def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[str]:
+def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
     left_out = _is_cut(fixes) or not (case.same_place or state_of(case))
     for fix in fixes[1:] if left_out else fixes:
-        yield lowered(fix.title)
+        yield Advice.of(fix)
     if case.same_root and not case.same_place and not case.is_updated:
-        yield "for twice the gradient, scale the loss"
+        yield Advice.optional("for twice the gradient, scale the loss")
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import (
     BackwardRan,
     Cleared,
@@ -22,7 +22,6 @@ from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lowered
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 from gradpath.source.index import contents, methods_called
 from gradpath.support.fast_dataclasses import replace
@@ -117,8 +116,8 @@ def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report
         f"`{source.short(run.site, limit=50)}` leaves a cycle that is never freed: {what}",
         (Step(at, "each gradient keeps the graph, which keeps its parameter"),),
         pytorch=_PYTORCH,
-        help=lowered(fixes[0].title) if fixes else "use `torch.autograd.grad`, which leaves nothing in `.grad`",
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        help=Advice.of(fixes[0]) if fixes else "use `torch.autograd.grad`, which leaves nothing in `.grad`",
+        alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
     )
 

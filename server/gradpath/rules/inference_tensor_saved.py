@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -46,7 +46,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
         help="`torch.no_grad()` instead of `inference_mode` makes tensors that can be used anywhere",
-        alternatives=(f"`{name}.clone()` outside, a copy that a graph may save",) if short != "a tensor" else (),
+        alternatives=(Advice.optional(f"`{name}.clone()` outside, a copy that a graph may save"),)
+        if short != "a tensor"
+        else (),
         fixes=tuple(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
@@ -47,9 +47,10 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     fixes = tuple(_fixes(trace, source, site, leaf))
     statement = statement_of(trace, site.node)
     recorded = statement is not None and _has_graph(trace, statement)
-    others = [lowered(fix.title) for fix in fixes[1:]]
+    others = [Advice.of(fix) for fix in fixes[1:]]
     if recorded and leaf.is_parameter:
-        others.append("to train what the value was computed from, hand it to the module: `torch.func.functional_call`")
+        handed = "to train what the value was computed from, hand it to the module: `torch.func.functional_call`"
+        others.append(Advice.optional(handed))
     return Report(
         RULE.id,
         site,
@@ -57,7 +58,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=_help(fixes),
+        help=Advice(_help(fixes), fixes[0] if fixes else None),
         alternatives=tuple(others),
         fixes=fixes,
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.rules.copying_fixes import saved_copy
 from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.silent_writes import Skip, Uncounted, skips, uncounted
-from gradpath.rules.stories import following, lifted, lowered, name_of, short_operation, with_time
+from gradpath.rules.stories import following, lifted, name_of, short_operation, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -35,8 +35,8 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         tuple(_steps(trace, source, found)),
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
-        help=_help(fixes),
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        help=Advice.of(fixes[0]) if fixes else "make a new tensor instead of writing into the old one",
+        alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
     )
 
@@ -53,7 +53,11 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
             Step(found.added, f"adds `{found.name}`, which is no longer what came in"),
         ),
         help="use an activation that does not work in place",
-        alternatives=(f"if the skip should be activated: call what the activation gives `{found.name}`",),
+        alternatives=(
+            Advice(
+                f"if the skip should be activated: call what the activation gives `{found.name}`", reason=Reason.CHOICE
+            ),
+        ),
         fixes=tuple(counterparts(trace, source, found.written, found.tensor, None)),
         silent=True,
     )
@@ -111,12 +115,6 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     when = following(trace, found.site, site) if isinstance(site, Site) else ""
     yield Step(found.site, with_time(when, "changes it in place"))
     yield Step(found.failure.site, "finds it changed")
-
-
-def _help(fixes: tuple[Fix, ...]) -> str:
-    if not fixes:
-        return "make a new tensor instead of writing into the old one"
-    return lowered(fixes[0].title)
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.out_of_place import counterparts, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, lowered, said, short_operation
+from gradpath.rules.stories import failures, said, short_operation
 from gradpath.rules.syntax import statement_of
 
 KINDS = (FaultKind.MULTIPLE_VIEWS, FaultKind.VIEW_NO_GRAD, FaultKind.VIEW_INFERENCE, FaultKind.CUSTOM_VIEW)
@@ -48,8 +48,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=lowered(fixes[0].title) if fixes else "make a new tensor instead of writing into the view",
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        help=Advice.of(fixes[0]) if fixes else "make a new tensor instead of writing into the view",
+        alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -52,7 +52,9 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         f"`{text}` keeps the graph of every {turn} in memory",
         tuple(steps),
         help=f"keep the value alone: `{wanted}`" if value is not None else "keep the value alone, without its graph",
-        alternatives=("in an evaluation, compute under torch.no_grad()",) if not _is_trained(found) else (),
+        alternatives=(Advice.optional("in an evaluation, compute under torch.no_grad()"),)
+        if not _is_trained(found)
+        else (),
         fixes=fixes,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -105,7 +105,7 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
             Step(second.site, "steps by the sum of all iterations"),
         ),
         help="clear the gradients once in each iteration, before the backward",
-        alternatives=("to accumulate on purpose, clear them after each step",),
+        alternatives=(Advice.optional("to accumulate on purpose, clear them after each step"),),
         fixes=tuple(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import MANY, Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -35,6 +35,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     steps.append(Step(failure.site, "starts from one number only"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
+    fixes = tuple(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
     return Report(
         RULE.id,
         failure.site,
@@ -44,12 +45,12 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
         help=f"reduce it first: `{mean if method or loss is None else total}`",
         alternatives=(
-            f"`{total}`: then twice the elements give twice the gradient",
-            "`gradient=` gives a weight to each element",
+            Advice(f"`{total}`: then twice the elements give twice the gradient", fixes[-1] if fixes else None),
+            Advice.optional("`gradient=` gives a weight to each element"),
         )
         if method
-        else ("`grad_outputs=` gives a weight to each element",),
-        fixes=tuple(_fixes(source, failure, loss, _WAYS if method else ("sum",))),
+        else (Advice.optional("`grad_outputs=` gives a weight to each element"),),
+        fixes=fixes,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
-from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
@@ -53,7 +53,7 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         tuple(_steps(trace, source, found)),
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
-        help=_help(trace, source, found, old),
+        help=_advice(trace, source, found, fixes, old=old),
         alternatives=tuple(_alternatives(trace, source, found, old, fixes)),
         fixes=fixes,
     )
@@ -90,6 +90,14 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     yield Step(found.failure.site, with_time(when, "needs them as they were"))
 
 
+def _advice(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str | Advice:
+    """The way out, with the fix that it tells of."""
+    wanted = (Transformation.DETACH,) if old else (Transformation.MOVE, Transformation.RECOMPUTE, Transformation.CLONE)
+    told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
+    text = _help(trace, source, found, old)
+    return Advice(text, told) if told is not None else Advice.of(fixes[0]) if fixes else text
+
+
 def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
     if old:
         case = _case(trace, source, found)
@@ -107,14 +115,21 @@ def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
     return "compute the loss after the update, so that it sees the new parameters"
 
 
-def _alternatives(trace: Trace, source: Source, found: Overwriting, old: bool, fixes: tuple[Fix, ...]) -> Iterator[str]:
+def _alternatives(
+    trace: Trace, source: Source, found: Overwriting, old: bool, fixes: tuple[Fix, ...]
+) -> Iterator[Advice]:
+    call = call_of(trace, found.failure.site.node)
+    if old and call is not None:
+        edit = edits.add_keyword(source.document(found.failure.site), call, "retain_graph", "True")
+        refuted = Fix.by(Repair(Way.RETAIN, lines=(call.lineno,)), Safety.UNSAFE, () if edit is None else (edit,))
+        text = "not a way out: more retain_graph=True; the parameters have changed all the same"
+        yield Advice(text, refuted=refuted)
     if old:
-        yield "not a way out: more retain_graph=True; the parameters have changed all the same"
         return
     moved = [fix for fix in fixes if fix.does(Transformation.MOVE)]
     if moved:
         also = " (it then sees the gradients of both)" if _reaches_stepped(trace, found) else ""
-        yield f"{lowered(moved[0].title)}{also}"
+        yield Advice(f"{lowered(moved[0].title)}{also}", moved[0])
 
 
 def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:

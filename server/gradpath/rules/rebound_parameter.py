@@ -8,14 +8,14 @@ from typing import TypeGuard
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import switch_around
 from gradpath.rules.rebinding import lost_updates, rebinding_of, rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lowered, target_of, with_time
+from gradpath.rules.stories import following, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents
@@ -92,8 +92,8 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         (Step(at, how), Step(failure.site, with_time(when, last))),
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {message}",
-        help=lowered(fixes[0].title) if fixes else f"update `{name}` in place under torch.no_grad()",
-        alternatives=("a `torch.optim` optimizer updates in place, too",),
+        help=Advice.of(fixes[0]) if fixes else f"update `{name}` in place under torch.no_grad()",
+        alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
     )
 
@@ -120,7 +120,7 @@ def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tens
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {MESSAGES[FaultKind.OPTIMIZER_NON_LEAF]}",
-        help=lowered(fixes[0].title) if fixes else "give it the leaf that the result is computed from",
+        help=Advice.of(fixes[0]) if fixes else "give it the leaf that the result is computed from",
         fixes=fixes,
     )
 
@@ -133,8 +133,8 @@ def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assi
         at,
         f"`{bound.name}` is a new tensor from here on, which nothing reads: the parameter stays as it is",
         (Step(at, "gives the variable of the loop another value"),),
-        help=lowered(fixes[0].title) if fixes else f"update `{bound.name}` in place under torch.no_grad()",
-        alternatives=("a `torch.optim` optimizer updates in place, too",),
+        help=Advice.of(fixes[0]) if fixes else f"update `{bound.name}` in place under torch.no_grad()",
+        alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
         silent=True,
     )

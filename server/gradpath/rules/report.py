@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gradpath.diagnostic import Fix, Level
+from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
@@ -27,7 +27,8 @@ class Report:
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
     pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` is what it is
-    about, in a form that means the same on all paths.
+    about, in a form that means the same on all paths. A `help` that does not say what it stands on tells of the
+    first of the `fixes`.
     """
 
     rule: str
@@ -36,8 +37,8 @@ class Report:
     steps: tuple[Step, ...]
     raised_at: Site | None = None
     pytorch: str | None = None
-    help: str = ""
-    alternatives: tuple[str, ...] = ()
+    help: str | Advice = ""
+    alternatives: tuple[str | Advice, ...] = ()
     fixes: tuple[Fix, ...] = ()
     silent: bool = False
     about: tuple[object, ...] = ()

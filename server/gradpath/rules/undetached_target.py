@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -153,7 +153,7 @@ def _report(trace: Trace, source: Source, found: _Compared) -> Report:
         f"the target `{name}` is computed with a graph of the network that is trained towards it",
         tuple(steps),
         help="detach the target, or compute it under `torch.no_grad()`",
-        alternatives=("a method of residual gradients wants the graph on purpose",),
+        alternatives=(Advice.optional("a method of residual gradients wants the graph on purpose"),),
         fixes=tuple(_fixes(source, found)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.diagnostic import Fix, Level
+from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.rules import cuts
@@ -53,7 +53,11 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         headline + presumed,
         tuple(steps),
         help=_way_out(what, places),
-        alternatives=(f"if {what} should stay the same: freeze it, or leave it out of the optimizer",),
+        alternatives=(
+            Advice(
+                f"if {what} should stay the same: freeze it, or leave it out of the optimizer", reason=Reason.CHOICE
+            ),
+        ),
         fixes=tuple(_fixes(trace, source, places)),
         about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Advice, Level
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Site, Stepped, Trace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
@@ -31,7 +31,7 @@ from gradpath.rules.left_out import (
 )
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lowered, target_of
+from gradpath.rules.stories import target_of
 from gradpath.rules.syntax import statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
@@ -294,8 +294,8 @@ def _report(trace: Trace, source: Source, found: Untrained) -> Report:
         place,
         f"{what}: {why}",
         tuple(steps),
-        help=lowered(fixes[0].title) if fixes else way,
-        alternatives=tuple(lowered(fix.title) for fix in fixes[1:]),
+        help=Advice.of(fixes[0]) if fixes else way,
+        alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
         about=(cause.bound.name,) if isinstance(cause, LeftOut) and cause.before else (),
     )
@@ -360,7 +360,7 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
         place,
         f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
         (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
-        help=lowered(fixes[0].title) if fixes else "hold them in an `nn.ModuleList` or its kin",
+        help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or its kin",
         fixes=fixes,
     )
 

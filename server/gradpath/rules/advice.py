@@ -1,0 +1,46 @@
+"""Advice after a trial: the lines that it bears out, in the words of the fixes that have held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradpath.diagnostic import Advice, Diagnostic, Fix
+from gradpath.rules.stories import lowered
+from gradpath.support.fast_dataclasses import replace
+
+
+def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[Fix], bool]) -> Diagnostic:
+    """The diagnostic with the `fixes` that have held, and the advice that they leave.
+
+    A line on what is no way out goes where its fix `holds`, or is offered. The help tells of the best fix where the one
+    that it told of has failed.
+    """
+    if not diagnostic.advice:
+        return replace(diagnostic, fixes=fixes)
+    first, *others = (_line(each, fixes, holds) for each in diagnostic.advice)
+    best = next((fix for fix in fixes if fix.preferred), next((fix for fix in fixes if fix.edits), None))
+    if not first and best is not None:
+        first = lowered(best.title)
+    left = tuple(line for line in dict.fromkeys(others) if line and line != first)
+    return replace(diagnostic, fixes=fixes, help=first, alternatives=left)
+
+
+def _line(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> str:
+    if advice.refuted is not None:
+        offered = any(fix.edits and _is_alike(fix, advice.refuted) for fix in fixes)
+        return "" if offered or holds(advice.refuted) else advice.text
+    if advice.fix is None:
+        return advice.text
+    held = next((fix for fix in fixes if says(fix, advice.fix)), None)
+    if held is None:
+        return advice.text if advice.reason is not None else ""
+    return advice.text.replace(lowered(advice.fix.title), lowered(held.title))
+
+
+def _is_alike(one: Fix, other: Fix) -> bool:
+    return bool(one.repairs and other.repairs) and one.does(other.repairs[0].transformation)
+
+
+def says(fix: Fix, other: Fix) -> bool:
+    """Whether a fix does what another one does, and perhaps more than that."""
+    return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))

@@ -1,0 +1,86 @@
+"""Advice stands on repairs: each line tells of one that was tried, or says why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradpath.analysis.check import check
+from gradpath.analysis.fix_validation import mended
+from gradpath.diagnostic import NO_WAY_OUT, Diagnostic
+from gradpath.repairs import Transformation
+from gradpath.source.document import Document
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = sorted([*ROOT.glob("tests/cases/corpus/*_faulty.py"), *ROOT.glob("samples/faulty/*.py")])
+CONTRADICTED = (
+    "curriculum_pool_of_losses",
+    "tree_lstm_child_sum_dict_cache",
+    "inherited_trainer_template_method",
+    "gradnorm_initial_losses_live",
+)
+"""Programs whose help told of a fix that does not hold."""
+
+UNFOUNDED = {
+    "carried-graph",
+    "clip-without-gradient",
+    "data-mutation",
+    "missing-zero-grad",
+    "parameter-updated-before-backward",
+    "rewrapped-loss",
+    "step-without-backward",
+}
+"""Rules that still give advice which stands on nothing. It only gets shorter."""
+
+INDEPENDENT = """
+import torch
+from torch import nn
+
+cell, head = nn.GRUCell(4, 8), nn.Linear(8, 1)
+loader = [(torch.rand(2, 4), torch.rand(2, 1)) for _ in range(5)]
+state = torch.zeros(2, 8)
+for inputs, targets in loader:
+    state = cell(inputs, state)
+    loss = ((head(state) - targets) ** 2).mean()
+    loss.backward()
+loss.backward()
+"""
+
+
+def diagnostics(path: Path) -> tuple[Diagnostic, ...]:
+    return check(Document(str(path), path.read_text(encoding="utf-8"))).diagnostics
+
+
+def tried(text: str) -> tuple[Diagnostic, ...]:
+    return mended(check(Document("train.py", text))).diagnostics
+
+
+def test_advice_stands_on_something() -> None:
+    found = {
+        each.rule
+        for path in PROGRAMS[::2]
+        for each in diagnostics(path)
+        if any(line.text and not line.stands for line in each.advice)
+    }
+    assert found <= UNFOUNDED
+
+
+def test_help_tells_of_a_fix_that_is_offered_or_of_none() -> None:
+    for name in CONTRADICTED:
+        for path in ROOT.glob(f"tests/cases/corpus/{name}_faulty*"):
+            text = (path if path.is_file() else path / "train.py").read_text(encoding="utf-8")
+            for each in tried(text):
+                told = {line.fix.repairs for line in each.advice if line.fix is not None and line.text == each.help}
+                assert not told or any(set(fix.repairs) >= set(*told) for fix in each.fixes)
+
+
+def test_what_is_offered_is_not_called_no_way_out() -> None:
+    for path in PROGRAMS[::12]:
+        for each in tried(path.read_text(encoding="utf-8")):
+            refused = any(line.startswith(NO_WAY_OUT) and "retain_graph" in line for line in each.alternatives)
+            assert not (refused and any(fix.does(Transformation.RETAIN_GRAPH) for fix in each.fixes))
+
+
+def test_an_error_that_was_masked_does_not_count_against_a_fix() -> None:
+    [fault] = tried(INDEPENDENT)
+    assert fault.fixes[0].does(Transformation.DETACH)
+    assert fault.fixes[0].preferred

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.provenance import OBSERVED
-from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.autograd.provenance import OBSERVED, Presumption
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node, Tensor
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -19,8 +19,12 @@ from gradpath.source.nodes import nodes
 
 def is_absent(machine: Machine, tensor: Tensor) -> bool:
     """Whether a tensor surely has no gradient, of which none is seen."""
-    if tensor.node is not None or not tensor.flag:
-        return not tensor.is_open and (tensor.is_result or not tensor.aliasing_unsure)
+    if isinstance(tensor.provenance, Presumption) or tensor.is_open:
+        return False  # What is presumed to have a graph may be a leaf as well.
+    if tensor.node is not None:
+        return tensor.is_result and tensor.operation != PRESUMED
+    if not tensor.flag:
+        return not tensor.aliasing_unsure
     if tensor.provenance is not OBSERVED or tensor.aliasing_unsure or tensor.left is not None:
         return False
     if tensor.operation == UNSEEN or weights.count_put_in(machine) > 0:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
+from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, run_operation
+from gradpath.overlays.presumed_tensors import presume_tensor
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
@@ -20,7 +22,7 @@ class Packed(Object):
     __slots__ = ("data",)
     kind_name = "PackedSequence"
 
-    def __init__(self, data: TensorValue) -> None:
+    def __init__(self, data: TensorValue | Unknown) -> None:
         self.data = data
 
     def parts(self) -> tuple[Value, ...]:
@@ -53,6 +55,8 @@ def repacked(result: Value) -> Value:
 def _gathered(machine: Machine, name: str, value: Value) -> Value:
     """A copy of a tensor's rows in another order, which saves where they came from."""
     op = find_op("torch.index_select")
+    if isinstance(value, Unknown) and value.kind in OF_TENSORS:
+        value = presume_tensor(machine, value)
     if op is None or not isinstance(value, TensorValue):
         return machine.unknown(name, None, (value,))
     index = wrap(machine.autograd.tensor(shape=(None,), dtype="int64"))
@@ -64,7 +68,7 @@ def _gathered(machine: Machine, name: str, value: Value) -> Value:
 
 def _packed(machine: Machine, name: str, value: Value) -> Value:
     made = _gathered(machine, name, value)
-    return Packed(made) if isinstance(made, TensorValue) else made
+    return Packed(made) if isinstance(made, (TensorValue, Unknown)) else made
 
 
 def _pack_padded(machine: Machine, arguments: Arguments) -> Value:
@@ -95,13 +99,20 @@ def _pack(machine: Machine, arguments: Arguments) -> Value:
 
 def _sequence(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "data", None)
-    return Packed(data) if isinstance(data, TensorValue) else machine.unknown("PackedSequence", None, (data,))
+    return Packed(data) if isinstance(data, (TensorValue, Unknown)) else machine.unknown("packed", None, (data,))
+
+
+PACKED_SEQUENCE = TypeClass("PackedSequence", _sequence, lambda value: isinstance(value, Packed))
+
+
+def is_packed(machine: Machine, unknown: Unknown) -> bool:
+    """Whether the path has decided that something unknown is a packed sequence: `isinstance(x, PackedSequence)`."""
+    answer = machine.unknowns.get(("isinstance", identity(unknown), identity(PACKED_SEQUENCE)))
+    return answer is not None and machine.decided(answer) is True
 
 
 NAMES: Names = {
-    "torch.nn.utils.rnn.PackedSequence": TypeClass(
-        "PackedSequence", _sequence, lambda value: isinstance(value, Packed)
-    ),
+    "torch.nn.utils.rnn.PackedSequence": PACKED_SEQUENCE,
     "torch.nn.utils.rnn.pack_padded_sequence": _pack_padded,
     "torch.nn.utils.rnn.pad_packed_sequence": _pad_packed,
     "torch.nn.utils.rnn.pack_sequence": _pack,

@@ -6,11 +6,13 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Computed, Library, Made
-from gradpath.interpreter.values import Unknown, Value
+from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.overlays.roles import is_option, role_of_name
+from gradpath.source.nodes import nodes
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -90,6 +92,56 @@ def is_of_library(value: Unknown) -> bool:
 def gives_data(callee: Unknown) -> bool:
     """Whether calling something unknown gives data."""
     return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
+
+
+def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether all methods set an attribute, which `__init__` sets to a number, to numbers, as far as the text tells.
+
+    A number divided by what a method is given is one: whoever counts iterations takes the share of one of them.
+    """
+    if name in seen:
+        return True
+    for each in cls.mro:
+        for method in each.node.body if each.node is not None else ():
+            if not isinstance(method, ast.FunctionDef):
+                continue
+            given = {argument.arg for argument in (*method.args.args, *method.args.kwonlyargs)}
+            for value in _set_to(method, name):
+                if not _is_number(value, given, cls, seen | {name}):
+                    return False
+    return True
+
+
+def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
+    """What a method sets an attribute to, None where that is not told by one assignment alone."""
+    told: dict[ast.expr, ast.expr | None] = {}
+    for node in nodes(method):
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                told[target] = value
+            case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=value):
+                told[target] = value
+            case _:
+                pass
+    for node in nodes(method):
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
+            yield told.get(node)
+
+
+def _is_number(node: ast.expr | None, given: set[str], cls: Class, seen: frozenset[str]) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float))
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand, given, cls, seen)
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Name(id=name)) if name in given:
+            return _is_number(left, given, cls, seen)
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left, given, cls, seen) and _is_number(right, given, cls, seen)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return is_number(cls, name, seen)
+        case _:
+            return False
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

@@ -47,7 +47,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
-from gradpath.overlays import clearing, conditions, frozen, targets, weights
+from gradpath.overlays import clearing, conditions, frozen, packing, targets, weights
 from gradpath.overlays.asked import Asked
 from gradpath.overlays.asked import has_graph as has_graph
 from gradpath.overlays.asked import is_open as is_open
@@ -193,6 +193,12 @@ def _is_weight(asked: Asked) -> bool:
     if asked.key not in ("weight", "bias") or asked.unknown.is_data or asked.machine is None:
         return False
     return weights.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
+
+
+def _tells(asked: Asked) -> bool:
+    if asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown):
+        return False
+    return asked.key in _TELLING
 
 
 _TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
@@ -345,7 +351,7 @@ ITEMS: tuple[Row, ...] = (
 ATTRIBUTES: tuple[Row, ...] = (
     Row(
         "what tells of a tensor",
-        lambda asked: asked.key in _TELLING,
+        _tells,
         Kind.PLAIN,
         conditions.DATA,
         "they are data, but for those of packed sequences",

@@ -154,15 +154,28 @@ def uncounted(trace: Trace) -> Iterator[Uncounted]:
     """The factors that are multiplied into a value in place, unseen by its graph, before a backward goes through it."""
     written = [event for event in trace.of(Mutated) if short_operation(event.write.operation) in _FACTORS]
     recorded = {_time(event.site) for event in trace.of(Built)} if written else set()
+    constant = set(map(id, _before_their_graphs(trace))) if written else set()
     for event in written:
         node = event.tensor.node
-        if node is None or node.is_open:
+        if node is None or node.is_open or id(event) in constant:
             continue
         if event.tensor.is_open or _time(event.site) in recorded or not _is_used_after(trace, event):
             continue
         ran = next((each for each in trace.of(BackwardRan) if node in each.executed), None)
         if ran is not None:
             yield Uncounted(event.tensor, event.site, ran)
+
+
+def _before_their_graphs(trace: Trace) -> Iterator[Mutated]:
+    """The writes into what had no graph then: it came by one in a later write, such as `loss += model(x).sum()`."""
+    graphed: set[int] = set()
+    early: list[Mutated] = []
+    for event in trace.among(Mutated, Built):
+        if isinstance(event, Built):
+            graphed.update(map(id, event.node.outputs))
+        elif isinstance(event, Mutated) and id(event.tensor) not in graphed:
+            early.append(event)
+    return (event for event in early if id(event.tensor) in graphed)
 
 
 def _time(site: Site) -> tuple[int, int, tuple[tuple[int, int], ...]]:

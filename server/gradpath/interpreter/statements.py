@@ -250,10 +250,16 @@ def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
 
 
 def decorated(machine: Machine, decorators: Sequence[ast.expr], value: Value) -> Value:
-    """Apply decorators from the bottom up; an unknown one is presumed to give back what it decorates."""
+    """Apply decorators from the bottom up; an unknown one is presumed to give back what it decorates.
+
+    One that was handed a model or an optimizer trains: what it gives may do anything with what the function returns.
+    """
     for node in reversed(decorators):
         decorator = evaluate(machine, node)
         machine.node = node
+        if isinstance(decorator, Unknown) and machine.library.trains(decorator):
+            value = machine.call(decorator, Arguments([value]))
+            continue
         result = decorator if isinstance(decorator, Unknown) else _wrapped(machine, decorator, value)
         if not isinstance(result, Unknown):
             value = result

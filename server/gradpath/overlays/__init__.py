@@ -13,7 +13,7 @@ from gradpath.interpreter.containers import Container, Iteration, List
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Attribute, Library, Made
+from gradpath.interpreter.origins import Attribute, Call, Library, Made
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Cleared, Held, Kept, Named
 from gradpath.interpreter.values import (
@@ -30,6 +30,7 @@ from gradpath.overlays import (
     chance,
     conventions,
     engines,
+    gradmode,
     keeping,
     plain_data,
     registry,
@@ -45,6 +46,7 @@ from gradpath.overlays.layers import ContainerInstance, layer_class
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.nn import ModuleInstance, note_overlooked
 from gradpath.overlays.operations import call_operation, operation, tensors_in
+from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
@@ -202,6 +204,14 @@ class Overlays:
         """Something that is not seen may have cleared any gradients."""
         machine.emit(Cleared((), machine.site(), None, known=False))
 
+    def trains(self, decorator: Unknown) -> bool:
+        """Whether something unknown was made of a model or an optimizer: `@Captured(model=net, optim=optimizer)`."""
+        given = decorator.origin.arguments if isinstance(decorator.origin, Call) else ()
+        return any(
+            isinstance(each, (ModuleInstance, OptimizerInstance)) or roles.role_of(each) in ("model", "optimizer")
+            for each in given
+        )
+
     def is_observed(self, value: Value) -> bool:
         """Whether a value that was misused is a tensor, or a number that was read out of one."""
         parts = value if isinstance(value, tuple) else (value,)
@@ -216,10 +226,15 @@ class Overlays:
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
-        """Call a function that nobody calls; a method of a framework's class runs as that framework runs it."""
+        """Call a function that nobody calls; a method of a framework's class runs as that framework runs it.
+
+        One that the methods of its class call where gradients are off runs without them here, too.
+        """
         for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
             if isinstance(base, registry.Caller) and function.name in base.calls:
                 return base.enter(machine, function, decorated, receiver, arguments)
+        if isinstance(receiver, Instance) and gradmode.is_called_without_gradients(receiver.cls, function.name):
+            decorated = gradmode.Guarded(decorated, grad=False, inference=None)
         result = machine.call(decorated, arguments)
         if isinstance(receiver, ModuleInstance) and function.name == "forward":
             note_overlooked(machine, receiver)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradpath.interpreter.classes import Context
@@ -18,6 +19,8 @@ from gradpath.interpreter.values import (
     Value,
 )
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.places import place_of
+from gradpath.source.nodes import nodes
 
 
 class GradMode(Context):
@@ -95,6 +98,40 @@ class Guarded(Object):
 
     def attribute(self, machine: Machine, name: str) -> Value:
         return machine.attribute(self.function, name)
+
+
+_OFF = frozenset({"inference_mode", "no_grad"})
+
+
+def is_called_without_gradients(cls: Class, name: str) -> bool:
+    """Whether methods of a class call one of them, and all do so where gradients are off, as far as the text tells."""
+    called = False
+    for each in cls.mro:
+        for method in each.node.body if each.node is not None else ():
+            if not isinstance(method, ast.FunctionDef) or method.name == name:
+                continue
+            off = set(_without_gradients(method))
+            for node in nodes(method):
+                match node:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)) if attr == name:
+                        called = True
+                        if node not in off:
+                            return False
+    return called
+
+
+def _without_gradients(method: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a method that run while gradients are off."""
+    if any(map(_is_off, method.decorator_list)):
+        yield from nodes(method)
+    for block in nodes(method):
+        if isinstance(block, ast.With) and any(_is_off(item.context_expr) for item in block.items):
+            yield from nodes(block)
+
+
+def _is_off(mode: ast.expr) -> bool:
+    callee = mode.func if isinstance(mode, ast.Call) else mode
+    return place_of(callee).rpartition(".")[2] in _OFF
 
 
 def _maker(grad: bool | None, inference: bool | None) -> NativeFunction:

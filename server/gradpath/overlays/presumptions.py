@@ -32,6 +32,7 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
 | the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
+| a function under an unknown decorator that was made of a model or an optimizer | is handed to that, which gives anything back | such decorators train with what the function returns |
 | `assertRaises` of a test case whose class is not seen | heads a block that is expected to fail | unittest has it so |
 """  # noqa: E501
 

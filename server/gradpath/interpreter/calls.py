@@ -18,7 +18,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.trace import Event, Flagged
-from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, Unknown, Value
 from gradpath.source.nodes import is_generator
 
 DEPTH = 40
@@ -142,10 +142,22 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
             next(steps)
     except StopIteration as stop:
         if (frame.passed_over and not isinstance(stop.value, Returned)) or _is_left_to_subclasses(machine, frame, node):
+            _fill_tables(machine, frame)
             return machine.unknown(CAUSE, None, tuple(frame.scope.variables.values()))
         return _result(stop.value)
     finally:
         machine.frame, machine.node = before, caller
+
+
+def _fill_tables(machine: Machine, frame: Frame) -> None:
+    """Let go of the numbers in the tables of an object: a subclass's own method puts there what it computes."""
+    receiver = frame.first_argument
+    if frame.owner is None or not isinstance(receiver, Instance):
+        return
+    for table in [each for each in receiver.attributes.values() if isinstance(each, Dict)]:
+        for key, value in list(table.entries.values()):
+            if type(value) in (int, float):
+                table.store(key, machine.unknown(CAUSE, None, (receiver,)))
 
 
 def _is_left_to_subclasses(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -83,8 +83,24 @@ def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
 
 def _is_lent(trace: Trace, cleared: Cleared) -> bool:
     """Whether somebody who is not seen may step for an optimizer: only who has it can, where it is made here."""
-    made = any(given.optimizer is cleared.owner for given in trace.of(Given))
+    made = _is_made_here(trace, cleared)
     return any(not made or event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
+
+
+def _is_made_here(trace: Trace, cleared: Cleared) -> bool:
+    return any(given.optimizer is cleared.owner for given in trace.of(Given))
+
+
+def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
+    """Whether another optimizer steps with what a backward gives, and the one that clears is somebody else's.
+
+    Who steps that in another phase clears it here, so that what this phase leaves behind does not pile up.
+    """
+    if _is_made_here(trace, cleared):
+        return False
+    reached = set(map(id, reached_leaves(run)))
+    steps = (each for each in trace.of(Stepped) if each.optimizer is not cleared.owner)
+    return any(not reached.isdisjoint(map(id, each.updated)) for each in steps)
 
 
 def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped | None:
@@ -105,7 +121,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
         elif isinstance(event, Cleared) and event.site.node is first.site.node:
             loop = iterations_between(first.site.loops, event.site.loops)
             whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
-            if arrived is None or not whole or event.owner is not first.owner:
+            if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
                 return None
             clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
             return NeverStepped(arrived, event, clips[-1] if clips else arrived.site, name)

@@ -11,7 +11,7 @@ from gradpath.autograd.sizes import evaluated
 from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List, sample
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays import targets
@@ -278,8 +278,9 @@ def _fill(machine: Machine, arguments: Arguments) -> Value:
         return None
     if container.cls.find("__init__") is UNDEFINED:
         return None
-    if len(values) == 1 and isinstance(values[0], Dict):
-        _put_dict(container, values[0])
+    named = _as_dict(values[0]) if len(values) == 1 else None
+    if named is not None:
+        _put_dict(container, named)
         return None
     sequential = any(base.name == "Sequential" for base in container.cls.mro)
     if not sequential and values:
@@ -291,6 +292,12 @@ def _fill(machine: Machine, arguments: Arguments) -> Value:
         key, part = (value[0], value[1]) if pair else (str(len(container.keys)), value)  # type: ignore[index]
         container.put(str(key), part)
     return None
+
+
+def _as_dict(value: Value) -> Dict | None:
+    """A dict, or what the program's own kind of dict holds."""
+    content = value.content if isinstance(value, Holder) else value
+    return content if isinstance(content, Dict) else None
 
 
 def _put_dict(container: ContainerInstance, values: Dict) -> None:
@@ -336,8 +343,8 @@ def _add_module(machine: Machine, container: ContainerInstance, arguments: Argum
 
 
 def _update(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
-    values = arguments.get(0, "modules", None)
-    if isinstance(values, Dict):
+    values = _as_dict(arguments.get(0, "modules", None))
+    if values is not None:
         _put_dict(container, values)
     else:
         container.open = True

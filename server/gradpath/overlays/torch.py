@@ -93,6 +93,16 @@ class TensorClass(Class):
         return made
 
 
+class CudaTensorClass(TensorClass):
+    """`torch.cuda.FloatTensor` and its like, of which a tensor is an instance if it is on such a device."""
+
+    __slots__ = ()
+
+    def holds(self, value: Value) -> bool | None:
+        elsewhere = isinstance(value, TensorValue) and value.tensor.device == "cpu"
+        return False if elsewhere or not isinstance(value, (TensorValue, Unknown)) else None
+
+
 def make_parameter(machine: Machine, arguments: Arguments) -> Value:
     """`nn.Parameter(data, requires_grad=True)`: a leaf that shares the data's memory."""
     data = arguments.get(0, "data")
@@ -413,14 +423,23 @@ def _alone(steps: Steps, rank: int, place: int) -> Steps:
     return tuple((steps[0] if steps else 0) if dim == place else 0 for dim in range(rank))
 
 
+_TYPED = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Byte": "uint8",
+    "Bool": "bool",
+}
+"""The constructors that say a type, and what that is."""
+
 NAMES: Names = {
     **{f"torch.{name}": DType(dtype) for name, dtype in DTYPES.items()},
     "torch.Tensor": TensorClass("Tensor"),
-    "torch.FloatTensor": TensorClass("Tensor"),
-    "torch.DoubleTensor": TensorClass("Tensor", "float64"),
-    "torch.LongTensor": TensorClass("Tensor", "int64"),
-    "torch.IntTensor": TensorClass("Tensor", "int32"),
-    "torch.BoolTensor": TensorClass("Tensor", "bool"),
+    **{f"torch.{name}Tensor": TensorClass("Tensor", dtype) for name, dtype in _TYPED.items()},
+    **{f"torch.cuda.{name}Tensor": CudaTensorClass("Tensor", dtype) for name, dtype in _TYPED.items()},
     "torch.nn.Parameter": TensorClass("Parameter", parameters_only=True),
     "torch.nn.parameter.Parameter": TensorClass("Parameter", parameters_only=True),
     **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},

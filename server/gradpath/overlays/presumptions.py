@@ -31,8 +31,7 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
 | a function that is handed to an unknown call | is called at any time from there on | hooks are |
 | a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
-| the argument of an unknown decorator | is what the decorator gives back | most decorators wrap |
-| a function under an unknown decorator that was made of a model or an optimizer | is handed to that, which gives anything back | such decorators train with what the function returns |
+| the argument of an unknown decorator | is what the decorator gives back, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |
 | `assertRaises` of a test case whose class is not seen | heads a block that is expected to fail | unittest has it so |
 """  # noqa: E501
 
@@ -197,9 +196,8 @@ def _is_weight(asked: Asked) -> bool:
 
 
 def _tells(asked: Asked) -> bool:
-    if asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown):
-        return False
-    return asked.key in _TELLING
+    packed = asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown)
+    return asked.key in _TELLING and not packed
 
 
 _TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})

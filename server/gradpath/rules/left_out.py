@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Set
+from functools import partial
 from itertools import combinations
 
 from gradpath.autograd.tensor import UNSEEN, Node, Shape, Tensor
@@ -25,7 +26,7 @@ from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.parameters import tensors_of, ways_of
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import ancestry, call_of, statement_of
+from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.source.document import Document
 from gradpath.source.index import methods_called
 from gradpath.source.parse import parse
@@ -304,9 +305,12 @@ class Unheld:
 def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Unheld]:
     """The unseen models that get gradients for what a trained one has computed, and that nobody has given away.
 
-    Who calls `train()` of a model, and nowhere asks for its parameters, has forgotten it.
+    Who calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not who picks a part of
+    the parameters of another one by their names.
     """
-    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)):
+    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or any(
+        map(partial(_picks, trace), trace.of(Given))
+    ):
         return
     for tensor in _strangers(trace, held):
         called = (node for run in trace.of(BackwardRan) for node in run.executed if _goes_into(node, tensor))
@@ -316,6 +320,17 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Unheld]:
         asked = _asked_of(source.document(node.site), tensor.label)
         if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):
             yield Unheld((tensor,), node.site, tensor.label)
+
+
+def _picks(trace: Trace, given: Given) -> bool:
+    """Whether a function picks parameters for its optimizer by a condition, once: not to sort them into groups."""
+    function = function_of(trace, given.site.node)
+    chosen = 0
+    for _, method, call in methods_called(function) if function is not None else ():
+        if method == "named_parameters":
+            around = (each for each in reversed(ancestry(trace, call)) if isinstance(each, ast.comprehension))
+            chosen += any(each.ifs for each in around)
+    return chosen == 1
 
 
 def _goes_into(node: Node, tensor: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""apex: `amp.initialize` hands everything back, and `amp.scale_loss` gives the loss times a number."""
+"""apex: `amp.initialize` and `convert_syncbn_model` hand back what they get; `amp.scale_loss` gives a multiple."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ NAMES: Names = {
     "apex.amp.scale_loss": lambda machine, arguments: ScaledLoss(arguments.get(0, "loss", None)),
     "apex.amp.master_params": lambda machine, arguments: machine.unknown("master parameters"),
     "apex.amp.state_dict": engines.nothing,
+    "apex.parallel.convert_syncbn_model": lambda machine, arguments: arguments.get(0, "module", None),
 }
 
 FOLLOWED = True

@@ -12,7 +12,7 @@ from functools import cache
 from gradpath.interpreter.origins import Attribute, Computed, Library, Made
 from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.overlays.roles import is_option, role_of_name
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Noted, nodes
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -142,6 +142,36 @@ def _is_number(node: ast.expr | None, given: set[str], cls: Class, seen: frozens
             return is_number(cls, name, seen)
         case _:
             return False
+
+
+_known: Noted[frozenset[str]] = Noted("_plain_data_known")
+
+
+def begin_as_numbers(body: ast.AST) -> frozenset[str]:
+    """The attributes that a body sets to a number where they are None, as a moving average begins."""
+    known = _known.get(body)
+    if known is None:
+        known = _known[body] = frozenset(_begun(body))
+    return known
+
+
+def _begun(body: ast.AST) -> Iterator[str]:
+    for node in nodes(body):
+        match node:
+            case ast.If(
+                test=ast.Compare(left=ast.Attribute(attr=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]),
+                body=[ast.Assign(targets=[ast.Attribute(attr=target)], value=value)],
+            ) if name == target:
+                match value:
+                    case (
+                        ast.Constant(value=int() | float())
+                        | ast.Call(func=ast.Attribute(attr="item") | ast.Name(id="float" | "int"))
+                    ):
+                        yield name
+                    case _:
+                        pass
+            case _:
+                pass
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

@@ -315,7 +315,8 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
         with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
-    for name in _assigned_later(cls, function):
+    held = (name for name, value in instance.attributes.items() if isinstance(value, Instance))
+    for name in _assigned_later(cls, function).union(held):  # A subclass may fill what is empty.
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
     return instance

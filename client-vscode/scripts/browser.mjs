@@ -44,7 +44,7 @@ python.runPython(COMPILE, { globals: python.toPy({ PACKAGES }) });
 for (const name of ["pyodide.asm.wasm", "python_stdlib.zip"]) cpSync(join(pyodide, name), join(target, name));
 const { info } = JSON.parse(readFileSync(join(pyodide, "pyodide-lock.json"), "utf8"));
 const { metafile } = await build({
-  metafile: true, entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",
+  metafile: true, absWorkingDir: here, entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",
   target: "es2022", external: ["node:*", "ws"], logLevel: "error", define: { LOCK_INFO: JSON.stringify(info), "import.meta.url": "self.location.href" },
 });
 writeFileSync(join(here, "dist", "web-meta.json"), JSON.stringify(metafile)); // What is inside, for scripts/notices.mjs.

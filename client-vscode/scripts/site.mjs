@@ -115,7 +115,7 @@ put("playground.html", "gradpath: playground", "play", read(here, "site", "playg
 const folder = join(repository, "samples", "faulty");
 const samples = readdirSync(folder).filter((name) => name.endsWith(".py")).sort().map((name) => ({ name: basename(name, ".py"), text: read(folder, name) }));
 const { metafile } = await build({
-  metafile: true, entryPoints: [join(here, "site", "playground.ts")], outfile: join(target, "playground.js"), bundle: true, minify: true, format: "iife", target: "es2022",
+  metafile: true, absWorkingDir: here, entryPoints: [join(here, "site", "playground.ts")], outfile: join(target, "playground.js"), bundle: true, minify: true, format: "iife", target: "es2022",
   logLevel: "error", define: { SAMPLES: JSON.stringify(samples) },
 });
 writeFileSync(join(here, "dist", "site-meta.json"), JSON.stringify(metafile));

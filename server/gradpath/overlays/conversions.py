@@ -66,8 +66,10 @@ def converted(
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
         if made.tensor.node is not None and same is not False:
-            is_leaf = made.tensor.aliasing_unsure and tensor.node is None  # Perhaps: it may be the tensor itself.
-            made.tensor.provenance = OPEN if is_leaf else OBSERVED
+            if tensor.node is not None:
+                made.tensor.provenance = tensor.provenance
+            else:  # It may be the tensor itself, which is a leaf.
+                made.tensor.provenance = OPEN if made.tensor.aliasing_unsure else OBSERVED
     return made
 
 

@@ -180,7 +180,7 @@ def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bo
     if shape.keywords - names and given.kwarg is None:
         return False
     if shape.results is not None:
-        counts = {len(each.value.elts) if isinstance(each.value, ast.Tuple) else None for each in _returns(method)}
+        counts = {_length(each.value) for each in _returns(method)}
         if None not in counts and counts and shape.results not in counts:
             return False
     if shape.count is None:
@@ -188,6 +188,16 @@ def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bo
     if shape.count > len(places) and given.vararg is None:
         return False
     return all(name in shape.keywords for name in required[shape.count :])
+
+
+def _length(value: ast.expr | None) -> int | None:
+    """How many values a method gives that returns this, where that shows: what is computed is one."""
+    match value:
+        case ast.Tuple():
+            return len(value.elts)
+        case ast.BinOp() | ast.UnaryOp():
+            return 1
+    return None
 
 
 def _is_static(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

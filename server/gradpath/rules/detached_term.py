@@ -98,7 +98,7 @@ def _terms(
         subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
         for operand in (each for tensors in event.inputs.values() for each in tensors):
             tensor = _without_factor(trace, operand)
-            if tensor.requires_grad:
+            if tensor.requires_grad or _is_nothing(tensor):
                 continue
             baseline = any(operand is each for each in subtracted)
             unlearned = _unlearned(trace, source, ran, tensor, event.site)
@@ -133,7 +133,7 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
     """
     if value.one_element is False:
         return None
-    for parameter, ways in ways_to(trace, value, ran):
+    for parameter, ways in ways_to(trace, value, ran, picked=True):
         if not ways.sure or not ways.cuts:
             continue
         if any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts):
@@ -176,6 +176,14 @@ def _without_factor(trace: Trace, term: Tensor) -> Tensor:
             break
         term = rest[0]
     return term
+
+
+def _is_nothing(term: Tensor) -> bool:
+    """Whether a term is written as zero times something: nothing of it was meant to be learnt."""
+    match term.origin:
+        case Site(node=ast.BinOp(op=ast.Mult(), left=left, right=right)):
+            return any(isinstance(each, ast.Constant) and each.value == 0 for each in (left, right))
+    return False
 
 
 def _scales(trace: Trace, factor: Tensor) -> bool:

@@ -130,19 +130,20 @@ def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
     return ways
 
 
-def ways_to(trace: Trace, value: Tensor, run: BackwardRan) -> Iterator[tuple[Tensor, Ways]]:
+def ways_to(trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = False) -> Iterator[tuple[Tensor, Ways]]:
     """The parameters to which a backward gave a gradient and on which a value depends, and the ways to that value.
 
-    What goes on as an index or as a label alone is no way: nothing could lead a gradient back through it.
+    What goes on as an index or as a label alone is a way only if `picked`, and there is no other: no gradient could
+    come back through it.
     """
     dependents = _Dependents(trace)
     dependents.follow([value], run)
     for leaf in reached_leaves(run):
         if id(leaf) in dependents.of:
             ways = _ways(trace, dependents, leaf)
-            cuts = (each for each in ways.cuts if each.cause.how != STEP)
+            cuts = tuple(each for each in ways.cuts if each.cause.how != STEP)
             smooth = tuple(each for each in cuts if dependents.is_smooth(each.cause.tensor, value))
-            yield leaf, Ways(smooth, ways.sure)
+            yield leaf, Ways(smooth or (cuts if picked else ()), ways.sure)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from gradpath.rules.gradient_flow import (
     updated_by_hand,
 )
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, with_time
+from gradpath.rules.stories import following, same_activation, with_time
 from gradpath.rules.stray_gradients import report_stray, stray_gradients
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.source.index import stored_names
@@ -77,10 +77,17 @@ def _is_again(trace: Trace, first: Update, second: Update) -> bool:
     A function that makes its own optimizer is called once for each: it takes two calls of one optimizer.
     """
     loop = iterations_between(first.site.loops, second.site.loops)
-    if loop is None or first.site.node is not second.site.node:
+    if first.site.node is not second.site.node:
         return False
+    if loop is None:
+        return _asks_again(first, second)
     calls = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)
     return not calls or getattr(first, "optimizer", None) is getattr(second, "optimizer", None)
+
+
+def _asks_again(first: Update, second: Update) -> bool:
+    """Whether one call of `step` asked its closure twice, as LBFGS does."""
+    return isinstance(first, Stepped) and first is not second and same_activation(first.site, second.site)
 
 
 def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
@@ -95,17 +102,19 @@ def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
 
 def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:
     backward, step = source.short(again.site, limit=32), source.short(first.site, limit=32)
+    asked = iterations_between(first.site.loops, second.site.loops) is None
+    when = "asked again" if asked else following(trace, again.site, first.site)
     return Report(
         RULE.id,
         again.site,
         f"`{backward}` adds to gradients that `{step}` has used already: nothing clears them",
         (
             Step(first.site, "uses the gradients"),
-            Step(again.site, with_time(following(trace, again.site, first.site), "adds to the old ones")),
-            Step(second.site, "steps by the sum of all iterations"),
+            Step(again.site, with_time(when, "adds to the old ones")),
+            *([] if asked else [Step(second.site, "steps by the sum of all iterations")]),
         ),
-        help="clear the gradients once in each iteration, before the backward",
-        alternatives=(Advice.optional("to accumulate on purpose, clear them after each step"),),
+        help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
+        alternatives=() if asked else (Advice.optional("to accumulate on purpose, clear them after each step"),),
         fixes=tuple(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),

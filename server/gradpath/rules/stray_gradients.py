@@ -1,6 +1,6 @@
 """Gradients that a backward leaves in parameters that it was not run for, and that a step adds to its own.
 
-The backward of a discriminator whose loss still hangs on the generator gives the generator a gradient, too; that of an
+The backward of a discriminator whose loss still depends on the generator gives the generator a gradient; that of an
 attack on an input gives one to the network. Where nothing clears these before the loss of the network itself is
 back-propagated, its step uses the sum of both.
 """

@@ -153,7 +153,7 @@ def _report(trace: Trace, source: Source, found: _Compared) -> Report:
         f"the target `{name}` is computed with a graph of the network that is trained towards it",
         tuple(steps),
         help="detach the target, or compute it under `torch.no_grad()`",
-        alternatives=(Advice.optional("a method of residual gradients wants the graph on purpose"),),
+        alternatives=(Advice.optional("a residual-gradient method keeps the graph on purpose"),),
         fixes=tuple(_fixes(source, found)),
     )
 

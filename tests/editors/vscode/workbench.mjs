@@ -47,12 +47,17 @@ export class Workbench {
     await this.see(".tab.active:not(.dirty)");
   }
 
+  /** Puts the cursor there; on a busy machine the box may lose what was typed, and is asked again. */
   async goTo(line, column) {
-    await this.press("Control+g");
-    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
-    await this.page.keyboard.type(`${line}:${column}`);
-    await this.press("Enter");
-    await this.see(".quick-input-widget", { state: "hidden" });
+    const reached = `.monaco-editor .line-numbers.active-line-number:text-is("${line}")`;
+    for (let tries = 0; tries < 3; tries += 1) {
+      await this.press("Control+g");
+      await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
+      await this.page.keyboard.type(`${line}:${column}`);
+      await this.press("Enter");
+      await this.see(".quick-input-widget", { state: "hidden" });
+      if (await this.page.waitForSelector(reached, { timeout: 5000 }).catch(() => null)) return;
+    }
   }
 
   async run(command) {

@@ -1,4 +1,4 @@
-/** A link that carries the program: it stands behind the `#`, which browsers send to nobody. */
+/** A link that carries the program: it stands after the `#`, which browsers send to nobody. */
 
 async function through(stream: CompressionStream | DecompressionStream, bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());

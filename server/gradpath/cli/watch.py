@@ -18,7 +18,7 @@ _PAUSE = 0.25
 """Seconds between two looks."""
 
 _SHARE = 10
-"""A look that took a second is followed by a pause of this many: large trees shall not keep a processor busy."""
+"""A look that took a second is followed by a pause of this many: a large tree should not keep a processor busy."""
 
 
 def watch(check: Callable[[], int], files: Callable[[], Iterable[str]]) -> NoReturn:

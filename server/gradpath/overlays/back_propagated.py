@@ -65,7 +65,7 @@ class Call:
 class Chain:
     """All calls on the way to a backward, by the places of their callees.
 
-    Batches are `iterated` over; `fixed` are the variables that no loop fills anew. `followed` are the names that were
+    Batches are `iterated` over; `fixed` are the variables that no loop fills again. `followed` are the names that were
     looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
     body calls of something that it holds, in the innermost loop of a backward: `model.encode`.
     """

@@ -90,7 +90,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:  # noqa: PLR0915
 
 
 def is_border(case: Case) -> bool:
-    """Whether the step that follows the call leaves what is behind the old graph alone."""
+    """Whether the step that follows the call changes nothing upstream of the old graph."""
     return trains_nothing_behind(case.trace, [edge for _, edge in case.crossings], case.again, case.kept)
 
 

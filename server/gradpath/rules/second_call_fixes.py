@@ -100,7 +100,7 @@ def _detached_earlier(case: Case) -> Iterator[Fix]:
 
 
 def _is_border(case: Case) -> bool:
-    """Whether the step that follows the later loss leaves what is behind the spent graph alone."""
+    """Whether the step that follows the later loss changes nothing upstream of the spent graph."""
     entered = [edge for _, edge in crossings(case)]
     return trains_nothing_behind(case.trace, entered, case.again, case.failure.kept)
 

@@ -36,12 +36,19 @@ _KINDS = {
 
 
 def converted(
-    machine: Machine, value: TensorValue, name: str, dtype: str | None, moved: bool, *, any_dtype: bool = False
+    machine: Machine,
+    value: TensorValue,
+    name: str,
+    dtype: str | None,
+    moved: bool,
+    *,
+    any_dtype: bool = False,
+    elsewhere: bool = False,
 ) -> Value:
     """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
 
-    `moved` says that it may go to another device, of which the source does not tell whether it is another; `any_dtype`
-    that it may get another dtype, of which nothing is known.
+    `moved` says that it may go to another device, of which the source does not tell whether it is another, unless it is
+    `elsewhere`; `any_dtype` that it may get another dtype, of which nothing is known.
     """
     tensor = value.tensor
     if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
@@ -49,7 +56,7 @@ def converted(
             return value
         return _cut(machine, tensor, name, dtype)
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
-    same = None if any_dtype else same
+    same = False if elsewhere else None if any_dtype else same
     if same and not moved:
         return value
     if same and _is_temporary(machine, tensor):
@@ -93,7 +100,8 @@ def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
 
 def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     dtype: str | None = None
-    moved = any_dtype = False
+    moved = any_dtype = elsewhere = False
+    here = value.tensor.device
     for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
         match each:
             case DType():
@@ -103,9 +111,11 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
                 any_dtype = dtype is None
                 moved = moved or each.tensor.device != value.tensor.device
             case str():
-                moved = moved or each != value.tensor.device
+                moved = moved or each != here
+                elsewhere = here is not None and each.partition(":")[0] != here.partition(":")[0]
             case Device():
-                moved = moved or each.kind is None or each.kind != value.tensor.device
+                moved = moved or each.kind is None or each.kind != here
+                elsewhere = None not in (each.kind, here) and each.kind != here
             case Unknown():
                 moved = True
                 any_dtype = value.tensor.dtype == "bool" and not _DEVICE.search(each.name or each.label)
@@ -113,7 +123,7 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
         op = find_op("torch.clone")
         assert op is not None
         return run_operation(machine, "torch.Tensor.to", op, {"input": value})
-    return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype)
+    return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype, elsewhere=elsewhere)
 
 
 def _kind(name: str) -> Method:
@@ -161,7 +171,9 @@ METHODS: dict[str, Method] = {
     "type": _type,
     "type_as": _to,
     "cpu": _cpu,
-    "cuda": lambda machine, value, arguments: converted(machine, value, "cuda", None, True),
+    "cuda": lambda machine, value, arguments: converted(
+        machine, value, "cuda", None, True, elsewhere=value.tensor.device == "cpu"
+    ),
     "pin_memory": lambda machine, value, arguments: converted(machine, value, "pin_memory", None, True),
     "contiguous": _contiguous,
     **dict.fromkeys(("to_sparse", "to_sparse_csr", "to_sparse_csc", "to_sparse_coo"), _to_sparse),

@@ -225,8 +225,8 @@ def _group(
         if item.tensor.is_open or machine.autograd.is_leaf(item.tensor):
             continue
         if not isinstance(item.tensor.provenance, Presumption):
-            seen = None if machine.unknown_count else item.tensor  # What is not seen may have detached it in place.
-            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=seen)
+            handed = item.tensor.left is not None  # What was handed to something unseen may be detached in place.
+            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=None if handed else item.tensor)
         item.tensor.node, item.tensor.flag, item.tensor.provenance = None, True, PROVED  # Who gives it knows a leaf.
     group = Options()
     group.store("params", List(items, open=open))

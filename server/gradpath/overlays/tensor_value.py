@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
+from gradpath.interpreter.classes import Context
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
@@ -342,14 +343,22 @@ class DType(Object):
         return super().attribute(machine, name)
 
 
-class Device(Object):
-    """A `torch.device`; `kind` is None where it is not known which one."""
+ANOTHER_DEFAULT = "another default device"
+"""What the machine remembers once tensors may be made elsewhere than on the CPU without a word."""
+
+
+class Device(Context):
+    """A `torch.device`; `kind` is None where it is not known which one. Inside its `with`, tensors are made there."""
 
     __slots__ = ("kind",)
     kind_name = "device"
 
     def __init__(self, kind: str | None) -> None:
         self.kind = kind
+
+    def enter(self, machine: Machine) -> Value:
+        machine.remembered[ANOTHER_DEFAULT] = True
+        return self
 
     def decision_key(self) -> object:
         return ("device", self.kind) if self.kind is not None else ("device", id(self))

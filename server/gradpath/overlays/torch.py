@@ -23,7 +23,7 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.sizing import given, parts_of
-from gradpath.overlays.tensor_value import Device, DType, TensorNumber, TensorValue, is_array, wrap
+from gradpath.overlays.tensor_value import ANOTHER_DEFAULT, Device, DType, TensorNumber, TensorValue, is_array, wrap
 
 DTYPES = {
     "float32": "float32",
@@ -156,7 +156,7 @@ def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: s
         dtype = None
     made = machine.autograd.tensor(shape=shape, dtype=dtype)
     match arguments.keywords.get("device"):
-        case None if not arguments.open:
+        case None if not arguments.open and ANOTHER_DEFAULT not in machine.remembered:
             made.device = "cpu"
         case Device(kind=device) | (str() as device):
             made.device = device
@@ -374,6 +374,11 @@ def _nothing(machine: Machine, arguments: Arguments) -> Value:
     return None
 
 
+def _default_device(machine: Machine, arguments: Arguments) -> Value:
+    machine.remembered[ANOTHER_DEFAULT] = True
+    return None
+
+
 def _block(machine: Machine, arguments: Arguments) -> Value:
     """`torch.compile(f)` and the like: the function itself, or a decorator that gives it back."""
     function = arguments.get(0, "model", None)
@@ -480,6 +485,8 @@ NAMES: Names = {
     "torch.cuda.synchronize": _nothing,
     "torch.set_num_threads": _nothing,
     "torch.set_default_dtype": _nothing,
+    "torch.set_default_device": _default_device,
+    "torch.set_default_tensor_type": _default_device,
     "torch.save": _nothing,
     "torch.compile": _block,
     "torch.jit.script": _block,

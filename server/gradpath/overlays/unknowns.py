@@ -352,15 +352,22 @@ def _has_tensor(value: Value) -> bool:
 
 
 def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
-    """Leaves and data that something unseen is handed may be frozen by it, or be made to require gradients."""
+    """What something unseen is handed may be frozen by it, be detached in place, or be made to require gradients."""
     said = conditions.LEFT.of(conditions.callee(None, machine.site()) or conditions.name_of(callee))
-    for value in arguments.all():
-        if not isinstance(value, TensorValue) or value.tensor.node is not None:
-            continue
-        if value.tensor.requires_grad:
-            value.tensor.left = said
-        elif value.tensor.provenance is OBSERVED:
-            value.tensor.provenance = said
+    todo = list(arguments.all())
+    while todo:
+        value = todo.pop()
+        match value:
+            case List():
+                todo += [each for each in value.items if isinstance(each, TensorValue)]
+            case tuple():
+                todo += [each for each in value if isinstance(each, TensorValue)]
+            case TensorValue() if value.tensor.requires_grad:
+                value.tensor.left = said
+            case TensorValue() if value.tensor.node is None and value.tensor.provenance is OBSERVED:
+                value.tensor.provenance = said
+            case _:
+                pass
 
 
 def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
+from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
@@ -19,6 +21,7 @@ from gradpath.rules.stories import following, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents
+from gradpath.support.fast_dataclasses import replace
 
 _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
@@ -33,6 +36,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         found = _behind(trace, source, failure)
         if found is not None:
             yield _report(trace, source, failure, *found)
+    for given in trace.of(Given):
+        for tensor in given.parameters:
+            if _was_moved(tensor):
+                yield _report_moved(trace, source, given, tensor)
+                break
     for bound, statement in lost_updates(trace):
         yield _report_lost(trace, source, bound, statement)
 
@@ -100,15 +108,41 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
 
 def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tensor) -> Report:
     """The report of an optimizer that is given a result: on the assignment that made the variable one."""
+    what = "is the result of a computation, not a leaf: an optimizer cannot train it"
+    return replace(_not_a_leaf(trace, source, failure.site, tensor, what), raised_at=failure.site)
+
+
+def _was_moved(tensor: Tensor) -> bool:
+    """Whether a tensor is a copy, unless the place that its leaf was moved to is the CPU, where the leaf was made."""
+    if not tensor.aliasing_unsure or tensor.left is not None or len(tensor.maker) != 1:
+        return False
+    (leaf,) = tensor.maker
+    return leaf.requires_grad and leaf.node is None and leaf.device == "cpu" and leaf.provenance is OBSERVED
+
+
+def _report_moved(trace: Trace, source: Source, given: Given, tensor: Tensor) -> Report:
+    """The report of an optimizer that is given what `.to(device)` made of a leaf: nothing is raised on the CPU."""
+    move = tensor.origin.node if isinstance(tensor.origin, Site) else None
+    where = move.args[0] if isinstance(move, ast.Call) and move.args else None
+    if isinstance(tensor.origin, Site) and isinstance(where, (ast.Name, ast.Attribute)):
+        place = f"`{source.text(tensor.origin, where)}` is not the CPU"
+    else:
+        place = "it moves to another device"
+    what = f"is a copy and not a leaf if {place}: an optimizer cannot train it"
+    return replace(_not_a_leaf(trace, source, given.site, tensor, what), silent=True)
+
+
+def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: str) -> Report:
+    """What an optimizer at `site` cannot take, told on the assignment that made the variable `what` it is."""
     bound = next((each for each in reversed(trace.of(Bound)) if each.tensor is tensor), None)
     statement = None if bound is None else statement_of(trace, bound.site.node)
     fixes: tuple[Fix, ...] = ()
     if bound is None or not isinstance(statement, ast.Assign):
-        at, name = failure.site, "this"
+        at, name = site, "this"
         steps = [Step(at, "is given the result of a computation")]
     else:
         at, name = _at(bound.site, statement), f"`{target_of(source, bound)}`"
-        steps = [Step(at, "a result, on the graph of what it came from"), Step(failure.site, "takes leaves alone")]
+        steps = [Step(at, "a result, on the graph of what it came from"), Step(site, "takes leaves alone")]
         made = edits.append(source.document(at), statement.value, _LEAF)
         if made and not isinstance(bound.value, Held):
             fix = Fix.by(Repair(Way.LEAF_AGAIN, (name.strip("`"),), text=_LEAF), Safety.SAFE, made, preferred=True)
@@ -116,10 +150,9 @@ def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tens
     return Report(
         RULE.id,
         at,
-        f"{name} is the result of a computation, not a leaf: an optimizer cannot train it",
+        f"{name} {what}",
         tuple(steps),
-        raised_at=failure.site,
-        pytorch=f"{failure.exception}: {MESSAGES[FaultKind.OPTIMIZER_NON_LEAF]}",
+        pytorch=f"ValueError: {MESSAGES[FaultKind.OPTIMIZER_NON_LEAF]}",
         help=Advice.of(fixes[0]) if fixes else "give it the leaf that the result is computed from",
         fixes=fixes,
     )

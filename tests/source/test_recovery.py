@@ -238,3 +238,16 @@ def test_deleting_everything_but_a_fragment() -> None:
         found = parse(document(text), good)
         assert found.problems, text
         assert len(found.tree.body) <= 1
+
+
+def test_lines_for_ipython_in_a_python_file_cost_themselves_alone() -> None:
+    text = "%load_ext autoreload\n" + GOOD + "!nvidia-smi\n%%time\n"
+    found = parse(document(text))
+    assert [problem.range.start.line for problem in found.problems] == [1]
+    assert ast.unparse(found.tree) == code(GOOD)
+    assert [node.lineno - 1 for node in found.tree.body] == [node.lineno for node in parse(document(GOOD)).tree.body]
+
+
+def test_a_remainder_that_is_typed_is_no_magic() -> None:
+    found = parse(document("x = 5\ny = (x\n  %x\n"))
+    assert UNPARSED in ast.unparse(found.tree)

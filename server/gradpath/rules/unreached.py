@@ -31,6 +31,7 @@ from gradpath.rules.stories import lifted, short_operation
 from gradpath.rules.syntax import ancestry
 from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
+from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
 _OFF = ("no_grad", "inference_mode")
@@ -267,10 +268,7 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
 
 def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
     """Whether a function that does not run on this path goes back from a loss for the same optimizer."""
-    try:
-        tree = ast.parse(source.document(step.site).text)
-    except (SyntaxError, ValueError):
-        return True
+    tree = parse(source.document(step.site)).tree
     optimizer = optimizer_name(trace, source, step.site, step.site)
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
     for function in nodes(tree):

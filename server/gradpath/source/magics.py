@@ -33,6 +33,7 @@ UNKNOWN = "ǃ"
 """The one character (a letter, no exclamation mark) that stands for a value which a command or a magic gives."""
 
 _HINT = regex(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]")
+_PASTED = regex(r"(?m)^[ \t]*(?:%{1,2}|!)[ \t]*[^\W\d]")
 _LINE = regex(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _CELL_MAGIC = regex(r"%%(\w+)")
 _COMMAND = regex(r"[ \t]*(?:!|%{1,2}(?=\w)|\?{1,2}(?=[\w.*%])|[,;](?=[^\W\d])|/(?=[^\W\d]))")
@@ -54,6 +55,13 @@ def python_of(cell: str) -> str:
     if magic is not None and magic[1] not in CODE_MAGICS:
         return "".join(map(_commented, lines))
     return "".join(_masked(lines))
+
+
+def pasted(text: str) -> str:
+    """A text that Python cannot read, without the `%magics` and `!commands` of the cells that it was pasted from."""
+    if _PASTED.search(text) is None:
+        return text
+    return "".join(_masked([line for line in _LINE.findall(text) if line]))
 
 
 def _masked(lines: list[str]) -> list[str]:

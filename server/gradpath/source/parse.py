@@ -11,6 +11,7 @@ from gradpath.source.depth import prune
 from gradpath.source.document import Document
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
 from gradpath.source.logical import Lines, LogicalLine, logical_lines
+from gradpath.source.magics import pasted
 from gradpath.source.positions import line_starts
 from gradpath.source.quotes import end_swallowing_strings
 from gradpath.source.recovery import Recovery
@@ -52,7 +53,7 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
             if isinstance(document, CellsDocument) and len(document.cells) > 1:
                 tree, problems = _parse_cells(document, base)
             else:
-                tree, problems = _recover(document, text, error, base)
+                tree, problems = _pasted(document, text, error) or _recover(document, text, error, base)
         except (RecursionError, MemoryError):
             # The caller stands so deep in its own stack that there is no room left.
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
@@ -105,6 +106,18 @@ def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Modu
         body += tree.body
         problems += found
     return ast.Module(body=body, type_ignores=[]), problems
+
+
+def _pasted(document: Document, text: str, error: Unparsable) -> tuple[ast.Module, list[SyntaxProblem]] | None:
+    """The tree of a text that only lines for IPython keep from being Python; None where there is more wrong."""
+    masked = pasted(text)
+    if masked == text:
+        return None
+    try:
+        tree = parse_text(masked)
+    except Unparsable:
+        return None
+    return tree, [_problem_at(document, error), *prune(tree, document)]
 
 
 def _recover(

@@ -164,6 +164,9 @@ def _expression(machine: Machine, node: ast.Expr) -> Signal:
     if isinstance(node.value, ast.Call) and isinstance(value, Object):
         machine.node = node.value
         machine.emit(Discarded(value, machine.site()))
+    elif isinstance(node.value, ast.Compare):
+        machine.node = node.value
+        machine.library.compared(machine, node.value)
     elif isinstance(node.value, (ast.Name, ast.Attribute)) and _is_half_a_name(value):
         machine.half_typed()
     return None

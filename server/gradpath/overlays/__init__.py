@@ -30,6 +30,7 @@ from gradpath.overlays import (
     chance,
     conventions,
     engines,
+    frozen,
     gradmode,
     keeping,
     plain_data,
@@ -124,6 +125,9 @@ class Overlays:
         return NativeFunction(
             "Size.numel", lambda m, a: m.unknown("numel", None, value, made=Made.NUMBER) if known is None else known
         )
+
+    def compared(self, machine: Machine, node: ast.Compare) -> None:
+        frozen.compared(machine, node)
 
     def meant_by(self, machine: Machine, name: str) -> Value:
         return conventions.meant_by(machine, name)

@@ -12,6 +12,7 @@ from functools import cache
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
@@ -74,6 +75,26 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
             pass
     if models:
         tensors = tuple(weights.weights_of(machine, each) for each in models)
+        machine.emit(FlagMissed(tensors, machine.site()))
+
+
+def compared(machine: Machine, node: ast.Compare) -> None:
+    """`p.requires_grad == False` as a statement, which compares where it was to assign."""
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name() as owner, attr=missed_flags.FLAG),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=False)],
+        ):
+            target = evaluate(machine, owner)
+        case _:
+            return
+    tensors: tuple[Tensor, ...] = ()
+    if isinstance(target, TensorValue) and target.tensor.is_parameter and target.tensor.flag:
+        tensors = (target.tensor,)
+    elif isinstance(target, Unknown):
+        tensors = tuple(weights.weights_of(machine, each) for each in weights.models_of_parameter(target))
+    if tensors:
         machine.emit(FlagMissed(tensors, machine.site()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
@@ -36,6 +36,8 @@ def _changed_by(trace: Trace, event: FlagMissed) -> Stepped | None:
 
 def _report(trace: Trace, source: Source, event: FlagMissed, step: Stepped) -> Report:
     statement = statement_of(trace, event.site.node)
+    if isinstance(event.site.node, ast.Compare):
+        return _report_compared(source, event, event.site.node, step)
     assigned = statement if isinstance(statement, ast.Assign) else None
     target = assigned.targets[0] if assigned is not None else None
     name = target.attr if isinstance(target, ast.Attribute) else "requires_grad"
@@ -53,6 +55,22 @@ def _report(trace: Trace, source: Source, event: FlagMissed, step: Stepped) -> R
         ),
         help=way,
         fixes=tuple(_fixes(source, event, assigned)),
+    )
+
+
+def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, step: Stepped) -> Report:
+    """The report of `p.requires_grad == False`."""
+    document, (value,) = source.document(event.site), compared.comparators
+    text = f"{edits.flat(document, compared.left)} = {edits.flat(document, value)}"
+    edit = edits.replace(document, compared, text)
+    fix = Fix.by(Repair(Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,), preferred=True)
+    return Report(
+        RULE.id,
+        event.site,
+        f"`{source.short(event.site, compared, 40)}` freezes nothing: `==` compares",
+        (Step(event.site, "compares, and forgets the result"), Step(step.site, "changes what was to stay the same")),
+        help=Advice.of(fix),
+        fixes=(fix,),
     )
 
 

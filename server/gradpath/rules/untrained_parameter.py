@@ -32,9 +32,10 @@ from gradpath.rules.left_out import (
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import target_of
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.syntax import ancestry, statement_of
 from gradpath.rules.thawed import Thawed, thawed
 from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
+from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 Cause = (
@@ -200,10 +201,17 @@ def _is_for(given: Given, event: Attached) -> bool:
 
 
 def _is_hidden(trace: Trace, event: Overlooked) -> bool:
-    """Whether a module stands in a container of its own, `self.teacher = [teacher]`, to be kept from `parameters()`."""
+    """Whether a module stands in a container of its own, `self.teacher = [teacher]`, to be kept from `parameters()`.
+
+    Not if the class adds others to the container, or walks through it.
+    """
     match statement_of(trace, event.site.node):
-        case ast.Assign(value=ast.List(elts=[one]) | ast.Tuple(elts=[one]) | ast.Dict(values=[one])):
-            return not isinstance(one, ast.Starred)
+        case ast.Assign(
+            targets=[ast.Attribute(attr=name)],
+            value=ast.List(elts=[one]) | ast.Tuple(elts=[one]) | ast.Dict(values=[one]),
+        ):
+            owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+            return not isinstance(one, ast.Starred) and not (owner is not None and has_several(owner, name))
         case _:
             return False
 

@@ -81,6 +81,26 @@ def holds(outer: ast.AST, inner: ast.AST) -> bool:
     return any(part is inner for part in nodes(outer))
 
 
+_GROWS = frozenset({"append", "extend", "insert"})
+
+
+def has_several(code: ast.AST, attribute: str) -> bool:
+    """Whether code walks through an attribute, or adds to it, as to something with any number of items."""
+    for node in nodes(code):
+        match node:
+            case ast.For(iter=ast.Attribute(attr=name)) | ast.comprehension(iter=ast.Attribute(attr=name)):
+                several = name == attribute
+            case ast.Attribute(value=ast.Attribute(attr=name), attr=method):
+                several = name == attribute and method in _GROWS
+            case ast.AugAssign(target=ast.Attribute(attr=name)):
+                several = name == attribute
+            case _:
+                several = False
+        if several:
+            return True
+    return False
+
+
 def outermost(found: Iterable[ast.AST]) -> list[ast.stmt]:
     """Those of some statements that are in none of the others."""
     some = [each for each in found if isinstance(each, ast.stmt)]

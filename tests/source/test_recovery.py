@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Position, Range
 from gradpath.source.document import Document
 from gradpath.source.parse import UNPARSED, Parsed, parse
+from gradpath.source.unread import unread_lines
 
 MORE = f"*{UNPARSED}, **{UNPARSED}_"
 """The parameters that are still to come."""
@@ -251,3 +253,44 @@ def test_lines_for_ipython_in_a_python_file_cost_themselves_alone() -> None:
 def test_a_remainder_that_is_typed_is_no_magic() -> None:
     found = parse(document("x = 5\ny = (x\n  %x\n"))
     assert UNPARSED in ast.unparse(found.tree)
+
+
+METHODS = """\
+# from the middle of a class
+
+    def loss(self, x, y):
+        return F.mse_loss(self.net(x), y)
+
+    @torch.enable_grad()
+    def train_step(self, x, y):
+        loss = self.loss(x, y)
+        loss.backward()
+        loss.backward()
+"""
+
+
+def test_methods_that_were_pasted_without_their_class_have_one() -> None:
+    found = parse(document(METHODS))
+    [owner] = found.tree.body
+    assert isinstance(owner, ast.ClassDef)
+    assert [each.name for each in owner.body if isinstance(each, ast.FunctionDef)] == ["loss", "train_step"]
+    assert [each.lineno for each in owner.body] == [3, 7]
+    assert [each.message for each in found.problems] == ["unexpected indent"]
+    assert not unread_lines(found)
+
+
+def test_statements_that_all_stand_too_far_in_are_read() -> None:
+    found = parse(document("    out = net(x)\n    out.sum().backward()\n"))
+    assert ast.unparse(found.tree) == "out = net(x)\nout.sum().backward()"
+    assert found.problems
+    assert not unread_lines(found)
+
+
+def test_a_pasted_text_with_more_that_is_wrong_is_recovered_as_any_other() -> None:
+    found = parse(document(METHODS.replace("loss.backward()", "loss.backward(", 1)))
+    assert 9 in unread_lines(found)
+
+
+def test_a_pasted_method_tells_what_it_tells_in_its_class() -> None:
+    [report] = check(document(METHODS)).diagnostics
+    assert (report.rule, report.range.start.line) == ("double-backward", 10)

@@ -25,10 +25,14 @@ _DEEPEST_IN_3_10 = 8_000
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """A stretch of text that could not be read: the tree has a stand-in for it, or nothing."""
+    """A stretch of text that could not be read: the tree has a stand-in for it, or nothing.
+
+    Where it is only `misplaced`, as a block that stands too far in, all of it was read.
+    """
 
     range: Range
     message: str
+    misplaced: bool = False
 
 
 class Unparsable(Exception):

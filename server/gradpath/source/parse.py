@@ -9,6 +9,7 @@ from gradpath.diagnostic import Position, Range
 from gradpath.source.cells import CellsDocument
 from gradpath.source.depth import prune
 from gradpath.source.document import Document
+from gradpath.source.fragments import fragment
 from gradpath.source.grammar import UNPARSED, SyntaxProblem, Unparsable, for_parser, parse_text
 from gradpath.source.logical import Lines, LogicalLine, logical_lines
 from gradpath.source.magics import pasted
@@ -109,15 +110,19 @@ def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Modu
 
 
 def _pasted(document: Document, text: str, error: Unparsable) -> tuple[ast.Module, list[SyntaxProblem]] | None:
-    """The tree of a text that only lines for IPython keep from being Python; None where there is more wrong."""
+    """The tree of a text that was pasted from a notebook, or from inside a block; None where there is more wrong."""
     masked = pasted(text)
-    if masked == text:
+    indented = fragment(masked)
+    if indented is None and masked == text:
         return None
     try:
-        tree = parse_text(masked)
+        tree = indented or parse_text(masked)
     except Unparsable:
         return None
-    return tree, [_problem_at(document, error), *prune(tree, document)]
+    problem = _problem_at(document, error)
+    if indented is not None and masked == text:
+        problem = replace(problem, misplaced=True)
+    return tree, [problem, *prune(tree, document)]
 
 
 def _recover(

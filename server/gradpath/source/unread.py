@@ -13,7 +13,7 @@ def unread_lines(parsed: Parsed) -> frozenset[int]:
     """The numbers (from 1) of the lines that could not be read, and of those in the blocks under them."""
     document = parsed.document
     found: set[int] = set()
-    for problem in parsed.problems:
+    for problem in (each for each in parsed.problems if not each.misplaced):
         first, last = problem.range.start.line, problem.range.end.line
         found.update(range(first, last + 1), _block(document, first, last))
     return frozenset(found)

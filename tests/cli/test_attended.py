@@ -201,9 +201,17 @@ def test_a_story_on_a_terminal_is_coloured(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def started(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in a session of its own, so that no terminal's keys are meant."""
+    """A process in a session of its own, so that no terminal's keys are meant.
+
+    What a shell starts in the background inherits ignored interrupts: here they count again.
+    """
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment(),
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         try:
             yield process

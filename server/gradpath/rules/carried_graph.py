@@ -114,56 +114,72 @@ _ONCE = (Transformation.SUM_LOSSES,)
 _AGAIN = (Transformation.MOVE, Transformation.RECOMPUTE)
 
 
-def _help(case: Case, preferred: Fix | None) -> str:  # noqa: C901, PLR0911
+def _help(case: Case, preferred: Fix | None) -> str:
     """The way out, with the fix that is preferred."""
-    line, best = case.loop.lineno, lowered(preferred.title) if preferred is not None else ""
-    turn, around = turn_of(case.loop), _around(case)
-    keeps = preferred is not None and preferred.does(Transformation.RETAIN_GRAPH)
-    if case.from_outside and keeps:
-        return best
-    if case.from_outside and case.all_from_outside:
-        return f"call backward once, on the sum of the losses, instead of {around}"
-    taken = taken_alone(case)
-    if taken is not None:
-        value = case.source.text(case.carried[0].use, taken)
-        line = case.carried[0].use.line
-        return (
-            f"this loop trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
-        )
-    detaches = preferred is not None and preferred.does(Transformation.DETACH)
-    later = preferred is not None and preferred.repairs[0].way is Way.DETACH_AFTER
-    if case.from_outside and preferred is not None and detaches and is_border(case):
-        return f"the step that follows trains nothing upstream of it: {best}"
     if case.from_outside:
-        where = f"inside {around}"
-        if (
-            case.carried
-            and case.carried[0].bound is not None
-            and case.carried[0].bound.site.caller is not case.again.caller
-        ):
-            where = f"where line {case.carried[0].use.line} uses it"
-        return f"compute {_what(case)} {where}: each {turn} then has a graph of its own"
-    container = case.container
-    if container is not None:
-        kept = case.source.short(*container)
+        return _help_outside(case, preferred)
+    return _let_alone(case) or _help_of_fix(case, preferred) or _help_of_carried(case)
+
+
+def _help_outside(case: Case, preferred: Fix | None) -> str:
+    """The way out where the graph was built before the loop."""
+    best, around = lowered(preferred.title) if preferred is not None else "", _around(case)
+    if preferred is not None and preferred.does(Transformation.RETAIN_GRAPH):
+        return best
+    if case.all_from_outside:
+        return f"call backward once, on the sum of the losses, instead of {around}"
+    alone = _let_alone(case)
+    if alone is not None:
+        return alone
+    if preferred is not None and preferred.does(Transformation.DETACH) and is_border(case):
+        return f"the step that follows trains nothing upstream of it: {best}"
+    bound = case.carried[0].bound if case.carried else None
+    where = f"inside {around}"
+    if bound is not None and bound.site.caller is not case.again.caller:
+        where = f"where line {case.carried[0].use.line} uses it"
+    return f"compute {_what(case)} {where}: each {turn_of(case.loop)} then has a graph of its own"
+
+
+def _let_alone(case: Case) -> str | None:
+    """The way out where one call alone takes the value, and nothing upstream of it is trained."""
+    taken = taken_alone(case)
+    if taken is None:
+        return None
+    value, line = case.source.text(case.carried[0].use, taken), case.carried[0].use.line
+    return f"this loop trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
+
+
+def _help_of_fix(case: Case, preferred: Fix | None) -> str | None:
+    """The way out that the preferred fix is."""
+    turn, best = turn_of(case.loop), lowered(preferred.title) if preferred is not None else ""
+    if case.container is not None:
         if preferred is not None and preferred.repairs[0].way is not Way.EMPTY_AT_START:
             return best
-        return f"empty `{kept}` at the start of each {turn} of {around}"
-    if preferred is not None and preferred.does(Transformation.FORGET):
+        return f"empty `{case.source.short(*case.container)}` at the start of each {turn} of {_around(case)}"
+    if preferred is None:
+        return None
+    if preferred.does(Transformation.FORGET):
         return f"{best}, and it is computed again"
-    if preferred is not None and is_projected(preferred):
+    if is_projected(preferred):
         return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {best}"
-    if preferred is not None and _adds(preferred):
+    if _adds(preferred):
         return f"the step comes after the loop and waits for all of them: {best}"
-    if detaches and (later or not case.carried[0].cached):
+    later = preferred.repairs[0].way is Way.DETACH_AFTER
+    if preferred.does(Transformation.DETACH) and (later or not case.carried[0].cached):
         return f"start each {turn} from the value alone: {best}"
+    return None
+
+
+def _help_of_carried(case: Case) -> str:
+    """The way out where no fix says it: what is carried over should be a value alone."""
+    turn = turn_of(case.loop)
     if not case.carried or not case.name:
         return f"start each {turn} from values alone: detach what is carried over"
     carried = case.carried[0]
     if carried.cached:
         return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
     if carried.old:
-        return f"start each {turn} of {around} without the losses of the one before"
+        return f"start each {turn} of {_around(case)} without the losses of the one before"
     return f"start each {turn} from the value alone: {detaching(case)}"
 
 

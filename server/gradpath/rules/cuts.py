@@ -135,52 +135,29 @@ def line_of(cause: Cause, near: Site) -> str:
     return f"on line {cause.site.line}{other}"
 
 
-def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:  # noqa: C901, PLR0911, PLR0912
+def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
     """The cause as the second half of a headline."""
     where = line_of(cause, near)
     text = source.short(cause.site, limit=34) if cause.site is not None else ""
-    match cause.how:
-        case "no_grad" | "inference_mode":
-            switch = switch_of(trace, source, cause)
-            if switch is None and is_checkpoint(cause):
-                return "no input of the reentrant checkpoint requires a gradient"
-            if switch is None:
-                return f"`{text}` {where} runs while gradients are off"
-            if switch.lasting:
-                return f"gradients are switched off for good {_on(switch.site)}"
-            if switch.decorated is not None:
-                return f"`{switch.decorated}` runs under `@{source.short(switch.site, limit=30)}`"
-            return f"`{text}` {where} runs under `{source.short(switch.site, limit=30)}`"
-        case "not differentiable":
-            return f"{_operation(cause)} {where} has no gradient"
-        case "step function":
-            return f"the derivative of {_operation(cause)} {where} is zero"
-        case "parameter":
-            return f"`{text}` {where} is a new leaf"
-        case "torch.tensor":
-            return f"`{text}` {where} copies the value alone"
-        case "numpy":
-            return f"`{text}` {where} comes back from NumPy without a graph"
-        case "item" | "float" | "int" | "tolist" | "bool":
-            return f"`{text}` {where} is made of a plain number"
-        case "gradient":
-            if creates_graph(cause):
-                return f"`{text}` {where} is constant, the function linear"
-            return f"`{text}` {where} lacks `create_graph=True`"
-        case "late":
-            return f"it was computed before `{text}` {where}"
-        case "frozen":
-            return f"what it is computed from is frozen {where}"
-        case "plain":
-            return "nothing that it is computed from requires a gradient"
-        case "like":
-            return f"`{text}` {where} takes over the shape alone"
-        case _:
-            return f"`{text}` {where} cuts it off"
+    if cause.how in _SWITCHED:
+        return _switched_off(source, cause, switch_of(trace, source, cause), f"`{text}` {where}")
+    words = _words(cause).headline
+    return words.format(operation=_operation(cause), text=text, where=where)
 
 
-def _on(site: Site) -> str:
-    return f"on line {site.line}"
+def _switched_off(source: Source, cause: Cause, switch: Switch | None, operation: str) -> str:
+    if switch is None and is_checkpoint(cause):
+        return "no input of the reentrant checkpoint requires a gradient"
+    if switch is None:
+        return f"{operation} runs while gradients are off"
+    if switch.lasting:
+        return f"gradients are switched off for good on line {switch.site.line}"
+    block = source.short(switch.site, limit=30)
+    return (
+        f"`{switch.decorated}` runs under `@{block}`"
+        if switch.decorated is not None
+        else f"{operation} runs under `{block}`"
+    )
 
 
 def is_checkpoint(cause: Cause) -> bool:
@@ -216,37 +193,13 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
     """The cause as labels."""
     if cause.site is None:
         return
-    match cause.how:
-        case "no_grad" | "inference_mode":
-            switch = switch_of(trace, source, cause)
-            if switch is not None:
-                lasting = "switches gradients off for all that follows"
-                yield Step(switch.site, lasting if switch.lasting else "no graph is built under this")
-            yield Step(cause.site, "computed without a graph")
-        case "not differentiable":
-            yield Step(cause.site, f"cuts the gradient: {_operation(cause)} has none")
-        case "step function":
-            yield Step(cause.site, f"hands on zeros: {_operation(cause)} is constant between its jumps")
-        case "parameter":
-            yield Step(cause.site, "a new leaf: no gradient goes on to what it was made from")
-        case "torch.tensor":
-            yield Step(cause.site, "a new tensor, without the graph")
-        case "numpy":
-            yield from leaving(cause)
-            yield Step(cause.site, "from NumPy, without a graph")
-        case "item" | "float" | "int" | "tolist" | "bool":
-            yield Step(cause.site, "a tensor made of a number, without graph")
-        case "gradient":
-            constant = "the gradient of a linear function: a constant"
-            yield Step(cause.site, constant if creates_graph(cause) else "a gradient without a graph of its own")
-        case "late":
-            yield Step(cause.site, "too late: the loss is computed already")
-        case "frozen":
-            yield Step(cause.site, "freezes it")
-        case "like":
-            yield Step(cause.site, "the shape, not the graph")
-        case _:
-            yield Step(cause.site, "cuts it off from its graph")
+    if cause.how in _SWITCHED:
+        switch = switch_of(trace, source, cause)
+        if switch is not None:
+            lasting = "switches gradients off for all that follows"
+            yield Step(switch.site, lasting if switch.lasting else "no graph is built under this")
+    yield from leaving(cause)
+    yield Step(cause.site, _words(cause).label.format(operation=_operation(cause)))
 
 
 def leaving(cause: Cause) -> Iterator[Step]:
@@ -263,37 +216,88 @@ def leaving(cause: Cause) -> Iterator[Step]:
             return
 
 
-def way_out(cause: Cause) -> str:  # noqa: PLR0911
+def way_out(cause: Cause) -> str:
     """What to do instead, as a help line."""
-    match cause.how:
-        case "no_grad" | "inference_mode":
-            if is_checkpoint(cause):
-                return "use_reentrant=False builds the graph whatever the inputs are"
-            return "compute what is to be trained outside: `no_grad` is for evaluation and targets"
-        case "not differentiable":
-            return _counterpart(cause.detail)
-        case "parameter":
-            return "use the value itself: what is computed in each forward is no parameter"
-        case "step function":
-            return "use a straight-through estimate: `x + (y - x).detach()` has the value of `y`, the gradient of `x`"
-        case "torch.tensor" | "item" | "float" | "int" | "tolist" | "bool":
-            return "work with the tensors themselves: combine them with `+`, `torch.stack` or `torch.cat`"
-        case "numpy":
-            return "stay in PyTorch: NumPy does not record what it computes (`np.exp` → `torch.exp`)"
-        case "gradient":
-            if creates_graph(cause):
-                return "such a penalty has no gradient to give: differentiate something that is not linear"
-            return "pass `create_graph=True`, so that the gradient can itself be back-propagated"
-        case "late":
-            return "require the gradient before computing with the tensor"
-        case "frozen":
-            return "leave what is to be trained unfrozen"
-        case "plain":
-            return "back-propagate something that is computed from parameters"
-        case "like":
-            return "use the tensor itself"
-        case _:
-            return "keep the graph: drop the cut, or back-propagate what was there before it"
+    if cause.how == "not differentiable":
+        return _counterpart(cause.detail)
+    if is_checkpoint(cause) and cause.how in _SWITCHED:
+        return "use_reentrant=False builds the graph whatever the inputs are"
+    return _words(cause).help
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How a kind of cause is described: as the second half of a headline, as a label, and the way out of it."""
+
+    headline: str
+    label: str
+    help: str
+
+
+_TENSORS_THEMSELVES = "work with the tensors themselves: combine them with `+`, `torch.stack` or `torch.cat`"
+_NUMBER = _Words(
+    "`{text}` {where} is made of a plain number", "a tensor made of a number, without graph", _TENSORS_THEMSELVES
+)
+_OFF = _Words(
+    "", "computed without a graph", "compute what is to be trained outside: `no_grad` is for evaluation and targets"
+)
+_CUT = _Words(
+    "`{text}` {where} cuts it off",
+    "cuts it off from its graph",
+    "keep the graph: drop the cut, or back-propagate what was there before it",
+)
+_LINEAR = _Words(
+    "`{text}` {where} is constant, the function linear",
+    "the gradient of a linear function: a constant",
+    "such a penalty has no gradient to give: differentiate something that is not linear",
+)
+_SWITCHED = ("no_grad", "inference_mode")
+_WORDS = {
+    **dict.fromkeys(_SWITCHED, _OFF),
+    **dict.fromkeys(("item", "float", "int", "tolist", "bool"), _NUMBER),
+    "not differentiable": _Words("{operation} {where} has no gradient", "cuts the gradient: {operation} has none", ""),
+    STEP: _Words(
+        "the derivative of {operation} {where} is zero",
+        "hands on zeros: {operation} is constant between its jumps",
+        "use a straight-through estimate: `x + (y - x).detach()` has the value of `y`, the gradient of `x`",
+    ),
+    "parameter": _Words(
+        "`{text}` {where} is a new leaf",
+        "a new leaf: no gradient goes on to what it was made from",
+        "use the value itself: what is computed in each forward is no parameter",
+    ),
+    "torch.tensor": _Words(
+        "`{text}` {where} copies the value alone", "a new tensor, without the graph", _TENSORS_THEMSELVES
+    ),
+    "numpy": _Words(
+        "`{text}` {where} comes back from NumPy without a graph",
+        "from NumPy, without a graph",
+        "stay in PyTorch: NumPy does not record what it computes (`np.exp` → `torch.exp`)",
+    ),
+    "gradient": _Words(
+        "`{text}` {where} lacks `create_graph=True`",
+        "a gradient without a graph of its own",
+        "pass `create_graph=True`, so that the gradient can itself be back-propagated",
+    ),
+    "late": _Words(
+        "it was computed before `{text}` {where}",
+        "too late: the loss is computed already",
+        "require the gradient before computing with the tensor",
+    ),
+    "frozen": _Words(
+        "what it is computed from is frozen {where}", "freezes it", "leave what is to be trained unfrozen"
+    ),
+    "plain": _Words(
+        "nothing that it is computed from requires a gradient",
+        "",
+        "back-propagate something that is computed from parameters",
+    ),
+    "like": _Words("`{text}` {where} takes over the shape alone", "the shape, not the graph", "use the tensor itself"),
+}
+
+
+def _words(cause: Cause) -> _Words:
+    return _LINEAR if cause.how == "gradient" and creates_graph(cause) else _WORDS.get(cause.how, _CUT)
 
 
 def _counterpart(detail: str) -> str:

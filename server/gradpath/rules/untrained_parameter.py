@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Level
+from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Site, Stepped, Trace
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
@@ -65,16 +65,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         place = each.cause.site.node
         if place not in reported:
             reported.add(place)
-            cause = each.cause
-            match cause:
-                case Ungrouped():
-                    yield _ungrouped(trace, source, each, cause)
-                case Rebound():
-                    yield _rebound(source, each, cause)
-                case Unregistered():
-                    yield _unregistered(source, each, cause)
-                case _:
-                    yield _report(trace, source, each)
+            yield _report(trace, source, each)
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
@@ -237,126 +228,146 @@ def _moves(trace: Trace, step: Stepped) -> bool:
     return not step.known or any(each.updated for each in trace.of(Stepped) if each.site.node is step.site.node)
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A cause in words: the headline, the steps before the gradients arrive, and the way out."""
+
+    headline: str
+    steps: tuple[Step, ...]
+    help: str
+    fixes: Iterable[Fix] = ()
+    arrives: str = "gives them gradients"
+    last: str = "leaves them as they are"
+
+
 def _report(trace: Trace, source: Source, found: Untrained) -> Report:
-    cause, given = found.cause, found.given
-    place = _place(trace, cause)
-    what, arrives = f"`{source.short(cause.site, limit=40)}` is never trained", "gives them gradients"
-    match cause:
-        case Attached():
-            why = "its optimizer was made before it"
-            steps = [
-                Step(given.site, "takes the parameters that the model has now"),
-                Step(place, "new parameters, which the optimizer does not know"),
-            ]
-            way = "make the optimizer when the model is complete"
-            fixes = tuple(built_later(trace, source, given, place))
-        case Overlooked(kind=kind):
-            why = f"`parameters()` does not look into a plain {kind}"
-            steps = [
-                Step(place, f"a plain {kind}: `parameters()` finds nothing in it"),
-                Step(given.site, "takes what `parameters()` gives"),
-            ]
-            way = "hold them in an `nn.ModuleList` or its kin"
-            fixes = tuple(registered(trace, source, cause))
-        case Remade():
-            why = "each forward makes another one"
-            steps = [Step(given.site, "takes the parameters that the model has now"), Step(place, "new parameters")]
-            way = "make it once, in `__init__`, as an attribute of the module"
-            fixes = ()
-        case LeftOut(bound=bound):
-            name = target_of(source, bound)
-            what, why = f"`{name}` is never trained", "no optimizer holds its parameters"
-            steps = [Step(place, "parameters that no optimizer is given"), Step(given.site, "takes others")]
-            way = f"give the optimizer the parameters of `{name}` as well"
-            fixes = tuple(given_too(trace, source, given, place, name))
-        case Unheld(name=name):
-            what, why = f"`{name}` is never trained", "no optimizer holds its parameters"
-            steps = [Step(given.site, "takes others"), Step(place, f"computes with the parameters of `{name}`")]
-            way = f"give the optimizer the parameters of `{name}` as well, or call its `eval()`"
-            fixes = tuple(given_too(trace, source, given, None, name))
-        case Thawed(tensors=tensors, frozen=frozen):
-            name = groups_of(trace, source, tensors)[0].name
-            what, why = f"`{name}` is never trained", "its optimizer was made without it, while it was frozen"
-            steps = [
-                Step(frozen, "no longer requires gradients"),
-                Step(given.site, "takes other parameters"),
-                Step(place, "requires gradients again, and the optimizer does not know"),
-            ]
-            way = "give it to the optimizer with `add_param_group` here, or from the start"
-            fixes = ()
-        case GivenTwice(tensors=tensors, first=first):
-            name = groups_of(trace, source, tensors)[0].name
-            what, why = f"`{name}` is never trained", "two optimizers have the same parameters"
-            steps = [Step(first.site, "takes the parameters"), Step(place, "takes the same parameters again")]
-            way = f"give the second one the parameters of `{name}`"
-            fixes = ()
-        case Given():
-            what, why = f"`{source.short(cause.site, limit=40)}` trains nothing", "it has the parameters of a copy"
-            steps = [Step(place, "takes the parameters of a copy")]
-            way, arrives = "give the optimizer the parameters of the model that is trained", "gives others gradients"
-            fixes = tuple(of_original(trace, source, given))
-    last = "finds no gradient" if isinstance(cause, Given) else _left_alone(found.step)
-    steps += [Step(found.arrives.site, arrives), Step(found.step.site, last)]
+    cause, place = found.cause, _place(trace, found.cause)
+    words = _worded(trace, source, found, place)
+    fixes = tuple(words.fixes)
+    by_trainer = isinstance(found.step.site.node, ast.FunctionDef)
+    last = "the step after it leaves them as they are" if by_trainer and not isinstance(cause, Given) else words.last
     return Report(
         RULE.id,
         place,
-        f"{what}: {why}",
-        tuple(steps),
-        help=Advice.of(fixes[0]) if fixes else way,
+        words.headline,
+        (*words.steps, Step(found.arrives.site, words.arrives), Step(found.step.site, last)),
+        help=Advice.of(fixes[0]) if fixes else words.help,
         alternatives=tuple(map(Advice.of, fixes[1:])),
         fixes=fixes,
         about=(cause.bound.name,) if isinstance(cause, LeftOut) and cause.before else (),
     )
 
 
-def _ungrouped(trace: Trace, source: Source, found: Untrained, cause: Ungrouped) -> Report:
+def _worded(trace: Trace, source: Source, found: Untrained, place: Site) -> _Words:
+    match found.cause:
+        case Attached() | Overlooked() | Remade() | Unregistered() as cause:
+            return _of_part(trace, source, found.given, cause, place)
+        case LeftOut(bound=bound):
+            name = target_of(source, bound)
+            return _Words(
+                f"`{name}` is never trained: no optimizer holds its parameters",
+                (Step(place, "parameters that no optimizer is given"), Step(found.given.site, "takes others")),
+                f"give the optimizer the parameters of `{name}` as well",
+                given_too(trace, source, found.given, place, name),
+            )
+        case Unheld(name=name):
+            return _Words(
+                f"`{name}` is never trained: no optimizer holds its parameters",
+                (Step(found.given.site, "takes others"), Step(place, f"computes with the parameters of `{name}`")),
+                f"give the optimizer the parameters of `{name}` as well, or call its `eval()`",
+                given_too(trace, source, found.given, None, name),
+            )
+        case Given():
+            return _Words(
+                f"`{source.short(place, limit=40)}` trains nothing: it has the parameters of a copy",
+                (Step(place, "takes the parameters of a copy"),),
+                "give the optimizer the parameters of the model that is trained",
+                of_original(trace, source, found.given),
+                "gives others gradients",
+                "finds no gradient",
+            )
+        case cause:
+            return _of_optimizers(trace, source, found.given, cause)
+
+
+def _of_part(
+    trace: Trace, source: Source, given: Given, cause: Attached | Overlooked | Remade | Unregistered, place: Site
+) -> _Words:
+    """The words for a part of the model that the optimizer could not get: it came later, or is not registered."""
+    never = f"`{source.short(cause.site, limit=40)}` is never trained"
+    takes = Step(given.site, "takes the parameters that the model has now")
+    match cause:
+        case Attached():
+            return _Words(
+                f"{never}: its optimizer was made before it",
+                (takes, Step(place, "new parameters, which the optimizer does not know")),
+                "make the optimizer when the model is complete",
+                built_later(trace, source, given, place),
+            )
+        case Overlooked(kind=kind):
+            plain = f"a plain {kind}: `parameters()` finds nothing in it"
+            return _Words(
+                f"{never}: `parameters()` does not look into a plain {kind}",
+                (Step(place, plain), Step(given.site, "takes what `parameters()` gives")),
+                "hold them in an `nn.ModuleList` or its kin",
+                registered(trace, source, cause),
+            )
+        case Remade():
+            return _Words(
+                f"{never}: each forward makes another one",
+                (takes, Step(place, "new parameters")),
+                "make it once, in `__init__`, as an attribute of the module",
+            )
+        case Unregistered(name=attribute):
+            name = source.short(cause.site, limit=30)
+            tensor = Step(place, "a tensor, which the module does not register")
+            return _Words(
+                f"`{attribute}` is never trained: `parameters()` gives what is an `nn.Parameter` alone",
+                (tensor, Step(given.site, "takes what `parameters()` gives")),
+                f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
+                arrives="gives it gradients",
+            )
+
+
+def _of_optimizers(
+    trace: Trace, source: Source, given: Given, cause: Thawed | GivenTwice | Ungrouped | Rebound
+) -> _Words:
+    """The words for parameters that the optimizer could have been given."""
     names = [group.name for group in groups_of(trace, source, cause.tensors)]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return Report(
-        RULE.id,
-        cause.site,
-        f"`{names[0]}`{more} {'are' if more else 'is'} never trained: "
-        f"{'they are' if more else 'it is'} in no group of the optimizer",
-        (
-            Step(cause.site, "groups that leave some parameters out"),
-            Step(found.given.site, "takes these groups alone"),
-            Step(found.arrives.site, "gives them gradients"),
-            Step(found.step.site, _left_alone(found.step)),
-        ),
-        help=f"put {'them' if more else 'it'} into a group as well",
-    )
-
-
-def _rebound(source: Source, found: Untrained, cause: Rebound) -> Report:
-    name = target_of(source, cause.bound)
-    return Report(
-        RULE.id,
-        cause.site,
-        f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
-        (
-            Step(found.given.site, "takes the parameters of the old one"),
-            Step(cause.site, "another module, of the same name"),
-            Step(found.arrives.site, "gives it gradients"),
-            Step(found.step.site, _left_alone(found.step)),
-        ),
-        help=f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
-    )
-
-
-def _unregistered(source: Source, found: Untrained, cause: Unregistered) -> Report:
-    name = source.short(cause.site, limit=30)
-    return Report(
-        RULE.id,
-        cause.site,
-        f"`{cause.name}` is never trained: `parameters()` gives what is an `nn.Parameter` alone",
-        (
-            Step(cause.site, "a tensor, which the module does not register"),
-            Step(found.given.site, "takes what `parameters()` gives"),
-            Step(found.arrives.site, "gives it gradients"),
-            Step(found.step.site, _left_alone(found.step)),
-        ),
-        help=f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
-    )
+    match cause:
+        case Thawed(site=site, frozen=frozen):
+            return _Words(
+                f"`{names[0]}` is never trained: its optimizer was made without it, while it was frozen",
+                (
+                    Step(frozen, "no longer requires gradients"),
+                    Step(given.site, "takes other parameters"),
+                    Step(site, "requires gradients again, and the optimizer does not know"),
+                ),
+                "give it to the optimizer with `add_param_group` here, or from the start",
+            )
+        case GivenTwice(site=site, first=first):
+            return _Words(
+                f"`{names[0]}` is never trained: two optimizers have the same parameters",
+                (Step(first.site, "takes the parameters"), Step(site, "takes the same parameters again")),
+                f"give the second one the parameters of `{names[0]}`",
+            )
+        case Ungrouped(site=site):
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            is_never, it_is = ("are", "they are") if more else ("is", "it is")
+            return _Words(
+                f"`{names[0]}`{more} {is_never} never trained: {it_is} in no group of the optimizer",
+                (Step(site, "groups that leave some parameters out"), Step(given.site, "takes these groups alone")),
+                f"put {'them' if more else 'it'} into a group as well",
+            )
+        case Rebound(bound=bound, site=site):
+            name = target_of(source, bound)
+            takes = Step(given.site, "takes the parameters of the old one")
+            return _Words(
+                f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
+                (takes, Step(site, "another module, of the same name")),
+                f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
+                arrives="gives it gradients",
+            )
 
 
 def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
@@ -371,11 +382,6 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
         help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or its kin",
         fixes=fixes,
     )
-
-
-def _left_alone(step: Stepped) -> str:
-    by_trainer = isinstance(step.site.node, ast.FunctionDef)
-    return "the step after it leaves them as they are" if by_trainer else "leaves them as they are"
 
 
 RULE = Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import chain
 from pathlib import Path
@@ -214,50 +214,47 @@ def check(  # noqa: PLR0913
     if not relevant or cancelled():
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
     files = Files(parsed, project, config.python)
-    unknowns: Counter[str] = Counter()
-    found: list[Diagnostic] = []
-    marks: list[Mark] = []
-    walks: list[Walk] | None = [] if traced else None
-    endings: dict[str, tuple[Ending, ...]] = {}
-    incomplete = list(gaps.unreadable(parsed))
-    backwards = entry_points.runs_backward(document.text)
-    runs_module = not entry_points.only_defines(parsed.tree)
-    running = (document.path, backwards, runs_module, config, None if project is None else project.root, thorough)
+    entered = _Entered(files, config, cancelled, frozenset(stack), _Depth(traced, explored, thorough))
+    root = None if project is None else project.root
+    running = (document.path, entered.backwards, entered.runs_module, config, root, thorough)
     if around is not None and memory is not None:
         memory = memory.away_from(around, running)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None
     try:
-        runs = backwards, runs_module, thorough, explored
-        for record in _entries(files, config, cancelled, reuse, runs, frozenset(stack), walks, incomplete):
-            found.extend(record.diagnostics)
-            unknowns.update(record.unknowns)
-            marks.extend(record.marks)
-            endings[_unused(record.name, endings)] = record.endings
-            incomplete += record.incomplete
+        entered.run(reuse)
         kept_for_next = reuse.memory(files.surroundings(), running) if reuse.pieces else None
     except Cancelled:
         pass
-    incomplete += gaps.left_out(document, [files.shown(path) for path in files.left_out])
-    kept = [each for each in (_configured(d, config) for d in _unique(found)) if each is not None]
-    kept.sort(key=lambda each: (each.path != document.path, each.path, each.range, each.rule))
-    own = _suppressed(document, parsed, [each for each in kept if each.path == document.path], config)
-    elsewhere, used = _elsewhere(files, [each for each in kept if each.path != document.path])
-    dependencies = frozenset(files.read)
+    return _analysis(entered, parsed, kept_for_next)
+
+
+def _analysis(entered: _Entered, parsed: Parsed, memory: Memory | None) -> Analysis:
+    """What came of the entry points that were run."""
+    files, records = entered.files, entered.records
+    unknowns: Counter[str] = Counter()
+    for record in records:
+        unknowns.update(record.unknowns)
+    own, elsewhere, used = _reported(files, records, entered.config)
     return Analysis(
-        document,
+        entered.document,
         parsed,
         (*own, *elsewhere),
         dict(unknowns),
-        dependencies=dependencies,
+        dependencies=frozenset(files.read),
         used=used,
-        walks=tuple(walks or ()),
-        documents=files.documents if walks else {},
-        marks=tuple(marks),
-        endings=endings,
-        incomplete=tuple(incomplete),
-        memory=kept_for_next,
+        walks=tuple(entered.walks),
+        documents=files.documents if entered.walks else {},
+        marks=tuple(chain.from_iterable(each.marks for each in records)),
+        endings=entered.endings(),
+        incomplete=(
+            *gaps.unreadable(parsed),
+            *chain.from_iterable(each.incomplete for each in records),
+            *entered.incomplete,
+            *gaps.left_out(entered.document, [files.shown(path) for path in files.left_out]),
+        ),
+        memory=memory,
     )
 
 
@@ -291,6 +288,19 @@ def with_traces(
     except Cancelled:
         pass
     return replace(analysis, walks=tuple(walks), documents=files.documents)
+
+
+def _reported(
+    files: Files, records: Sequence[Record], config: Config
+) -> tuple[tuple[Diagnostic, ...], list[Diagnostic], frozenset[tuple[str, Range]]]:
+    """What is reported in the document itself, what in other files, and the suppression comments used there."""
+    parsed = files.checked
+    path = parsed.document.path
+    found = _unique(chain.from_iterable(each.diagnostics for each in records))
+    kept = [each for each in (_configured(every, config) for every in found) if each is not None]
+    kept.sort(key=lambda each: (each.path != path, each.path, each.range, each.rule))
+    own = _suppressed(parsed.document, parsed, [each for each in kept if each.path == path], config)
+    return own, *_elsewhere(files, [each for each in kept if each.path != path])
 
 
 def _suppressed(
@@ -327,81 +337,102 @@ def _elsewhere(
     return kept, frozenset(used)
 
 
-def _entries(
-    files: Files,
-    config: Config,
-    cancelled: Callable[[], bool],
-    reuse: Reuse,
-    runs: tuple[bool, bool, bool, bool],
-    stack: frozenset[int],
-    walks: list[Walk] | None,
-    incomplete: list[Gap],
-) -> Iterator[Record]:
-    """Run the module body, then each function that no call reached, or tell what is known of them already.
+@dataclass(frozen=True, slots=True)
+class _Depth:
+    """What a check is to keep and to explore (see `check`)."""
 
-    `runs` says whether the document runs a backward itself, whether its module body is worth a run, and whether to be
-    thorough and whether all paths are wanted. What is run is added to `walks`, if anybody wants them, and what was not
-    entered at all to `incomplete`.
+    traced: bool
+    explored: bool
+    thorough: bool
+
+
+class _Entered:
+    """The entry points of a document, as they are run: the module body, then each function that no call reached.
+
+    `records` are those of the entry points so far, `walks` their traces, where the check is traced, and `incomplete`
+    says which were not entered.
     """
-    document = files.checked.document
-    backwards, runs_module, thorough, explored = runs
-    statements = _statements(files.checked.tree) if thorough else set()
-    source = Source(files.documents)
-    called: set[ast.AST] = set()
-    left = TOTAL_EFFORT
 
-    def record_of(number: int, paths: int, effort: int, entry: entry_points.Entry | None) -> Record:
-        known = reuse.known(number, paths, effort)
-        if known is not None:
-            called.update(reuse.functions_of(known.called))
-            return known
-        runs = Runs(files, config, cancelled, entry, STEPS, forgives=not stack)
-        found = inspect(runs, source, paths, effort, thorough=thorough)
+    def __init__(
+        self, files: Files, config: Config, cancelled: Callable[[], bool], stack: frozenset[int], depth: _Depth
+    ) -> None:
+        self.files, self.config, self.cancelled, self.stack, self.depth = files, config, cancelled, stack, depth
+        self.document, tree = files.checked.document, files.checked.tree
+        self.backwards = entry_points.runs_backward(self.document.text)
+        self.runs_module = not entry_points.only_defines(tree)
+        self.statements = _statements(tree) if depth.thorough else set()
+        self.source = Source(files.documents)
+        self.called: set[ast.AST] = set()
+        self.records: list[Record] = []
+        self.walks: list[Walk] = []
+        self.incomplete: list[Gap] = []
+
+    def run(self, reuse: Reuse) -> None:
+        """Run the entry points, or take over what is known of them already."""
+        left = TOTAL_EFFORT
+        if self.cancelled():
+            raise Cancelled
+        if self.runs_module:
+            left -= self._enter(reuse, MODULE, PATHS if self.backwards else 1, EFFORT, None)
+        todo = chain(entry_points.functions(self.files.checked, self.stack), launchers(self.files))
+        for entry in todo:
+            if entry.function in self.called:
+                continue
+            if left < -2 * TOTAL_EFFORT:
+                self.incomplete += gaps.unentered(self.document, chain([entry], todo), self.called)
+                break
+            effort = max(1, min(EFFORT if self.backwards else LITTLE_EFFORT, left))
+            number = reuse.numbers.get(entry.function, MODULE - 1)
+            left -= ENTERING + self._enter(reuse, number, PATHS if self.backwards else FEW_PATHS, effort, entry)
+
+    def _enter(self, reuse: Reuse, number: int, paths: int, effort: int, entry: entry_points.Entry | None) -> int:
+        """Enter one entry point, and return how many statements that took."""
+        record = reuse.known(number, paths, effort)
+        if record is None:
+            record = self._inspected(reuse, number, paths, effort, entry)
+        else:
+            self.called.update(reuse.functions_of(record.called))
+        self.records.append(record)
+        return record.steps
+
+    def _inspected(
+        self, reuse: Reuse, number: int, paths: int, effort: int, entry: entry_points.Entry | None
+    ) -> Record:
+        runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack)
+        found = inspect(runs, self.source, paths, effort, thorough=self.depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and found.traces[0].truncated else runs.ran
-        called.update(seen)
-        entered = () if entry is None else (entry.function,)
+        self.called.update(seen)
         steps = sum(trace.steps for trace in found.traces)
-        told = found.traces if thorough else found.traces[:1]
+        told = found.traces if self.depth.thorough else found.traces[:1]
         record = Record(
             paths,
             steps - found.traces[-1].steps,
             None if steps < effort else steps,
             found.diagnostics,
-            marks_of(found.traces, document, source),
+            marks_of(found.traces, self.document, self.source),
             found.traces[0].unknowns,
             steps,
-            reuse.pieces_of({*runs.ran, *runs.surveyed, *entered}),
+            reuse.pieces_of({*runs.ran, *runs.surveyed, *(() if entry is None else (entry.function,))}),
             reuse.numbers_of(seen),
             "" if entry is None else gaps.name_of(entry),
-            tuple(ending_of(each, document.path, statements) for each in told),
+            tuple(ending_of(each, self.document.path, self.statements) for each in told),
             found.incomplete,
         )
-        if walks is not None:
-            kept = tuple(found.traces) if explored else tuple(found.traces[:1])
-            walks.append(Walk(record.name, kept, found.ways if explored else ()))
+        if self.depth.traced:
+            explored = self.depth.explored
+            kept = tuple(found.traces if explored else found.traces[:1])
+            self.walks.append(Walk(record.name, kept, found.ways if explored else ()))
         if found.sound:
             reuse.records[number] = record
         return record
 
-    if cancelled():
-        raise Cancelled
-    if runs_module:
-        record = record_of(MODULE, PATHS if backwards else 1, EFFORT, None)
-        left -= record.steps
-        yield record
-    todo = chain(entry_points.functions(files.checked, stack), launchers(files))
-    for entry in todo:
-        if entry.function in called:
-            continue
-        if left < -2 * TOTAL_EFFORT:
-            incomplete += gaps.unentered(document, chain([entry], todo), called)
-            break
-        effort = max(1, min(EFFORT if backwards else LITTLE_EFFORT, left))
-        number = reuse.numbers.get(entry.function, MODULE - 1)
-        record = record_of(number, PATHS if backwards else FEW_PATHS, effort, entry)
-        left -= record.steps + ENTERING
-        yield record
+    def endings(self) -> dict[str, tuple[Ending, ...]]:
+        """How the paths of each entry point ended, by its name: two that have the same are told apart."""
+        endings: dict[str, tuple[Ending, ...]] = {}
+        for each in self.records:
+            endings[_unused(each.name, endings)] = each.endings
+        return endings
 
 
 def _statements(tree: ast.Module) -> set[ast.AST]:

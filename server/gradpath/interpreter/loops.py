@@ -40,7 +40,7 @@ Assign = Callable[[Machine, ast.expr, Value], None]
 RunBlock = Callable[[Machine, Sequence[ast.stmt]], Steps]
 
 
-def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:  # noqa: PLR0915
+def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_block: RunBlock) -> Steps:
     """Execute a `for`."""
     iterable = gone_through(settled(machine, node.iter))
     machine.node = node.iter
@@ -71,13 +71,10 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             item = _END if over else next(host, _END)
             if item is _END:
                 break
-            done += 1
-            loop.begin(done)
+            loop.begin(done := done + 1)
             machine.node = node.target
             if (done == limit and has_late) or _gives_late_items(machine, iterable):
-                machine.late_loops.add(loop.number)
-                late.begin(done)
-                item = late.item(item, iterable.step if isinstance(iterable, range) else 1)
+                item = _late_item(machine, loop.number, late, iterable, item, done)
             assign(machine, node.target, item)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
@@ -91,9 +88,16 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     _drop(node.iter, iterable)
     if endless or cut_short:
         _forget_numbers(machine, before)
-        if cut_short:
-            machine.rounds[place] = watch.round()
+    if cut_short:
+        machine.rounds[place] = watch.round()
     return (yield from _leave(machine, node.orelse, signal, run_block))
+
+
+def _late_item(machine: Machine, loop: int, late: Late, iterable: Value, item: Value, done: int) -> Value:
+    """The item of an iteration that stands for all later ones."""
+    machine.late_loops.add(loop)
+    late.begin(done)
+    return late.item(item, iterable.step if isinstance(iterable, range) else 1)
 
 
 class _Share:

@@ -25,6 +25,12 @@ _LAST_LINE = 2**31 - 1
 
 def register_commands(server: Server) -> None:
     """Register every command; lines in their arguments count from 0, as everywhere in the protocol."""
+    _register_pictures(server)
+    _register_answers(server)
+
+
+def _register_pictures(server: Server) -> None:
+    """Register what shows graphs and tables."""
 
     @server.command("gradpath.server.graph")
     async def graph(uri: str, line: int) -> dict[str, str] | None:
@@ -53,6 +59,10 @@ def register_commands(server: Server) -> None:
             _say(server, "No backward and no step is known here.")
         else:
             _show(server, f"flow-{Path(path_of(uri)).stem[:40]}-{0 if line is None else line + 1}", found["svg"])
+
+
+def _register_answers(server: Server) -> None:
+    """Register what answers with text and pages, and the check of the workspace."""
 
     @server.command("gradpath.server.why")
     async def why(uri: str, line: int, character: int) -> str | None:

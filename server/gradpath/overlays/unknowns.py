@@ -400,7 +400,7 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
     return tuple(found.values())
 
 
-def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:  # noqa: C901, PLR0912, PLR0915
+def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
     hooked = unknown.name != "forward"
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
@@ -411,63 +411,89 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         note_handed(machine, arguments)
     machine.remembered[CALLED, unknown.number] = True
     owner = unknown.owner
-    if owner is not None and (not owner.is_data or role_of(owner)):
-        method = METHODS.get(unknown.name)
-        result = NotImplemented if method is None else method(machine, owner, arguments)
+    if owner is not None:
+        result = _method_call(machine, unknown, owner, arguments)
         if result is not NotImplemented:
             return result
-        writes = owner.kind is Kind.PARAMETER and unknown.name.endswith("_")
-        of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or is_required(machine, owner)
-        of_tensors = of_tensors or _meets_tensors(unknown, arguments)
-        if writes or (of_tensors and is_method_of_tensors(unknown.name)):
-            return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
-        item = _item_of_parameter(machine, owner) if unknown.name.endswith("_") else None
-        if item is not None and is_method_of_tensors(unknown.name):
-            return machine.call(item.attribute(machine, unknown.name), arguments)
-        if unknown.name.endswith("_"):
-            pieces.write(
-                machine,
-                owner,
-                arguments.all(),
-                lambda piece: machine.call(piece.attribute(machine, unknown.name), arguments),
-            )
-    if owner is not None and owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
-        for value in arguments.all():
-            _fill(machine, owner, value)
-    if owner is not None and owner.kind is Kind.PLAIN and _may_get_graph(unknown, arguments):
-        owner.kind, owner.provenance = Kind.ANYTHING, OPEN
+        _change_owner(machine, unknown, owner, arguments)
     frozen.called(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
-    if not data and presumptions.may_clear(machine, unknown, arguments):
-        weights.clear(machine)
-        given = _in_hands(unknown, arguments)
-        machine.emit(Lent(dotted_name(unknown), machine.site(), given or (), free=given is None))
-    elif unknown.name in OVERWRITING and is_gradient(owner):
-        weights.clear(machine)
-        machine.emit(Cleared((), machine.site(), None, known=False))
-    elif unknown.name == "mul_" and is_gradient(owner):  # By 0, or by less than 1 again and again.
-        machine.emit(Lent(dotted_name(unknown), machine.site()))
-    if not data and not role_of(unknown):
-        _lend(machine, unknown, arguments)
+    _change_gradients(machine, unknown, arguments, data=data)
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):
-        row = presumptions.of_call(machine, unknown, arguments)
-        made.is_data = made.is_data and (row is None or row.kind not in OF_TENSORS)
-        if row is not None and row.kind is not Kind.ANYTHING:
-            made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
-        elif made.is_data:
-            made.kind = Kind.PLAIN
-        switches = not made.is_data and not machine.autograd.grad_enabled and not machine.autograd.inference
-        if switches and (made.kind is Kind.CUT or presumptions.has_graph(machine, arguments.all())):
-            machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
-        if made.kind is Kind.CUT and machine.autograd.inference:
-            presume_tensor(machine, made)  # While the block lasts that marks it.
-        of_owner = uses.is_method(machine, unknown) or (made.kind is Kind.CUT and not role_of(unknown))
-        model = owner if of_owner else unknown
+        model = _settle(machine, unknown, arguments, made)
         if made.kind in (Kind.LIVE, Kind.CUT) and model is not None and role_of(model) == "model":
             weights.note_call(machine, model, made)
             if hooked and model is unknown:
                 hooks = module_hooks.of_unseen(machine, model)
                 return module_hooks.run(machine, model, hooks, arguments, lambda given: made)
     return made
+
+
+def _method_call(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> Value:
+    """The result of a method whose meaning follows from its name and owner; NotImplemented for any other."""
+    if owner.is_data and not role_of(owner):
+        return NotImplemented
+    method = METHODS.get(unknown.name)
+    result = NotImplemented if method is None else method(machine, owner, arguments)
+    if result is not NotImplemented:
+        return result
+    writes = unknown.name.endswith("_")
+    of_tensors = owner.kind in COMPUTED_WITH or is_made_leaf(owner) or is_required(machine, owner)
+    of_tensors = of_tensors or _meets_tensors(unknown, arguments)
+    if (writes and owner.kind is Kind.PARAMETER) or (of_tensors and is_method_of_tensors(unknown.name)):
+        return machine.call(presume_tensor(machine, owner).attribute(machine, unknown.name), arguments)
+    if writes:
+        item = _item_of_parameter(machine, owner)
+        if item is not None and is_method_of_tensors(unknown.name):
+            return machine.call(item.attribute(machine, unknown.name), arguments)
+        pieces.write(
+            machine,
+            owner,
+            arguments.all(),
+            lambda piece: machine.call(piece.attribute(machine, unknown.name), arguments),
+        )
+    return NotImplemented
+
+
+def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> None:
+    """What a method does to plain data that it is called on: it may put its arguments there."""
+    if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
+        for value in arguments.all():
+            _fill(machine, owner, value)
+    if owner.kind is Kind.PLAIN and _may_get_graph(unknown, arguments):
+        owner.kind, owner.provenance = Kind.ANYTHING, OPEN
+
+
+def _change_gradients(machine: Machine, unknown: Unknown, arguments: Arguments, *, data: bool) -> None:
+    """What a call may do to gradients: clear them, or lend them to code that is not seen."""
+    if not data and presumptions.may_clear(machine, unknown, arguments):
+        weights.clear(machine)
+        given = _in_hands(unknown, arguments)
+        machine.emit(Lent(dotted_name(unknown), machine.site(), given or (), free=given is None))
+    elif unknown.name in OVERWRITING and is_gradient(unknown.owner):
+        weights.clear(machine)
+        machine.emit(Cleared((), machine.site(), None, known=False))
+    elif unknown.name == "mul_" and is_gradient(unknown.owner):  # By 0, or by less than 1 again and again.
+        machine.emit(Lent(dotted_name(unknown), machine.site()))
+    if not data and not role_of(unknown):
+        _lend(machine, unknown, arguments)
+
+
+def _settle(machine: Machine, unknown: Unknown, arguments: Arguments, made: Unknown) -> Unknown | None:
+    """Settle what the result of a call is presumed to be; return whose result that is."""
+    owner = unknown.owner
+    row = presumptions.of_call(machine, unknown, arguments)
+    made.is_data = made.is_data and (row is None or row.kind not in OF_TENSORS)
+    if row is not None and row.kind is not Kind.ANYTHING:
+        made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
+    elif made.is_data:
+        made.kind = Kind.PLAIN
+    switches = not made.is_data and not machine.autograd.grad_enabled and not machine.autograd.inference
+    if switches and (made.kind is Kind.CUT or presumptions.has_graph(machine, arguments.all())):
+        machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
+    if made.kind is Kind.CUT and machine.autograd.inference:
+        presume_tensor(machine, made)  # While the block lasts that marks it.
+    of_owner = uses.is_method(machine, unknown) or (made.kind is Kind.CUT and not role_of(unknown))
+    return owner if of_owner else unknown

@@ -164,65 +164,85 @@ class _Reader:
         self.indent = width(lines.text[offset : match.start(1)])
         self.word = match[2] or lines.text[match.end() : match.end() + 1]
         self.returned = False
+        self.line_start = self.code_start = self.code_end = offset
+        self.code = ""
+        self.stack: list[str] = []
+        self.torn = False
+        self.way_out: tuple[int, int, str] | None = None
 
-    def read(self) -> tuple[LogicalLine, int]:  # noqa: C901, PLR0912
+    def read(self) -> tuple[LogicalLine, int]:
         """The logical line, and where the next one can begin."""
         text = self.text
-        position = line_start = code_start = code_end = self.offset
-        code = ""
-        stack: list[str] = []
-        torn = False
-        way_out: tuple[int, int, str] | None = None
+        position = self.offset
         while True:
             token = _TOKEN.match(text, position, self.end)
             assert token is not None, "every text has a next token"
             assert token.lastgroup is not None
             kind = token.lastgroup
             begin, position = token.span(kind)
+            found: tuple[LogicalLine, int] | None = None
             match kind:
                 case "open":
-                    stack.append(_CLOSER[text[begin]])
+                    self.stack.append(_CLOSER[text[begin]])
                 case "close":
-                    torn = torn or not stack or stack[-1] != text[begin]
-                    if text[begin] in stack:
-                        while stack.pop() != text[begin]:
+                    self.torn = self.torn or not self.stack or self.stack[-1] != text[begin]
+                    if text[begin] in self.stack:
+                        while self.stack.pop() != text[begin]:
                             pass
                 case "torn":
-                    torn = True
+                    self.torn = True
                 case "long" | "string" if "\n" not in token[kind]:
                     pass
                 case "long" | "string" | "continued":
-                    known = self.known_start(begin, position)
-                    if known is not None and kind == "continued":
-                        return self.line(begin, "".join(reversed(stack)), True), known
-                    if known is not None:
-                        return torn_before(self.lines, self.line(begin, "", True), known), known
-                    if kind == "continued" and (line := text[line_start:begin].rstrip()):
-                        code, code_start, code_end = line, line_start, begin
-                    line_start = text.rfind("\n", begin, position) + 1
+                    found = self.across_lines(kind, begin, position)
                 case "endless":
                     known = self.known_start(begin, self.end) or self.end
-                    return torn_before(self.lines, self.line(begin, "", True), known), known
+                    found = torn_before(self.lines, self.line(begin, "", True), known), known
                 case _:
-                    if line := text[line_start:begin].rstrip():
-                        code, code_start, code_end = line, line_start, begin
-                    if not stack:
-                        return self.line(code_end, "", torn), position
-                    if way_out is None and self.may_end_before(position, code, code_start):
-                        way_out = position, code_end, "".join(reversed(stack))
-                    if (
-                        position >= self.end
-                        or (self.hasty and way_out is not None)
-                        or self.known_start(begin, position) is not None
-                        or _STATEMENT.match(text, position, self.end)
-                        or _operands_meet(code, text, position, self.end)
-                    ):
-                        self.returned = way_out is not None
-                        if way_out is None:
-                            way_out = position, code_end, "".join(reversed(stack))
-                        position, code_end, closers = way_out
-                        return self.line(code_end, closers, True), position
-                    line_start = position
+                    found = self.end_of_line(begin, position)
+            if found is not None:
+                return found
+
+    def keep_code(self, end: int) -> None:
+        """Remember the code of the line that ends here, if there is any."""
+        if line := self.text[self.line_start : end].rstrip():
+            self.code, self.code_start, self.code_end = line, self.line_start, end
+
+    def closers(self) -> str:
+        """What closes the open brackets."""
+        return "".join(reversed(self.stack))
+
+    def across_lines(self, kind: str, begin: int, end: int) -> tuple[LogicalLine, int] | None:
+        """Go on after a string or a backslash that reaches into the next line, unless a statement is known to start."""
+        known = self.known_start(begin, end)
+        if known is not None and kind == "continued":
+            return self.line(begin, self.closers(), True), known
+        if known is not None:
+            return torn_before(self.lines, self.line(begin, "", True), known), known
+        if kind == "continued":
+            self.keep_code(begin)
+        self.line_start = self.text.rfind("\n", begin, end) + 1
+        return None
+
+    def end_of_line(self, begin: int, position: int) -> tuple[LogicalLine, int] | None:
+        """Return the logical line where a line ends it; None where an open bracket may go on."""
+        self.keep_code(begin)
+        if not self.stack:
+            return self.line(self.code_end, "", self.torn), position
+        if self.way_out is None and self.may_end_before(position, self.code, self.code_start):
+            self.way_out = position, self.code_end, self.closers()
+        if (
+            position >= self.end
+            or (self.hasty and self.way_out is not None)
+            or self.known_start(begin, position) is not None
+            or _STATEMENT.match(self.text, position, self.end)
+            or _operands_meet(self.code, self.text, position, self.end)
+        ):
+            self.returned = self.way_out is not None
+            position, code_end, closers = self.way_out or (position, self.code_end, self.closers())
+            return self.line(code_end, closers, True), position
+        self.line_start = position
+        return None
 
     def line(self, code_end: int, closers: str, torn: bool) -> LogicalLine:
         code_end = self.offset + len(self.text[self.offset : code_end].rstrip())

@@ -13,16 +13,11 @@ PRODUCT = Path(__file__).parents[1] / "server" / "gradpath"
 FILES = {str(file.relative_to(PRODUCT)): ast.parse(file.read_text("utf-8")) for file in sorted(PRODUCT.rglob("*.py"))}
 
 LONGEST_FUNCTION = 60
-LARGE = 11
+LARGE = 5
 """Functions that are excused from ruff's limits by a `noqa`: to be split, and none may be added."""
 
 LONG = {  # To be split: none may be added.
-    "analysis/check.py:check",
-    "analysis/check.py:_entries",
-    "lsp/commands.py:register_commands",
-    "overlays/unknowns.py:unknown_call",
     "rules/cut_fixes.py:undo",
-    "rules/untrained_parameter.py:_report",
 }
 
 
@@ -93,38 +88,23 @@ def test_the_interpreter_names_nothing_of_a_library() -> None:
 WALKS = {"walk", "nodes", "iter_child_nodes"}
 WALKING = {  # Rules that search the tree themselves instead of asking `source/index.py`: each may only go.
     "assigned_fixes.py",
-    "carrying.py",
     "carrying_fixes.py",
-    "clip_without_gradient.py",
     "container_fixes.py",
     "copying_fixes.py",
     "cut_fixes.py",
     "edits.py",
     "entrance_fixes.py",
-    "hidden_modules.py",
-    "inference_tensor_saved.py",
-    "inplace_on_leaf.py",
     "keeping_fixes.py",
     "late_fixes.py",
     "method_fixes.py",
     "moving.py",
-    "never_stepped.py",
     "optimizer_fixes.py",
     "origins.py",
     "out_of_place.py",
     "outside_fixes.py",
-    "parameters.py",
-    "rebinding.py",
-    "rebound_parameter.py",
     "rebuilding.py",
     "recomputing_fixes.py",
-    "rewrapped_loss.py",
     "second_call_fixes.py",
-    "second_calls.py",
-    "syntax.py",
-    "totals.py",
-    "unreached.py",
-    "zero_grad_before_step.py",
 }
 
 

@@ -12,7 +12,7 @@ from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, 
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
 from gradpath.rules.syntax import Compound, Definition, ancestry, arguments_of, binds_first, function_of, statement_of
-from gradpath.source.index import contents, methods_called, names_of
+from gradpath.source.index import contents, methods_called, names_of, variables
 from gradpath.support.fast_dataclasses import dataclass
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -118,9 +118,9 @@ class Case:
                 continue  # That of the function that was entered, which nobody called.
             statement = statement_of(self.trace, frame.node)
             around = frame.node if statement is None or isinstance(statement, Compound) else statement
-            for each in ast.walk(around):
-                name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
-                if name in appended and isinstance(each, (ast.Attribute, ast.Name)) and not self._is_fresh(frame, each):
+            for each in variables(around):
+                name = each.attr if isinstance(each, ast.Attribute) else each.id
+                if name in appended and not self._is_fresh(frame, each):
                     return frame, each
         return self._gone_through(appended)
 
@@ -283,11 +283,10 @@ def _is_used_at_once(trace: Trace, tensor: Tensor, use: Site) -> bool:
 
 def _reads(source: Source, use: Site, name: str) -> Iterator[ast.expr]:
     """The places in the using expression that read `name`."""
-    for node in ast.walk(use.node):
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            reads = isinstance(node.ctx, ast.Load) or (isinstance(use.node, ast.AugAssign) and use.node.target is node)
-            if reads and source.text(use, node) == name:
-                yield node
+    for node in variables(use.node):
+        reads = isinstance(node.ctx, ast.Load) or (isinstance(use.node, ast.AugAssign) and use.node.target is node)
+        if reads and source.text(use, node) == name:
+            yield node
 
 
 def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:

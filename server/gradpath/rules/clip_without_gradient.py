@@ -16,7 +16,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.scaled_clips import report_scaled, scaled_clips
 from gradpath.rules.stories import lifted, same_activation
 from gradpath.rules.syntax import call_of, function_of, statement_of
-from gradpath.source.nodes import nodes
+from gradpath.source.index import inside
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -68,8 +68,8 @@ def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr |
     document = source.document(clip.site)
     bound = [
         each.value
-        for each in nodes(function)
-        if isinstance(each, ast.Assign) and any(ast.dump(target) == _stored(given) for target in each.targets)
+        for each in inside(function, ast.Assign)
+        if any(ast.dump(target) == _stored(given) for target in each.targets)
     ]
     if len(bound) == 1:
         text = f"list({edits.flat(document, bound[0])})"

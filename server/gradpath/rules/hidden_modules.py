@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import Built, Stepped, Trace
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry
+from gradpath.source.index import contents
 from gradpath.source.parse import parse
 from gradpath.support.lazy_regex import regex
 
@@ -43,13 +44,9 @@ def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str) -> b
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
             continue
-        for node in ast.walk(statement):
-            match node:
-                case ast.Attribute(attr=name) if name == attribute:
-                    return True
-                case ast.Call(func=ast.Name(id=name)) if name == owner.name:
-                    if not isinstance(statement, ast.ClassDef):
-                        return True
-                case _:
-                    pass
+        if any(each.attr == attribute for each in contents(statement).attributes):
+            return True
+        made = (each.func.id for each in contents(statement).calls if isinstance(each.func, ast.Name))
+        if owner.name in made and not isinstance(statement, ast.ClassDef):
+            return True
     return False

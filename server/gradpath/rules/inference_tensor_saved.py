@@ -14,6 +14,7 @@ from gradpath.rules import edits
 from gradpath.rules.cuts import Switch, switch_around
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, name_of
+from gradpath.source.index import variables
 
 KINDS = (FaultKind.INFERENCE_SAVED, FaultKind.INFERENCE_INPLACE)
 
@@ -78,11 +79,7 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
         if edit is not None:
             line = switch.site.line
             yield Fix.by(Repair(Way.NO_GRAD_ON, lines=(line,)), Safety.SAFE, (edit,), preferred=True)
-    reads = [
-        each
-        for each in ast.walk(site.node)
-        if isinstance(each, (ast.Name, ast.Attribute)) and source.text(site, each) == name
-    ]
+    reads = [each for each in variables(site.node) if source.text(site, each) == name]
     if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
         edit_clone = edits.append(source.document(site), reads[0], ".clone()")
         yield Fix.by(Repair(Way.USE_COPY, (name,), text=f"{name}.clone()"), Safety.SAFE, edit_clone, preferred=True)

@@ -17,6 +17,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
 from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
 from gradpath.source.document import Document
+from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import replace
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
@@ -112,15 +113,20 @@ def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
 
 def _names_with_graph(node: ast.AST) -> set[str]:
     """The names that an expression reads, without those of which it takes the plain value or the gradient."""
+    around = [each for each in (*contents(node).attributes, *contents(node).calls) if _is_plain(each)]
+    plain = {name for each in around for name in contents(each).names}
+    return {each.id for each in contents(node).names if each not in plain}
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """True for an expression that has no graph: the plain value, or the gradient, of what it reads."""
     match node:
-        case ast.Name(id=name):
-            return {name}
         case ast.Attribute(attr="data" | "grad") | ast.Call(func=ast.Name(id="float")):
-            return set()
+            return True
         case ast.Call(func=ast.Attribute(attr="item" | "detach" | "tolist" | "numpy")):
-            return set()
+            return True
         case _:
-            return {name for each in ast.iter_child_nodes(node) for name in _names_with_graph(each)}
+            return False
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:

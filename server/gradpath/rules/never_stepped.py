@@ -25,8 +25,8 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
-from gradpath.source.index import contents
-from gradpath.source.nodes import nodes
+from gradpath.source.index import contents, head_of, inside
+from gradpath.source.nodes import statements
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -63,10 +63,9 @@ def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool
     """Whether nothing but a bare name follows in the file: the step may be what is typed next."""
     statement = statement_of(trace, found.last.node)
     end = 0 if statement is None else statement.end_lineno or statement.lineno
-    after = (each for each in nodes(parse(source.document(found.last)).tree) if isinstance(each, ast.stmt))
     return all(
         each.lineno <= end or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Attribute))
-        for each in after
+        for each in statements(parse(source.document(found.last)).tree.body)
     )
 
 
@@ -165,12 +164,12 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
     """
     functions = [function_of(trace, frame.node) for frame in cleared.site.frames()]
     for function in functions:
-        if function is not None and any(isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(function)):
+        if function is not None and inside(function, ast.Yield, ast.YieldFrom):
             return True
     tree = parse(source.document(cleared.site)).tree
     around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
     where: ast.AST = around[0] if around and "." not in name else tree
-    empty = {each.name for each in nodes(tree) if isinstance(each, ast.FunctionDef) and _is_empty(each.body)}
+    empty = {each.name for each in inside(tree, ast.FunctionDef) if _is_empty(each.body)}
     for call in contents(where).calls:
         match call.func:
             case ast.Attribute(attr=method, value=owner):
@@ -199,18 +198,12 @@ def _looks_at_gradients(trace: Trace) -> bool:
     for statement in trace.visits:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
-        inside = getattr(statement, "body", None)
-        inner = list(map(contents, _head(statement) if isinstance(inside, list) else [statement]))
+        inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
         called = {id(call.func) for part in inner for call in part.calls}
         attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
         if any(each.attr != "grad" or id(each) not in called for each in attributes):  # `autograd.grad(...)` is none.
             return True
     return False
-
-
-def _head(statement: ast.AST) -> list[ast.AST]:
-    """The expressions of a compound statement, its blocks left aside."""
-    return [each for each in ast.iter_child_nodes(statement) if not isinstance(each, ast.stmt)]
 
 
 _READING = frozenset(

@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import Named, Trace
 from gradpath.rules.report import Source
 from gradpath.rules.stories import name_of, target_of
 from gradpath.rules.syntax import statement_of
-from gradpath.source.index import names_of
+from gradpath.source.index import inside, names_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -141,9 +141,9 @@ def _is_of_a_loop(trace: Trace, event: Named) -> bool:
     statement = node if isinstance(node, ast.stmt) else statement_of(trace, node)
     if statement is None or isinstance(statement, (ast.For, ast.AsyncFor)):
         return statement is not None
-    inside = () if hasattr(statement, "body") else ast.walk(statement)
-    targets = [each.target for each in inside if isinstance(each, ast.comprehension)]
-    return any(event.name in names_of(target) for target in targets)
+    if hasattr(statement, "body"):
+        return False
+    return any(event.name in names_of(each.target) for each in inside(statement, ast.comprehension))
 
 
 def held(trace: Trace) -> set[int]:

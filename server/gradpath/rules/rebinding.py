@@ -10,7 +10,9 @@ from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.rules.report import Source
 from gradpath.rules.stories import target_of
 from gradpath.rules.syntax import ancestry, function_of, statement_of
-from gradpath.source.index import contents, names_of
+from gradpath.source.index import contents, inside, names_of
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
 def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
@@ -96,10 +98,11 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
         return False
     last = statement.end_lineno or statement.lineno
     body = function_of(trace, statement) or trace.entry
-    others = [each for each in ast.walk(body) if getattr(each, "lineno", 0) > last and name in _given_by(each)]
-    elsewhere = {id(part) for other in others for part in ast.walk(other)}
+    loops: list[ast.stmt | ast.expr] = [*inside(body, ast.For, ast.AsyncFor), *inside(body, *_COMPREHENSIONS)]
+    others = [each for each in loops if each.lineno > last and name in _given_by(each)]
+    elsewhere = {part for other in others for part in contents(other).names}
     reads = (each for each in contents(body).names if each.id == name and isinstance(each.ctx, ast.Load))
-    return not any(each.lineno > last and id(each) not in elsewhere for each in reads)
+    return not any(each.lineno > last and each not in elsewhere for each in reads)
 
 
 def _is_operand(name: str, value: ast.expr) -> bool:

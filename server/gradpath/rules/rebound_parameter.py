@@ -20,7 +20,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, target_of, with_time
 from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
-from gradpath.source.index import contents
+from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import replace
 
 _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
@@ -188,7 +188,7 @@ def _fixes(
         yield from updates
         return
     parts = _parts(statement.value, held)
-    cuts = [each for part in parts for each in ast.walk(part) if _is_cut(each)]
+    cuts = [each for part in parts for each in inside(part, ast.Call, ast.Attribute) if _is_cut(each)]
     kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
     if kept and not tracked:
         what = tuple(dict.fromkeys(f".{name}" for name in map(_cutting, cuts)))

@@ -14,7 +14,7 @@ from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.rules.stories import name_of
 from gradpath.rules.syntax import statement_of
-from gradpath.source.index import holds
+from gradpath.source.index import contents, holds
 from gradpath.support.fast_dataclasses import replace
 
 _WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
@@ -161,7 +161,7 @@ _READING = frozenset({"item", "detach", "cpu", "clone", "numpy", "tolist"})
 
 def _computed(text: str, loss: ast.expr, cause: cuts.Cause) -> str | None:
     """`a + b` for `a.item() + b.item()`, `torch.stack([a, b])` for a list; None where numbers come from elsewhere."""
-    reads = [each for each in ast.walk(loss) if isinstance(each, ast.expr) and _takes_value(each)]
+    reads = [each for each in contents(loss).calls if _takes_value(each)]
     live = cause.how == "torch.tensor" or (cause.how == "item" and reads)
     if not live or text.count(".item()") != len(reads):
         return None

@@ -10,7 +10,7 @@ from gradpath.rules.graphs import entrances, leaves, nodes_of
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, name_of, since, trains_nothing
 from gradpath.rules.syntax import joins
-from gradpath.source.index import contents
+from gradpath.source.index import contents, variables
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -106,11 +106,7 @@ def _reads(case: Case, frame: Site) -> list[ast.expr]:
     """Where the expression of a frame reads the shared value: its name there, or `sum(fakes)` of a list with it."""
     tensor = case.shared.outputs[0]
     name = name_of(case.trace, case.source, tensor, frame)
-    reads: list[ast.expr] = [
-        each
-        for each in ast.walk(frame.node)
-        if isinstance(each, (ast.Name, ast.Attribute)) and case.source.text(frame, each) == name
-    ]
+    reads: list[ast.expr] = [each for each in variables(frame.node) if case.source.text(frame, each) == name]
     if any(isinstance(bound.value, Held) and bound.name == name for bound in bindings(case.trace, tensor)):
         return [call for call in contents(frame.node).calls if any(joins(call, read) for read in reads)]
     return reads

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.trace import Trace
-from gradpath.source.index import index_of, lines_of, names_in, names_of, outermost, stored_names
-from gradpath.source.nodes import BLOCKS, parts
+from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 With = ast.With | ast.AsyncWith
@@ -122,7 +121,7 @@ def _fate_in(statement: ast.stmt, name: str) -> bool | None:
         if name in names_in(statement) or (isinstance(statement, ast.AugAssign) and name in names_of(statement.target)):
             return True
         return False if name in stored_names(statement) else None
-    head = parts(statement, BLOCKS)
+    head = head_of(statement)
     if any(name in names_in(each) for each in head):
         return True
     fates = [_fate(block, name) for block in blocks]
@@ -158,6 +157,4 @@ def reads_of(node: ast.AST) -> Iterator[ast.expr]:
     elif isinstance(node, ast.AugAssign):
         roots = [node.value]
     for root in roots:
-        for each in ast.walk(root):
-            if isinstance(each, (ast.Name, ast.Attribute)) and isinstance(each.ctx, ast.Load):
-                yield each
+        yield from (each for each in variables(root) if isinstance(each.ctx, ast.Load))

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.syntax import function_of, statement_of
+from gradpath.source.index import contents, inside
 
 JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})
 """The operations of `history = torch.cat([history, loss])`."""
@@ -85,7 +86,8 @@ def reads_total(node: ast.AST, target: ast.expr, value: ast.expr) -> bool:
     for loop in value.generators if isinstance(value, (ast.ListComp, ast.DictComp)) else ():
         names |= {_spelled(each) for each in _items_of(loop.target, loop.iter, _spelled(target))}
         names -= {_spelled(loop.target)} if isinstance(value, ast.DictComp) else set()  # It is a key.
-    read = [*ast.walk(node), *(_first_given(each) for each in ast.walk(node) if isinstance(each, ast.Call))]
+    read: list[ast.expr] = [*inside(node, ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.Call)]
+    read += [_first_given(each) for each in contents(node).calls]
     return any(_spelled(each) in names for each in read)
 
 

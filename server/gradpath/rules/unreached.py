@@ -28,9 +28,8 @@ from gradpath.rules.parameters import held
 from gradpath.rules.report import Source
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import lifted, short_operation
-from gradpath.rules.syntax import ancestry
-from gradpath.source.index import methods_called
-from gradpath.source.nodes import nodes
+from gradpath.rules.syntax import Definition, ancestry
+from gradpath.source.index import inside, methods_called
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -271,8 +270,9 @@ def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
     tree = parse(source.document(step.site)).tree
     optimizer = optimizer_name(trace, source, step.site, step.site)
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
-    for function in nodes(tree):
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.body[-1].lineno not in ran:
+    functions: list[Definition] = [*inside(tree, ast.FunctionDef), *inside(tree, ast.AsyncFunctionDef)]
+    for function in functions:
+        if function.body[-1].lineno not in ran:
             methods = [(owner, method) for owner, method, _ in methods_called(function)]
             steps = [owner for owner, method in methods if method == "step"]
             trains = any(method in ("backward", "manual_backward") for _, method in methods)

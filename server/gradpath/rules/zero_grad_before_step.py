@@ -16,7 +16,7 @@ from gradpath.rules.never_stepped import NeverStepped, never_stepped, stepping
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
-from gradpath.source.index import holds
+from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -110,11 +110,8 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
 
 def _numbers(test: ast.expr) -> Iterator[ast.AST]:
     """What may be the number that a condition counts by: names anywhere, and what stands after `%`."""
-    for node in ast.walk(test):
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            yield node
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-            yield node.right
+    yield from variables(test)
+    yield from (each.right for each in inside(test, ast.BinOp) if isinstance(each.op, ast.Mod))
 
 
 def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar, cast
 
-from gradpath.source.nodes import nodes, noted, parts, statements
+from gradpath.source.nodes import BLOCKS, nodes, noted, parts, statements
 from gradpath.support.fast_dataclasses import dataclass
+
+N = TypeVar("N", bound=ast.AST)
 
 
 class Index:
@@ -44,14 +47,34 @@ class Contents:
 
 
 @noted
+def _by_kind(node: ast.AST) -> dict[type[ast.AST], list[ast.AST]]:
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for each in nodes(node):
+        found.setdefault(each.__class__, []).append(each)
+    return found
+
+
+def inside(code: ast.AST, *kinds: type[N]) -> list[N]:
+    """The nodes of these kinds in a piece of code, itself included: kind by kind, the outermost of each first."""
+    known = _by_kind(code)
+    return [each for kind in kinds for each in cast("list[N]", known.get(kind, ()))]
+
+
+@noted
 def contents(node: ast.AST) -> Contents:
-    """What a piece of code consists of, functions inside it included."""
-    inside = nodes(node)
-    return Contents(
-        [each for each in inside if isinstance(each, ast.Name)],
-        [each for each in inside if isinstance(each, ast.Attribute)],
-        [each for each in inside if isinstance(each, ast.Call)],
-    )
+    """The variables, attributes and calls in a piece of code, functions inside it included."""
+    return Contents(inside(node, ast.Name), inside(node, ast.Attribute), inside(node, ast.Call))
+
+
+@noted
+def variables(node: ast.AST) -> Sequence[ast.Name | ast.Attribute]:
+    """The names and attributes in a piece of code, itself included, the outermost first."""
+    return [each for each in nodes(node) if isinstance(each, (ast.Name, ast.Attribute))]
+
+
+def head_of(statement: ast.AST) -> list[ast.AST]:
+    """The expressions of a compound statement, without its blocks."""
+    return parts(statement, BLOCKS)
 
 
 def names_in(node: ast.AST) -> set[str]:

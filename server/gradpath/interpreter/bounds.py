@@ -1,6 +1,6 @@
-"""How large the values of the interpreted program may become. Past that they are unknown, but for their kind.
+"""Bounds on the size of the interpreted program's values; a larger one is unknown, except for its kind.
 
-All that Python computes from values within these bounds takes it a moment, but for what `is_affordable` turns down.
+Any computation on values within these bounds is fast, except those that `is_affordable` rejects.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 BITS = 1 << 14
-"""Of a whole number: enough for those of 4,300 digits, the longest that Python reads and writes."""
+"""Bits of an integer: enough for 4,300 digits, the longest that Python reads and writes."""
 
 LONGEST = 5_000
 """Characters of a text, or bytes."""
@@ -25,11 +25,11 @@ WIDTH = 10_000
 
 
 class Overworked(Exception):
-    """Something takes more than its part of the budget: it is given up where it stands, and what follows goes on."""
+    """Raised where an expression, call or loop exceeds its share of the budget: it is given up, and the path goes on."""
 
 
 TOO_MUCH = (Overworked, RecursionError, MemoryError, OverflowError)
-"""What is raised where something is too much, for the analysis or for the Python that it runs on."""
+"""The exceptions that say that something exceeds the budget, or the limits of the Python that runs the analysis."""
 
 
 def is_small(value: object) -> bool:
@@ -81,7 +81,7 @@ def is_affordable(operator: str, left: object, right: object) -> bool:
 
 
 def _asks_for_width(text: str | bytes) -> bool:
-    """Whether a format may make a text that is far longer than what it is given."""
+    """True if a format may produce a text far longer than its arguments."""
     digits = 0
     for each in text if isinstance(text, str) else text.decode("latin-1"):
         digits = digits + 1 if each.isdigit() else 0
@@ -101,7 +101,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 def is_member(item: object, numbers: range) -> bool:
-    """`item in numbers`, for which Python goes through all of them where the item is no int."""
+    """`item in numbers` for a range, in constant time: Python itself compares one by one unless the item is an int."""
     if isinstance(item, float):
         return item.is_integer() and int(item) in numbers
     return isinstance(item, int) and item in numbers

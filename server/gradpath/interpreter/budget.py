@@ -1,7 +1,7 @@
-"""What a path may cost: statements, and the work that the host does for the program in between.
+"""The budget of a path: statements, and the work of the host between them.
 
-Whatever the host does as often as the program says so asks here: each expression that is evaluated, each item that is
-drawn from something long. What happens to tensors is counted in statements alone; work is what else there is to do,
+Whatever the host repeats at the program's request asks here: each expression that is evaluated, each item drawn from
+a long iterable. What happens to tensors is counted in statements alone; work is what else there is to do,
 such as the preparation of data. It is counted from the last time that something happened to a tensor, and is shared:
 what an expression, a call or a loop may take is a part of what is left for what is around it, so that one that takes
 too much is given up where it stands (`Overworked`), and what follows goes on.
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from gradpath.interpreter.bounds import Overworked
 
 PLAIN = 0.125
-"""What a statement counts that nothing came of for any tensor; others count one."""
+"""The cost of a statement that touches no tensor; others cost one."""
 
 WORN = 8
 """Visits after which a statement of another file counts one, whatever comes of it: it has shown what it does."""
@@ -29,10 +29,10 @@ MOST = 600_000
 """Work of a path in all: about half a second."""
 
 OPERATION = 8
-"""The work that an operation on a tensor stands for."""
+"""The work that one operation on a tensor counts as."""
 
 ASKED = 2_000
-"""Work after which it is asked whether anybody still wants the result."""
+"""Work between two questions whether the check was cancelled."""
 
 _UNLIMITED = 1 << 62
 
@@ -42,11 +42,11 @@ class Exhausted(Exception):
 
 
 class Cancelled(Exception):
-    """Nobody wants the result any more."""
+    """The check was cancelled."""
 
 
 class Budget:
-    """What is left of the budget of one path; `stopped` says whether nobody wants the result any more."""
+    """The remaining budget of one path; `stopped` says whether the check was cancelled."""
 
     __slots__ = ("_ceiling", "_earlier", "_stop", "_work", "happened", "steps", "stopped")
 
@@ -111,7 +111,7 @@ class Budget:
         return before
 
     def end(self, before: int) -> None:
-        """What has begun is over, or was given up."""
+        """End a share that `begin` has opened."""
         stop = self._work + ASKED
         self._ceiling, self._stop = before, stop if stop < before else before
 

@@ -25,7 +25,7 @@ Convert = Callable[[Machine, Arguments], Value]
 
 
 class TypeClass(Class):
-    """A builtin type such as `list`: calling it converts; `holds` tells which values are its instances.
+    """A builtin type such as `list`: calling it converts; `holds` says which values are its instances.
 
     `methods` are those that instances of the program's subclasses inherit.
     """
@@ -87,7 +87,7 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
         answers = [is_instance(machine, value, each) for each in kind]
         return True if True in answers else (None if None in answers else False)
     if isinstance(value, Unknown) and value.kind is Kind.LIVE and isinstance(kind, TypeClass):
-        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It stands for tensors.
+        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It is used as a tensor.
     if isinstance(value, Unknown) or not isinstance(kind, Class):
         return machine.library.is_instance(value, kind)
     if isinstance(kind, TypeClass):

@@ -22,10 +22,10 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance
 from gradpath.source.nodes import is_generator
 
 DEPTH = 40
-"""How deep calls of the program's functions nest before they count as unknown."""
+"""The depth of nested calls after which the result of one more is unknown."""
 
 RECURSION = 6
-"""How often one function may stand in a chain of calls."""
+"""The most activations of one function in a chain of calls."""
 
 BLIND_RECURSION = 2
 """The same where an argument is unknown: then each level can branch as if it were the first."""
@@ -161,7 +161,7 @@ def _fill_tables(machine: Machine, frame: Frame) -> None:
 
 
 def _is_left_to_subclasses(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a method does nothing at all, and nobody is seen to make the object: a subclass has one of its own."""
+    """True if a method does nothing and its object is not seen to be made: a subclass presumably overrides it."""
     if frame.owner is None or isinstance(machine.trace.entry, ast.Module) or node.name.startswith("__"):
         return False
     return all(
@@ -186,7 +186,7 @@ def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
 def _suspendable(
     machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame, returned: list[Value]
 ) -> Generator[Value, Value, None]:
-    """Run a generator's body step by step; whoever asks for an item lends it the machine meanwhile."""
+    """Run a generator's body step by step, each time an item is asked for."""
     steps = run_block(machine, node.body)
     step: Callable[[], Value] = partial(next, steps)
     while True:

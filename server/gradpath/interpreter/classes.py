@@ -38,10 +38,10 @@ class OpenClass(Class):
 
 
 class Context(Object):
-    """A context manager of a library: what to do on entry and on exit.
+    """A context manager of a library, with its actions on entry and exit.
 
-    `leave` gets the exception that ends the block, or None, and says whether it swallows it; `awaits` says for which
-    classes of exceptions it is there.
+    `leave` gets the exception that ends the block, or None, and says whether it swallows it; `awaits` says which
+    classes of exceptions it handles.
     """
 
     __slots__ = ()
@@ -64,7 +64,7 @@ class Context(Object):
 
 
 def swallows(manager: Value, cls: Class) -> bool:
-    """Whether a context manager is there for exceptions of a class."""
+    """True if a context manager handles exceptions of a class."""
     return isinstance(manager, Context) and manager.awaits(cls)
 
 
@@ -139,7 +139,7 @@ def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
         if not all(map(is_small, (value, *plain))):
             return machine.unknown("method of a constant", data=True)
         if isinstance(value, range) and not all(isinstance(each, int) for each in plain):
-            return machine.unknown("number", made=Made.NUMBER)  # Python goes through all numbers, one after the other.
+            return machine.unknown("number", made=Made.NUMBER)  # Python compares the numbers one by one.
         try:
             result = member(*arguments.positional, **arguments.keywords)
         except Exception as error:  # noqa: BLE001 - the interpreted program's own mistake, raised in its own terms.
@@ -197,7 +197,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
 
 
 def _read(machine: Machine, descriptor: Instance, instance: Instance) -> Value:
-    """What a descriptor of the program gives for an attribute."""
+    """The value of an attribute that is a descriptor of the program."""
     if not isinstance(descriptor.cls.find("__get__"), Function):
         return descriptor
     return machine.special(descriptor, "__get__", Arguments([instance, instance.cls]))
@@ -260,7 +260,7 @@ MAKE_BARE = NativeFunction("__new__", _make_bare)
 
 
 def _is_own(cls: Class, name: str) -> bool:
-    """Whether a class of the program defines the name, which then goes before what a library's class has."""
+    """True if a class of the program defines the name, and so overrides that of a library's class."""
     return any(each.node is not None and name in each.members for each in cls.mro)
 
 
@@ -329,7 +329,7 @@ def make_super(machine: Machine, arguments: Arguments) -> Value:
 
 
 def context(machine: Machine, manager: Value) -> tuple[Callable[[], Value], Callable[[Raised | None], bool]]:
-    """How to enter and leave a `with` block: two functions."""
+    """The two functions that enter and leave a `with` block."""
     if isinstance(manager, Context):
         return lambda: manager.enter(machine), lambda raised: manager.leave(machine, raised)
     if isinstance(manager, Instance) and manager.cls.find("__enter__") is not UNDEFINED:
@@ -350,7 +350,7 @@ def _leave_instance(machine: Machine, manager: Instance, raised: Raised | None) 
 
 
 def _leave_generator(machine: Machine, manager: Iteration, raised: Raised | None) -> bool:
-    """What ends the block is raised where the generator waits; it is swallowed if the generator then ends."""
+    """Leave the block: its exception is raised at the `yield`, and is swallowed if the generator then ends."""
     if raised is None or not isinstance(manager.host, Generator):
         manager.advance(machine, default=None)
         return False

@@ -13,7 +13,7 @@ from gradpath.interpreter.scope import Loop, Scope
 from gradpath.interpreter.values import Value
 
 _MOST = 256
-"""Items of an iterable that a comprehension goes through; of a longer table the rest is not known."""
+"""The most items of an iterable that a comprehension evaluates; the rest of a longer one is unknown."""
 
 
 def list_comprehension(machine: Machine, node: ast.ListComp) -> Value:
@@ -82,7 +82,7 @@ def _generate(
 
 
 def _passes(machine: Machine, tests: list[ast.expr], open: bool) -> bool:
-    """Whether an item passes the tests; of those that nobody has counted, the ones that are seen stand for such."""
+    """True if an item passes the tests; sampled items of an unknown iterable are taken to pass."""
     if open:
         return all(machine.assume(machine.evaluate(test)) for test in tests)
     return all(machine.decide(machine.evaluate(test), test) for test in tests)

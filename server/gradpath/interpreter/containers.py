@@ -35,7 +35,7 @@ class Container(Object):
 
 
 _OF_TENSORS = frozenset({"backward", "clone", "detach", "requires_grad_"})
-"""What is asked of a list by a program that takes it for a tensor."""
+"""The methods and attributes by which a program uses a list as a tensor."""
 
 
 class List(Container):
@@ -66,11 +66,11 @@ class List(Container):
         return None if self.open else len(self.items)
 
     def is_longer(self, machine: Machine) -> bool:
-        """Whether it stands for longer ones: earlier iterations of a loop filled it, and this one stands for many."""
+        """True if the list may be longer: earlier iterations of a loop filled it, and this one represents many."""
         return self.filled is not None and machine.grows(self.filled)
 
     def least_length(self, machine: Machine) -> Value:
-        """The length of a list that stands for longer ones."""
+        """The length of a list that may be longer."""
         if self.tested is None:
             self.tested = []
         shown, hidden = len(self.items), unseen(machine, self.tested)
@@ -252,8 +252,8 @@ class Iteration(Object):
     """An iterator in progress.
 
     `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` after it),
-    `lengths` and `numbers` tell more of it. `returned` gets what the body of a generator returns; `frame` is its own.
-    The host must not refer to this object: a generator that nobody holds ends at once. `over` is what it draws from.
+    `lengths` and `numbers` say more about it. `returned` gets what the body of a generator returns; `frame` is its own.
+    The host must not refer to this object: a generator without references ends at once. `over` is what it draws from.
     """
 
     __slots__ = ("counted", "depth", "endless", "frame", "host", "lengths", "numbers", "returned")
@@ -296,7 +296,7 @@ class Iteration(Object):
         return super().attribute(machine, name)
 
     def close(self) -> None:
-        """End a generator where it stands: its `with` blocks are left, its `finally` blocks run."""
+        """Close a generator: its `with` blocks are left, its `finally` blocks run."""
         if isinstance(self.host, Generator):
             self.host.close()
 
@@ -344,7 +344,7 @@ def _is_plain(value: Value) -> bool:
 
 
 def gone_through(value: Value) -> Value:
-    """What a loop over a value goes through: a progress bar (with a method of that name) as through what it wraps."""
+    """The iterable of a loop: for a progress bar (an object with a method of that name) what it wraps."""
     within = getattr(value, "gone_through", None)
     return value if within is None else within()
 
@@ -377,7 +377,7 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
 
 
 def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
-    """Very many items, one after the other: whoever goes through them does work."""
+    """Many items, each of which costs work."""
     for item in items:
         machine.budget.spend()
         yield item
@@ -405,7 +405,7 @@ def _another(machine: Machine, seen: Sequence[Value]) -> Value:
 
 
 SOME = 2
-"""How many items of an unknown iterable stand for all of them in a list, a comprehension or a sum."""
+"""The number of items that represent an unknown iterable in a list, a comprehension or a sum."""
 
 BARREN = 8
 """Items in a row of an endless iterable that a test may turn down before nothing more is taken to pass it."""
@@ -455,7 +455,7 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
 
 
 def is_slender(value: Value, most: int = ITEMS) -> bool:
-    """Whether what a value holds, and what that holds in turn, is little enough to be gone through as a whole."""
+    """True if a value and everything nested in it are small enough to be traversed."""
     todo: list[Sequence[Value]] = [(value,)]
     while todo:
         parts = todo.pop()

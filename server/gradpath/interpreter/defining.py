@@ -119,4 +119,4 @@ TYPE: dict[str, Value] = {
     "__call__": NativeFunction("type.__call__", _call),
     "__init__": NativeFunction("type.__init__", lambda machine, arguments: None),
 }
-"""What a metaclass inherits from `type`."""
+"""The method of `type` that a metaclass inherits."""

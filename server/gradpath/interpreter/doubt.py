@@ -30,11 +30,11 @@ _MISUSES = frozenset({"TypeError", "AttributeError"})
 
 
 def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
-    """Whether Python surely raises an exception of its own where the program is; `subject` is what was misused.
+    """True if Python certainly raises an exception at the current place; `subject` is the misused value.
 
-    Numbers are what they are wherever they come from, `...` can do nothing at all, and a tensor that is seen knows
-    whether it has a gradient, in another file as well as long as all was followed. Anything else may be there because a
-    branch went that way, because code of another file was run in part, or because nobody is seen to call the function.
+    That is certain for numbers, for `...`, and for the gradient of a tensor that is seen, in other files as well if
+    everything was followed. Any other value may be wrong because of the way that a branch went, because code of another
+    file was run in part, or because the function has no caller that is seen.
     """
     if cls.name in _GUARDS:
         return is_certain_raise(machine, cls)
@@ -53,12 +53,12 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
 
 
 def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
-    """Whether the program surely comes to the `raise` (of a class that may not be known) where it is."""
+    """True if the program certainly reaches the current `raise`, whose class may be unknown."""
     if cls is not None and (cls.name in _SIGNALS or _is_awaited(machine, cls)):
         return True
     in_function = not isinstance(machine.trace.entry, ast.Module)
     if cls is not None and cls.name == "NotImplementedError" and in_function:
-        return False  # A subclass that nobody sees has its own method.
+        return False  # A subclass that is not seen overrides the method.
     frame = machine.frame
     while True:
         if frame.ways:
@@ -71,7 +71,7 @@ def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
 
 
 def _is_signal(machine: Machine, cls: Class) -> bool:
-    """Whether an exception may tell somebody that there is no more: a `next` that no `__next__` calls tells nobody."""
+    """True if an exception may be a signal to a caller, as StopIteration is to whoever calls `__next__`."""
     if cls.name != "StopIteration":
         return cls.name in _SIGNALS
     frame: Frame | None = machine.frame
@@ -83,7 +83,7 @@ def _is_signal(machine: Machine, cls: Class) -> bool:
 
 
 def _is_observed_absence(machine: Machine) -> bool:
-    """Whether what is misused is the None that a tensor gave for its gradient."""
+    """True if the misused value is the None that a tensor returned for its gradient."""
     return any(node in machine.absences for node in ast.walk(machine.node)) if machine.absences else False
 
 
@@ -104,7 +104,7 @@ def _is_awaited(machine: Machine, cls: Class) -> bool:
 
 
 def survive(machine: Machine, raised: Raised) -> Value:
-    """The unknown value with which the program goes on after an exception; one that is certain is raised again."""
+    """Return the unknown with which the path goes on after an exception; raise the exception again if it is certain."""
     if raised.certain:
         raise raised
     machine.strayed += _is_elsewhere(machine)

@@ -1,4 +1,4 @@
-"""`eval` and `exec`: a text that is known is read and evaluated where the call stands."""
+"""`eval` and `exec`: a known text is parsed and evaluated at the call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _known: Noted[dict[str, ast.expr]] = Noted("_eval_known")
 
 
 def _read(text: str, place: ast.AST) -> ast.expr:
-    """The expression that a text stands for, as if it stood at a place; each is read there once."""
+    """Parse a text to an expression with the location of the call; cached."""
     known = _known.get(place)
     if known is None:
         known = _known[place] = {}

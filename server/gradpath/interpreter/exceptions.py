@@ -51,7 +51,7 @@ def _assume(machine: Machine, test: ast.expr, wanted: bool) -> bool:
 
 
 def run_try(machine: Machine, node: ast.Try) -> Steps:
-    """Execute a `try`; its first handler that fits goes on after an exception."""
+    """Execute a `try`; after an exception its first matching handler runs."""
     try:
         signal = yield from _try_body(machine, node)
     except Raised as raised:

@@ -294,7 +294,7 @@ def _await(machine: Machine, node: ast.Await) -> Value:
 
 
 def _yielded(machine: Machine, node: ast.expr) -> Value:
-    """What `yield` gave back: the statement has been suspended already, and left the value in the frame."""
+    """The value of a `yield` expression: the statement was suspended already and left the value in the frame."""
     return machine.frame.sent.pop(node, None)
 
 

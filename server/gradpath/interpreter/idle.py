@@ -154,7 +154,7 @@ _READING = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.FormattedValue),
 )
 _TELLING = frozenset({"float", "format", "int", "item", "len", "perf_counter", "round", "str", "time"})
-"""Functions and methods that tell something of what they are given."""
+"""Functions and methods that only read their arguments."""
 
 
 def _stays_inside(names: set[str], statements: Sequence[ast.stmt], scope: ast.AST) -> bool:
@@ -176,7 +176,7 @@ def _read_in(scope: ast.AST) -> Counter[str]:
 
 
 def _read(parts: Sequence[ast.AST]) -> Counter[str]:
-    """How often each name is read, or declared to be another scope's."""
+    """Count how often each name is read, or declared global or nonlocal."""
     found: Counter[str] = Counter()
     for part in parts:
         for node in nodes(part):

@@ -1,4 +1,4 @@
-"""What kind of thing an unknown value is."""
+"""The kinds of unknown values."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ class Kind(Enum):
     PLAIN = "plain"
     """Has no graph: data, or a tensor made of data."""
     LIVE = "live"
-    """What a model or a loss gives: a tensor with a graph, or a structure of such tensors."""
+    """The result of a model or a loss: a tensor with a graph, or a structure of such tensors."""
     PART = "part"
     """A part of one tensor with a graph."""
     PARAMETER = "parameter"
     """A parameter of a model: a leaf, as soon as it is written in place."""
     CUT = "cut"
-    """What a model or a loss gives while gradients are off."""
+    """The result of a model or a loss while gradients are off."""
 
     __hash__ = object.__hash__  # That of an `Enum` takes ten times as long, and kinds are looked up everywhere.
 
 
 OF_TENSORS = frozenset({Kind.LIVE, Kind.PART, Kind.CUT})
-"""What comes from a model or a loss, and is a tensor as soon as it is used like one."""
+"""The kinds that come from a model or a loss and become tensors when they are used as such."""
 
 COMPUTED_WITH = OF_TENSORS | {Kind.PARAMETER}
-"""What is a tensor in arithmetic and where a method of tensors is called on it."""
+"""The kinds that become tensors in arithmetic and where a method of tensors is called on them."""

@@ -1,6 +1,6 @@
-"""What outlives a call: gradients, and values in attributes, closures and globals that may hold a graph; who sets them.
+"""State that outlives a call: gradients, and values in attributes, closures and globals that may hold a graph.
 
-A function that leaves such a value behind meets it again when it is called a second time.
+A function that leaves such a value finds it again in its next call.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def leaves_gradients(trace: Trace) -> bool:
 
 
 def is_left_to_it(trace: Trace, tree: ast.Module, receiver: Value) -> bool:
-    """Whether nobody clears gradients between two calls of a function, which is entered with `receiver`.
+    """True if no code clears gradients between two calls of a function, which is entered with `receiver`.
 
-    It clears some itself, or it steps optimizers of its own in a file, and in classes, in which nothing clears any.
+    The function clears some itself, or it steps its own optimizers in a file, and in classes, in which nothing clears
+    any.
     """
     if any(event.owner is not None for event in trace.of(Cleared)):
         return True
@@ -63,7 +64,7 @@ def _clears(body: ast.AST) -> bool:
 def forget_what_others_set(
     machine: Machine, function: Function, receiver: Value, tree: ast.Module, ran: Callable[[ast.AST], bool]
 ) -> None:
-    """Make unknown what a function left behind, as far as functions set it that do not belong to its call.
+    """Make unknown what a function left, as far as functions outside of its call set it.
 
     Any of them may run before the next call. Those that `ran` in the call do belong to it, as do those that one of
     these calls on another path.

@@ -1,4 +1,4 @@
-"""Late iterations of a loop, which stand for all that follow the first few: what the program's counters are then."""
+"""Late iterations of a loop, each of which represents all after the first few, and the values of counters in them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Late:
         self._iteration = 0
 
     def asks_for_more(self) -> bool:
-        """Whether what the last iteration did hung on its counter: then one more may do it once more."""
+        """True if the last iteration depended on its counter, so that one more iteration may do the same again."""
         moment = self._moment
         if moment is None or self._length is None:
             return self._count == 1 and self._machine.counter_tests > self._tested
@@ -71,7 +71,7 @@ class Late:
         self._moment = moment
 
     def item(self, item: Value, step: int) -> Value:
-        """What the loop gives in this iteration; `step` is the distance of the numbers of a range."""
+        """The loop's item in this iteration; `step` is that of a range."""
         if isinstance(item, tuple):
             return tuple(self._number(part, 1) if type(part) is int and i == 0 else part for i, part in enumerate(item))
         return self._number(item, step) if type(item) is int else item
@@ -98,7 +98,7 @@ def counters_of(machine: Machine) -> Counters:
 
 
 def advance(counters: Counters) -> None:
-    """Counters that the iterations so far have raised stand for their later values too."""
+    """Let counters that the iterations so far have raised represent their later values too."""
     for holder, numbers in counters:
         for name, earlier in numbers.items():
             value = holder.get(name)

@@ -1,7 +1,7 @@
-"""What a path has settled of a length that is not known: that the iteration which a loop is in is the last one.
+"""The decisions of a path about an unknown length: whether the current iteration of a loop is the last one.
 
-`retain_graph=i < n - 1` in a loop over `range(n)` is false in the last iteration alone: where a path takes it to be
-false, nothing follows.
+`retain_graph=i < n - 1` in a loop over `range(n)` is false in the last iteration only: where a path takes it to be
+false, the loop ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Length = tuple[Value, int]
 
 
 def lengths_of(machine: Machine, value: Value) -> Sequence[Length]:
-    """What a program may ask for to learn how many items a value gives, of which that is not known."""
+    """The attributes and methods by which a program asks for the unknown number of a value's items."""
     if isinstance(value, Iteration):
         return value.lengths
     own = getattr(value, "lengths", None)
@@ -30,7 +30,7 @@ def lengths_of(machine: Machine, value: Value) -> Sequence[Length]:
 
 
 _IN_THE_LAST = {"eq": True, "gt": False, "le": True}
-"""How comparisons of what is so only at the end with what is so now turn out in the last iteration."""
+"""The results, in the last iteration, of comparing a final value with a current one."""
 
 
 def is_last(machine: Machine, iterated: Value, item: Value, done: int) -> bool:
@@ -47,7 +47,7 @@ def is_last(machine: Machine, iterated: Value, item: Value, done: int) -> bool:
 
 
 def _answers(machine: Machine, operator: str, left: Unknown, right: Value) -> Iterator[bool]:
-    """What the path has decided of a comparison."""
+    """The path's decision on a comparison."""
     for reflected in (True, False):
         asked = machine.unknowns.get(("compare", operator, reflected, left.number, identity(right)))
         answer = None if asked is None else machine.decided(asked)

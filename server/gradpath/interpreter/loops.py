@@ -22,9 +22,9 @@ FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
 
 STEADY = 2
-"""Iterations of such a loop where a third would be as the second, and of one that a loop around comes back to.
+"""Iterations of such a loop if a third would repeat the second, or if an outer loop enters it again.
 
-The second then stands for all that follow. Where a loop that is come back to does what it did before, one is enough.
+The second then represents all later ones. If a loop that is entered again repeats what it did, one is enough.
 """
 
 COUNTED = 6
@@ -94,7 +94,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
 
 
 def _late_item(machine: Machine, loop: int, late: Late, iterable: Value, item: Value, done: int) -> Value:
-    """The item of an iteration that stands for all later ones."""
+    """The item of an iteration that represents all later ones."""
     machine.late_loops.add(loop)
     late.begin(done)
     return late.item(item, iterable.step if isinstance(iterable, range) else 1)
@@ -150,9 +150,9 @@ class _Watch:
         self._seen = 0
 
     def limit(self, done: int) -> int:
-        """How many iterations to run, as it seems when so many are done; to be asked after each of the first three.
+        """How many iterations to run, judged after `done` of them; to be asked after each of the first three.
 
-        Where the third came to statements that nothing came to before, a fourth shows what comes of doing so again.
+        If the third reached statements for the first time, a fourth shows the effect of reaching them again.
         """
         seen, self._seen = self._seen, len(self._machine.trace.visits)
         if done == FEW:
@@ -177,7 +177,7 @@ class _Watch:
         return not any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
 
     def round(self) -> Round:
-        """How the loop ran so far."""
+        """A summary of the iterations so far."""
         return Round(self._unsteady, self._came_to[0]) if self._is_steady() else Round(-1, frozenset())
 
     def _is_steady(self) -> bool:
@@ -194,13 +194,13 @@ def _place(machine: Machine, node: ast.AST) -> Hashable:
 
 
 def _gives_late_items(machine: Machine, iterable: Value) -> bool:
-    """Whether a generator stands in a late iteration of a loop of its own: its items stand for many as well."""
+    """True if a generator is in a late iteration of its own loop, so that its items represent many as well."""
     frame = iterable.frame if isinstance(iterable, Iteration) else None
     return frame is not None and any(loop.number in machine.late_loops for loop in frame.loops)
 
 
 def _drop(written: ast.expr, iterable: Value) -> None:
-    """A generator that nobody else holds ends with its loop; what it raises then goes unnoticed, as in Python."""
+    """Close a generator that only its loop refers to; exceptions are ignored then, as in Python."""
     if isinstance(iterable, Iteration) and isinstance(written, ast.Call):
         with suppress(Raised, AutogradError):
             iterable.close()

@@ -1,4 +1,4 @@
-"""The one object that is handed down: it ties statements, expressions and calls, and holds a path's state."""
+"""The machine: it connects statements, expressions and calls, and holds the state of one path."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 
 class Raised(Exception):
-    """An exception of the interpreted program: an instance, where it was raised, and autograd's error behind it.
+    """An exception of the interpreted program: an instance, its place, and autograd's error if that caused it.
 
     `frame` is the body that was running, where the error is autograd's. Unless it is `certain`, it ends nothing.
     """
@@ -77,7 +77,7 @@ class Raised(Exception):
 
 
 class Library(Protocol):
-    """What names of libraries mean, and what is presumed of unknown things; the overlays implement it."""
+    """The meaning of library names, and the presumptions about unknown values; the overlays implement it."""
 
     def module(self, machine: Machine, name: str) -> Value: ...
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value: ...
@@ -131,9 +131,9 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """How a loop ran: how often something unsteady had happened before, and the statements of each iteration.
+    """A summary of a loop's run: how many unsteady events came before it, and the statements of each iteration.
 
-    Where its iterations were not alike, it is equal to no round that one may want to compare it with: -1, and none.
+    If its iterations differ it is -1 and empty, and equals no other.
     """
 
     unsteady: int
@@ -168,7 +168,7 @@ class Machine:
         self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
         self.spent_before = 0  # How many unknown values there were at the last backward.
         self.strayed = 0  # How often code of other files went on after an exception that is not certain.
-        self.era = 0  # Ends where somebody who is not seen may have written into tensors: a flag may be set then.
+        self.era = 0  # Ends where unseen code may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
         self._latest: dict[ast.AST, int] = {}  # The latest last, with the number of the statement.
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
@@ -210,9 +210,9 @@ class Machine:
         return frame.loops[-1].around if frame.loops else frame.outer_loops
 
     def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
-        """Whether this is a late iteration of a loop, of which an earlier one began to fill a list at `since`.
+        """True if a list whose filling began at `since` may be longer than observed.
 
-        Behind a loop that was cut short, too, the list stands for a longer one.
+        That is so in a late iteration of the loop that fills it, and after a loop that was cut short.
         """
         if not self.late_loops:
             return False
@@ -264,13 +264,13 @@ class Machine:
             self.emit(Stored(container, key, value, self.site()))
 
     def note_binding(self, name: str, noted: object) -> None:
-        """Tell the trace that an attribute now stands for a value that holds tensors."""
+        """Record that an attribute now refers to a value that holds tensors."""
         self.emit(Bound(name, noted, self.site()))
 
     # Unknowns
 
     def half_typed(self) -> None:
-        """Tell the trace that something stands here that cannot be read yet, and may do anything to gradients."""
+        """Record code that cannot be parsed yet and may do anything to gradients."""
         self.emit(Lent(UNPARSED, self.site()))
 
     def unknown(
@@ -328,12 +328,12 @@ class Machine:
         return made
 
     def id_of(self, thing: object) -> int:
-        """What `id` gives, for use in keys: the object lives as long as the path, so that no other takes its number."""
+        """The `id` of an object for use in keys: the object lives as long as the path, so the number is its own."""
         self.kept[id(thing)] = thing
         return id(thing)
 
     def remember(self, key: tuple[object, ...], value: Value) -> None:
-        """What the program stored in an attribute or item of an unknown."""
+        """The value that the program stored in an attribute or item of an unknown."""
         self.remembered[key] = value
 
     # Branches
@@ -373,7 +373,7 @@ class Machine:
         return self.path.outcomes.setdefault(_decision_key(value), wanted) is wanted
 
     def decided(self, value: Value) -> bool | None:
-        """How the path has decided on `value`, if it has."""
+        """The path's decision on `value`; None where there is none."""
         return self.path.outcomes.get(_decision_key(value))
 
     def truth(self, value: Value) -> bool | None:
@@ -410,7 +410,7 @@ class Machine:
         return iterator.iterate(self) if isinstance(iterator, Object) else None
 
     def _asked(self, iterator: Instance) -> Iterator[Value]:
-        """What the `__next__` of an iterator of the program gives until it raises StopIteration."""
+        """The items that the `__next__` of an iterator of the program returns until it raises StopIteration."""
         while True:
             try:
                 item = self.special(iterator, "__next__", Arguments())
@@ -476,7 +476,7 @@ class Machine:
             yield part
 
     def end(self) -> None:
-        """Let go of everything but the trace, so that nobody has to look for it among the garbage."""
+        """Release everything but the trace, which spares the garbage collector the search."""
         self.trace = Trace(self.trace.entry)
         for each in self.suspended:
             generator = each()

@@ -1,6 +1,6 @@
 """Dicts, sets, and the program's own kinds of containers.
 
-What is compared by value in Python is compared by identity where it is no constant.
+Keys that Python compares by value are compared by identity unless they are constants.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def place_of(key: Value) -> object:
-    """What stands for a key in a dict or set: as `identity` has it, but for tensors whatever is written into them."""
+    """The key of a value in a dict or set: its `identity`, except that writes into a tensor do not change its key."""
     own = None if type(key) in KINDS else getattr(key, "dict_key", None)
     return identity(key) if own is None else own()
 
@@ -41,7 +41,7 @@ def place_of(key: Value) -> object:
 class Dict(Container):
     """A dict; keys are compared by value where they are constants, by identity otherwise.
 
-    One that is `shared` was made by the top level of another module: whoever imports that may have filled it.
+    One that is `shared` was made by the top level of another module: importing modules may have filled it.
     """
 
     __slots__ = ("default", "entries", "shared")
@@ -281,7 +281,7 @@ class Set(Container):
 
     @property
     def _is_known(self) -> bool:
-        """Whether all members are seen, and told apart from others."""
+        """True if all members are known and comparable."""
         return not self.open and all(
             type(each) in _TOLD_APART or isinstance(each, (Class, Function)) or hasattr(each, "dict_key")
             for each in self.members.values()
@@ -369,5 +369,5 @@ class Holder(Instance):
 
 
 def plain_content(value: Value) -> Value:
-    """The dict or list behind an instance of the program's own kind of them; any other value itself."""
+    """The dict or list that an instance of the program's own subclass of them wraps; any other value itself."""
     return value.content if isinstance(value, Holder) else value

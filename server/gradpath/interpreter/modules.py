@@ -1,10 +1,10 @@
-"""Modules of the program in other files: what they define is worked out when it is first used.
+"""Modules of the program in other files: each definition is evaluated when it is first used.
 
 Importing a module runs nothing yet. The first time that a name is asked of it, its top level is run; but a statement
-that only defines a name (a class, a function, an import, a variable) waits until somebody asks for that name, and so
-does `from module import *` for the names that the other module offers. So a check costs what it uses, not what it
-could reach. Loops at the top level are left out, a statement that raises is
-skipped (it is that file's own fault), and undecided branches go the likelier way.
+that only defines a name (a class, a function, an import, a variable) waits until that name is asked for, and so does
+`from module import *` for the names that the other module offers. So the cost of a check depends on what it uses, not
+on what it could reach. Loops at the top level are left out, a statement that raises is skipped (it is that file's own
+fault), and undecided branches go the likelier way.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ STEPS = 10_000
 _PYTHONS = frozenset(dir(builtins))
 
 _REGISTERS = regex("regist", re.IGNORECASE)
-"""What leaves a trace where it is called, so that a definition with it is run in its place."""
+"""Calls with a side effect, such as registration: a definition with one is run in order."""
 
 
 @dataclass(slots=True)
 class Allowance:
-    """What is left for the imports of one path; `active` while one of them runs."""
+    """The remaining steps for the imports of one path; `active` while one of them runs."""
 
     steps: float = STEPS
     active: bool = False
@@ -76,7 +76,7 @@ class Module(Object):
         self._late: dict[str, tuple[ast.stmt, ...]] = {}
         self._stars: list[ast.ImportFrom] = []
         self._loaded = scope is not None
-        """Whether the top level has been run, or is being run further up; a given scope is filled by somebody else."""
+        """Whether the top level has been run, or is being run further up; a scope passed in is filled by its owner."""
 
     def decision_key(self) -> object:
         return ("module", self.path)
@@ -102,7 +102,7 @@ class Module(Object):
         return Deferred(lambda: self.attribute(machine, name))
 
     def star(self, machine: Machine) -> dict[str, Value]:
-        """What `from module import *` brings."""
+        """The names that `from module import *` imports, with their values."""
         self.load(machine)
         names = self._listed()
         if names is None:
@@ -225,7 +225,7 @@ def _drain(machine: Machine, statement: ast.stmt) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What an import of a module runs at once, in order, and what waits until its name is asked for."""
+    """The statements that an import runs at once, in order, and those that wait until their name is asked for."""
 
     now: tuple[ast.stmt, ...]
     stars: tuple[ast.ImportFrom, ...]
@@ -293,10 +293,10 @@ def _urgent(statements: Sequence[tuple[ast.stmt, str]]) -> set[str]:
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a top level that an import runs, each import of a name by itself.
+    """The statements of a module that an import runs, with one import statement for each imported name.
 
-    Loops are left out. What stands there for type checkers only counts as well: packages that load their modules late
-    say there, and nowhere else, where their names come from.
+    Loops are left out. Imports under TYPE_CHECKING count as well: packages that load their modules lazily say only
+    there where their names come from.
     """
     for statement in body:
         match statement:

@@ -67,9 +67,9 @@ _NO_LESS = {"eq": (True, 0), "ne": (False, 0), "ge": (True, 0), "lt": (False, 0)
 
 
 class Length(AtLeast):
-    """The length of a list that stands for longer ones: of its items `shown` are seen.
+    """The length of a list that may be longer; `shown` is the number of items that are seen.
 
-    What comes of its comparisons says how many items are not seen: each adds itself to `tested`.
+    The results of its comparisons say how many items are not seen: each adds itself to `tested`.
     """
 
     __slots__ = ("shown", "tested")
@@ -92,15 +92,15 @@ LengthTest = tuple[Unknown, bool, int]
 
 
 def unseen(machine: Machine, tested: Sequence[LengthTest]) -> int:
-    """How many items at least are not seen, by what the path has decided."""
+    """The least number of items that are not seen, according to the path's decisions."""
     return max((least for answer, outcome, least in tested if machine.decided(answer) is outcome), default=0)
 
 
 WINDOW = 2_000
-"""How many iterations ahead a late one is looked for."""
+"""The number of iterations that are searched for a late one."""
 
 DEEP = 40
-"""How many remainders and quotients of one another are followed."""
+"""The most nested remainders and quotients that are followed."""
 
 
 class Moment:
@@ -117,10 +117,11 @@ class Moment:
         self.asked = False
 
     def settle(self, holds: Callable[[int], bool]) -> bool | None:
-        """Choose how a test goes, and with it the iterations for which it goes so.
+        """Decide a test, and with it the iterations for which it has that result.
 
-        An iteration is preferred for which it goes otherwise than for the next one, since earlier ones went as that
-        does, except where the one after the next is such an iteration: it will be run anyway. None if it is not known.
+        An iteration whose result differs from that of the next one is preferred, since earlier iterations had the
+        latter, except where the one after the next is such an iteration: it will be run anyway. None if it is not
+        known.
         """
         usual = holds(self.candidates[0])
         other = next((each for each in self.candidates if holds(each) is not usual), None)
@@ -149,11 +150,11 @@ class LateNumber(AtLeast):
         super().__init__(self.now())
 
     def at(self, iteration: int) -> int:
-        """What it is in an iteration."""
+        """The value in an iteration."""
         return self.scale * self.base(iteration) + self.offset
 
     def now(self) -> int:
-        """What it is if this is the earliest iteration that it can be."""
+        """The value if this is the earliest iteration that it can be."""
         return self.at(self.moment.candidates[0])
 
     def truth(self, machine: Machine) -> bool | None:

@@ -33,7 +33,7 @@ _BINARY: dict[type[ast.operator], tuple[str, Callable[[object, object], object]]
 
 
 def binary(machine: Machine, operator: type[ast.operator], left: Value, right: Value) -> Value:
-    """`left operator right`, as Python dispatches it: Unknown absorbs, but a tensor on the other side goes first."""
+    """`left operator right`, as Python dispatches it: Unknown absorbs, unless the other operand is a tensor."""
     name, function = _BINARY[operator]
     if isinstance(left, Object) and not isinstance(left, Unknown):
         result = left.binary(machine, name, right, False)
@@ -77,7 +77,7 @@ def bounded(machine: Machine, value: Value) -> Value:
 
 
 def too_large(machine: Machine, sources: tuple[Value, ...]) -> Value:
-    """What stands for a number, text or tuple that is too large to have."""
+    """The stand-in for a number, text or tuple that is too large to compute."""
     if any(isinstance(each, (str, bytes)) for each in sources):
         return machine.unknown("text", data=True)
     if any(isinstance(each, tuple) for each in sources):
@@ -195,7 +195,7 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
     for value, other in ((left, right), (right, left)):
         if isinstance(value, Unknown):
             if value.kind is Kind.LIVE and other is None:
-                return False  # It stands for tensors.
+                return False  # It is used as a tensor.
             if isinstance(other, bool):
                 return negation(machine, negation(machine, value) if other else value)
             hinted = value.hint is not UNDEFINED and other is None

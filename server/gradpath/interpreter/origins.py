@@ -1,7 +1,7 @@
-"""Where a value comes from of which nothing else is known: what a program says of it all the same.
+"""The origin of a value of which nothing else is known.
 
-What is presumed of such a value, and how surely, is decided by its origin. The `words` of one are for those who count
-what was not understood; nothing is decided by them.
+What is presumed of such a value, and how confidently, is decided by its origin. The `words` of an origin are for
+statistics about what was not understood; nothing is decided by them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Undefined:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What an import gives of a library that is not run, by its whole dotted name."""
+    """The import of a library that is not run, by its full dotted name."""
 
     name: str
     words: str
@@ -38,7 +38,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What an import gives of a module of the program, in which nothing binds it, or in which it is not run."""
+    """The import of a name from a module of the program that does not bind it, or that was not run so far."""
 
     path: str
     name: str
@@ -47,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """An attribute that was asked for, of an unknown value or of an object that nobody is seen to give it."""
+    """An attribute of an unknown value, or of an object that is not seen to get it."""
 
     of: object
     name: str
@@ -56,7 +56,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What an index gives, or, where the `key` is None, the next iteration."""
+    """The result of an index; the item of an iteration where `key` is None."""
 
     of: object
     key: object
@@ -65,7 +65,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a call gives of what is not seen. `of` is what was called, or, for a method `name` of tensors, its owner."""
+    """The result of a call of something unknown. `of` is the callee, or, for a method `name` of tensors, its owner."""
 
     of: object
     name: str
@@ -86,7 +86,7 @@ class Copy:
 
 
 class Made(Enum):
-    """What was done to other values, as far as that tells what came of it."""
+    """An operation on other values, as far as it says what the result is."""
 
     SOMETHING = "something"
     ARITHMETIC = "arithmetic"
@@ -105,7 +105,7 @@ class Made(Enum):
     RECURSION = "recursion"
     """The result of a function that calls itself."""
     DETACHED = "detached"
-    """What `detach()` gives of something that may have a graph."""
+    """The result of `detach()` on something that may have a graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Computed:
 Origin: TypeAlias = Parameter | Undefined | Library | Member | Attribute | Item | Call | Copy | Computed
 
 DATA = frozenset({Made.NUMBER, Made.COUNTED, Made.COMPARED, Made.ARRAY, Made.DRAWN})
-"""What was made like that is a number, a text, an array or the like."""
+"""The operations whose result is a number, a text, an array or the like."""
 
 
 def is_of_another(one: Origin, other: Origin) -> bool:
@@ -129,7 +129,7 @@ def is_of_another(one: Origin, other: Origin) -> bool:
 
 
 def name_of(origin: Origin) -> str:
-    """What the program calls it where it comes from, "" where it has no name there."""
+    """The name that the program gives it at its origin; "" where it has none."""
     match origin:
         case Parameter(name=name) | Attribute(name=name) | Member(name=name) | Copy(name=name):
             return name

@@ -26,10 +26,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """What has parameters, `tensors`, became a part of a module when there was an optimizer already.
+    """Something with parameters, `tensors`, became a part of a module after an optimizer had been made.
 
-    `beside` are the parameters that the module had before, those that went included; `holders` what is not seen of the
-    part that went, of the module, and of what that is a part of.
+    `beside` are the parameters that the module had before, the replaced ones included; `holders` are the unseen parts
+    of what was replaced, of the module, and of the modules around it.
     """
 
     tensors: tuple[Tensor, ...]
@@ -40,9 +40,9 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Overlooked:
-    """`parameters()` of a module left out what stands in a plain list, tuple or dict in it, put there at `site`.
+    """`parameters()` of a module left out the content of a plain list, tuple or dict in it, stored at `site`.
 
-    `found` are the parameters that it gave; `kind` is the type of the container, which holds modules or `bare`
+    `found` are the parameters that it returned; `kind` is the type of the container, which holds modules or `bare`
     parameters.
     """
 

@@ -1,4 +1,4 @@
-"""Undecided branches: which way a path goes, and which paths are run.
+"""Undecided branches: the way that a path takes, and the paths that are run.
 
 A path is replayed from the start of its entry point with a prefix of decisions; beyond the prefix it takes the likelier
 way. Each decision is then turned around once, so that the number of paths grows with the number of branches, not with
@@ -20,7 +20,7 @@ Going = Mapping[ast.AST, bool]
 NOWHERE: Going = {}
 
 Run = Callable[[tuple[bool, ...], Going], Trace]
-"""Paths the path that begins with some decisions and then goes some ways."""
+"""Run the path that begins with some decisions and then takes some ways."""
 
 REMEMBERED = 48_000
 """Statements of the paths that are remembered."""

@@ -1,4 +1,4 @@
-"""Running one path of a document: the module body, or one function with arguments that nobody gave."""
+"""Running one path of a document: the module body, or one function with presumed arguments."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def make_machine(
 def run_module(machine: Machine, bodies: Sequence[list[ast.stmt]]) -> None:
     """Execute the module as `__main__`; an exception that nothing catches ends the body, and the path with the last.
 
-    A file is one body. A notebook has one for each cell: whoever runs it goes on with the next. What the rest of the
-    cell would have assigned is unknown from there on: the old values are what nobody meant to use.
+    A file is one body. A notebook has one for each cell, and the next cell is run after an exception. Names that the
+    rest of the failed cell would have assigned are unknown from there on, since their old values are not what is meant.
     """
     if len(bodies) == 1:
         _guarded(machine, partial(_drain, machine, bodies[0]))
@@ -92,7 +92,7 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
     """Execute what a module defines, loops and calls of its own functions left out, so that a function can be entered.
 
     A statement that raises is skipped: it is the module body's own fault, reported where that is run. What only
-    defines a name waits until somebody asks for that name.
+    defines a name waits until that name is asked for.
     """
     machine.builtins["__name__"] = "module"
     definitions = _definitions_of(tree)
@@ -110,7 +110,7 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Definitions:
-    """What is executed of a module before one of its functions is entered: at once, and when a name is asked for."""
+    """The statements of a module that run before a function is entered: at once, and when a name is asked for."""
 
     now: tuple[ast.stmt, ...]
     late: Mapping[str, ast.stmt]
@@ -135,7 +135,7 @@ def _definitions_of(tree: ast.Module) -> _Definitions:
 
 
 def _may_wait(statement: ast.stmt) -> bool:
-    """Whether a definition may be executed late; one with a `backward` tells others that it is there."""
+    """True if a definition may be executed late; one with a `backward` makes itself known when it is executed."""
     match statement:
         case ast.ClassDef(body=body):
             return not any(isinstance(each, ast.FunctionDef) and each.name == "backward" for each in body)
@@ -166,7 +166,7 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
 
 
 class Use(Enum):
-    """What becomes of a function that nobody calls: nothing more, a second call, or a backward through its result."""
+    """The use of a function that is not called: one call, two calls, or a backward through its result."""
 
     ALONE = "alone"
     AGAIN = "again"
@@ -211,7 +211,7 @@ def run_inner(
     worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool],
     use: Use,
 ) -> None:
-    """Enter the functions inside of functions that the path has defined and not called: somebody else calls them."""
+    """Enter the nested functions that the path has defined and not called: unseen code calls them."""
 
     def enter() -> None:
         for node, function in list(machine.inner.items()):
@@ -236,7 +236,7 @@ def _call(
 ) -> None:
     """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened.
 
-    But a function that clears gradients itself leaves that to nobody else.
+    But a function that clears gradients itself is presumed to be the only one that does.
     """
     if use is not Use.AGAIN:
         result = call()
@@ -295,7 +295,7 @@ def _find(
 
 
 def _entered(value: Value, node: ast.AST, receiver: Value) -> tuple[Function, Value, Value] | None:
-    """How to enter the `def` `node` that a name stands for; None where it stands for another one of that name.
+    """The way to enter the `def` `node` that a name refers to; None if the name refers to another one.
 
     A decorator of the program may have put a function of its own around it.
     """

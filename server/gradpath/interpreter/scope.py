@@ -1,4 +1,4 @@
-"""Names and what they stand for: scopes, and the frames of running bodies."""
+"""Scopes, and the frames of running bodies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Deferred:
-    """What stands in a module's scope for a value that is worked out when somebody first asks for it."""
+    """The placeholder in a module's scope for a value that is evaluated on first use."""
 
     __slots__ = ("_value", "_work")
 
@@ -115,9 +115,9 @@ class Loop:
 class Frame:
     """A running body: its scope, who called it, and the loops that it is in.
 
-    `catchers` say which exceptions handlers around wait for. `ways` are those that the path went at the conditions
-    around that were not settled: whether it was the likelier one. The body is `doubtful` after such a condition of
-    which the other arm leaves, and `passed_over` tells that it went on after a `raise`.
+    `catchers` say which exceptions handlers around wait for. `ways` are those that the path took at the undecided
+    conditions around: whether it was the likelier one. The body is `doubtful` after such a condition whose other arm
+    leaves it, and `passed_over` says that it went on after a `raise`.
     """
 
     path: str
@@ -140,7 +140,7 @@ class Frame:
 
     @contextmanager
     def catching(self, waits: Callable[[Class], bool]) -> Iterator[None]:
-        """A part of the body of which somebody catches exceptions: `waits` says for which classes."""
+        """A part of the body under an exception handler: `waits` says for which classes."""
         self.catchers.append(waits)
         try:
             yield

@@ -1,4 +1,4 @@
-"""Where along a path something happens, and which way the path went: what events and values are told by."""
+"""Sites and decisions: the place of an event along a path, and the ways that the path took."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """Where something happened: the syntax node in the file `path`, the call that led there, the loops around.
+    """The place of an event: the syntax node in the file `path`, the call that led there, the loops around.
 
     `loops` holds (activation, iteration) pairs, outermost first, those of the callers included; iterations count
     from 1.
@@ -40,7 +40,7 @@ class Site:
 class Decision:
     """A branch that the source does not settle, and how it went on this path.
 
-    `idle` says that the other way is not worth running: it raises at once, or only prints, or stands in another file
+    `idle` says that the other way is not worth running: it raises at once, or only prints, or is in another file
     and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
     `speaking` that the arms may have to do with gradients.
     """

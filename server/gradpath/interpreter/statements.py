@@ -134,7 +134,7 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
             continue
         host, _ = iterate(machine, value)
         if isinstance(host, Generator):
-            yield from host  # What is sent to this generator goes to the other one.
+            yield from host  # Values that are sent to this generator are passed to the other one.
         else:
             for item in host:  # noqa: UP028 - an iterator takes nothing that is sent.
                 yield item
@@ -173,7 +173,7 @@ def _expression(machine: Machine, node: ast.Expr) -> Signal:
 
 
 def _is_half_a_name(value: Value) -> bool:
-    """Whether nothing has a name that stands alone, such as `loss.back`: a call that is half typed."""
+    """True if an expression statement is an unknown name alone, such as `loss.back`: a call that is being typed."""
     if not isinstance(value, Unknown) or value.owner is not None:
         return False
     return not value.label or isinstance(value.origin, Undefined)
@@ -276,7 +276,7 @@ WRAPPING = 100
 
 
 def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
-    """What a decorator gives back."""
+    """The result of a decorator."""
     node = getattr(decorator, "node", None)
     if node is not None and node in machine.long_decorators:
         return machine.unknown("long decorator")

@@ -21,7 +21,7 @@ def spelled(value: object, spec: str = "") -> str | None:
         return None
     try:
         return format(value, spec)
-    except (ValueError, OverflowError):  # Python's own, or that of a number of very many digits.
+    except (ValueError, OverflowError):  # An error of Python's own, or of a number with very many digits.
         return None
 
 

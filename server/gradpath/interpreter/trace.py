@@ -1,4 +1,4 @@
-"""What happened along a path of the program: typed events in execution order, each with its place."""
+"""The trace of a path: typed events in execution order, each with its site."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ReadOut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """What is bound where a name gets a container: its kind ("tuple", "list", "dict") and the tensors in it.
+    """A container that a name is bound to: its kind ("tuple", "list", "dict") and the tensors in it.
 
     `complete` says that it holds nothing else.
     """
@@ -86,7 +86,7 @@ class Held:
 class Flagged:
     """`requires_grad` of a leaf was set (or set again).
 
-    Where it stands for a part of a model that is not seen, and nothing told it from the rest before, `whole` is that.
+    For a part of an unseen model that was not told apart from the rest before, `whole` is the rest.
     """
 
     tensor: Tensor
@@ -138,7 +138,7 @@ class Discarded(_WithTensor):
 
     @property
     def unseen(self) -> str:
-        """What was called, where that is not seen."""
+        """The unseen callee."""
         origin = getattr(self.value, "origin", None)
         return origin.name if isinstance(origin, Call) else ""
 
@@ -172,7 +172,7 @@ class Mixed(_WithTensor):
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """`tensor.data = source`: the memory behind a tensor was exchanged, unseen by its version counter."""
+    """`tensor.data = source`: the memory behind a tensor was replaced without a change of its version counter."""
 
     tensor: Tensor
     site: Site
@@ -283,7 +283,7 @@ class Stepped:
     """An optimizer stepped; `updated` are those of its `parameters` that it changed.
 
     `known` is false where it has parameters that are not seen. Where these are all that unseen models have, the
-    `models` are they. `unseen` stand for the parameters of unseen models that it surely has.
+    `models` are they. `unseen` represent the parameters of unseen models that it certainly has.
     """
 
     optimizer: object
@@ -315,7 +315,7 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """How tensors are held: `kind` is "tensor", "tuple", "list", "deque", "dict", "record" or "optimizer".
+    """How tensors are contained: `kind` is "tensor", "tuple", "list", "deque", "dict", "record" or "optimizer".
 
     A record is a named tuple, a deque has a limited length. It is "detachable" for an instance whose own class has a
     `detach` method. `parts` are the forms of the items by index, key or field, as source text; a tensor has none.
@@ -331,7 +331,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """What a variable, or an attribute that it leads to, held when the path failed.
+    """The value of a variable, or of an attribute reachable from it, when the path failed.
 
     `text` reads it in the body that `caller` called (None for the module), and begins with the variable `root`.
     """
@@ -448,7 +448,7 @@ class Trace:
         return cast("list[Event]", self._found[kinds])
 
     def once(self, work: Callable[[Trace], Wanted]) -> Wanted:
-        """What `work` finds in this trace, found once for all who ask."""
+        """The result of `work` on this trace, computed once."""
         self._begin_anew_after_more()
         if work not in self._found:
             self._found[work] = work(self)
@@ -464,7 +464,7 @@ class Trace:
 
     @property
     def is_complete(self) -> bool:
-        """Whether what happens to gradients before its end is all there: nothing that speaks of them was given up."""
+        """True if the trace has every event about gradients before its end: no such code was given up."""
         return not (self.truncated or (self.given_up and self.once(_leaves_out)))
 
     def failures(self) -> list[Failed]:

@@ -11,13 +11,13 @@ from gradpath.source.grammar import UNPARSED
 from gradpath.source.nodes import nodes, noted
 
 ANY_NAME = ("any name",)
-"""What is remembered of a program that imports `*` of something unseen: that may bind any name."""
+"""The mark of a program that imports `*` from an unseen module, which may bind any name."""
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def undefined(machine: Machine, name: str) -> Value:
-    """What a name without a value stands for: as likely as a parameter, it is what it is called and used as."""
+    """The value of a name without one: like a parameter, it is presumed from its name and use."""
     if name == UNPARSED:
         machine.half_typed()
         return machine.unknown_from(Undefined(name))
@@ -31,9 +31,9 @@ def undefined(machine: Machine, name: str) -> Value:
 
 
 def _check_bound(machine: Machine, name: str) -> None:
-    """Raise in the interpreted program where a name is a variable that branches alone bind.
+    """Raise in the interpreted program if a name is a variable that is bound in branches only.
 
-    In a module that is so only for what stands in the same loop: other cells or files may bind the rest.
+    In a module that holds only within the same loop: other cells or files may bind the rest.
     """
     frame = machine.frame
     if frame.scope.transparent or (frame.scope.redirected and name in frame.scope.redirected):
@@ -50,7 +50,7 @@ def _check_bound(machine: Machine, name: str) -> None:
 
 @noted
 def _bound_in_branches(body: ast.AST) -> frozenset[str]:
-    """The variables of a function or loop all of whose assignments stand under an `if`."""
+    """The variables of a function or loop whose every assignment is under an `if`."""
     inside = nodes(body, outside=_INNER)
     bound = {each.id for each in inside if _is_store(each)}  # type: ignore[attr-defined]
     always = {each.id for each in nodes(body, outside=(*_INNER, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
@@ -62,7 +62,7 @@ def _is_store(node: ast.AST) -> bool:
 
 
 def _bound_otherwise(inside: list[ast.AST]) -> set[str]:
-    """What parameters, imports, definitions, patterns and handlers bind, or what is bound in another scope."""
+    """The names that parameters, imports, definitions, patterns and handlers bind, or that belong to another scope."""
     found: set[str] = set()
     for each in inside:
         match each:

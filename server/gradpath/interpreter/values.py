@@ -37,7 +37,7 @@ UNDEFINED = Undefined()
 
 @dataclass(slots=True)
 class Arguments:
-    """What a call passes. `open` says that `*args` or `**kwargs` of unknown content were passed as well."""
+    """The arguments of a call. `open` says that `*args` or `**kwargs` of unknown content were passed as well."""
 
     positional: list[Value] = field(default_factory=list)
     keywords: dict[str, Value] = field(default_factory=dict)
@@ -129,12 +129,13 @@ class Object:
 
 
 class Unknown(Object):
-    """A value of which nothing is known but what it came from.
+    """A value of which only the origin is known.
 
-    `origin` says where it comes from, `root` where the first unknown came from that it was made of, `site` where the
-    program came upon it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
+    `origin` says where it comes from, `root` the origin of the first unknown that it was derived from, `site` where the
+    program first met it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
     equals. `kind` is what the overlays take it for (and `provenance` how surely), `role` what the program uses it as,
-    `label` the last variable for it, `tensor` what was made of it. `is_data`: a number or such; `is_object`: no tensor.
+    `label` the last variable for it, `tensor` the tensor that was made of it. `is_data`: a number or such; `is_object`:
+    no tensor.
     """
 
     __slots__ = (
@@ -211,7 +212,7 @@ def is_data(value: Value) -> bool:
 
 
 def identity(value: Value) -> object:
-    """What stands for `value` in a key: a constant itself, the number of an unknown, else the object's identity."""
+    """The key of a value: a constant itself, the number of an unknown, else the object's identity."""
     if type(value) in KINDS:
         return (type(value).__name__, value)
     if isinstance(value, Unknown):

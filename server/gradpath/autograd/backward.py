@@ -1,4 +1,4 @@
-"""Running the graph backwards: which nodes execute, what they find freed or changed, what they leave behind.
+"""The backward pass: which nodes execute, which saved tensors they find freed or changed, and what they free.
 
 Follows `torch/csrc/autograd/engine.cpp`: ready nodes run in descending order of their sequence number, AccumulateGrad
 first; with `inputs=` only nodes on a path to them run.
@@ -54,7 +54,7 @@ def gradients(  # noqa: PLR0913
 ) -> list[Tensor | None]:
     """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
 
-    Of `inputs` that are `sampled`, some stand for a list of which it is not known how many it has.
+    `inputs` that are `sampled` represent a list of unknown length.
     """
     call = _begin(autograd, outputs, retain, create_graph, seeded, accumulates=False)
     targets = [_target(autograd, tensor, call) for tensor in inputs]
@@ -114,7 +114,7 @@ def _is_later(target: Node, call: BackwardCall) -> bool:
 
 
 def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Those of `tensors` that the graphs of `outputs` lead to."""
+    """The members of `tensors` that the graphs of `outputs` reach."""
     starts = [edge for edge in map(autograd.edge, outputs) if edge is not None]
     edges = {tensor: edge for tensor in tensors if (edge := autograd.edge(tensor)) is not None}
     leading = _leading_to(starts, list(edges.values()))
@@ -267,7 +267,7 @@ def _below(node: Node, needed: set[Node] | None) -> bool:
 
 
 def _dependencies(starts: Sequence[Node], needed: set[Node] | None) -> dict[Node, int]:
-    """How many gradients each node waits for."""
+    """The number of gradients that each node waits for (its dependencies)."""
     counts: dict[Node, int] = {}
     seen: set[Node] = set()
     todo = list(dict.fromkeys(starts))

@@ -10,7 +10,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(slots=True)
 class Edges:
-    """The edges of an operation's inputs, the parameter of each, and those that have one surely, or possibly."""
+    """The edges of an operation's inputs, the parameter of each, and the inputs that certainly or possibly have one."""
 
     nodes: list[Node]
     names: list[str]
@@ -18,7 +18,7 @@ class Edges:
     possible: set[str]
 
     def trigger(self, parameters: frozenset[str]) -> bool:
-        """Whether an edge of `parameters` is surely there: a certain one, or all that may be there are theirs."""
+        """True if `parameters` certainly have an edge: a certain one, or all possible edges are theirs."""
         if self.certain:
             return not self.certain.isdisjoint(parameters)
         return bool(self.possible) and self.possible <= parameters

@@ -1,4 +1,4 @@
-"""What PyTorch raises, with what the shadow knows of the cause."""
+"""The errors of PyTorch, with their causes."""
 
 from __future__ import annotations
 
@@ -85,8 +85,7 @@ class AutogradError(Exception):
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
     (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0), `inputs` (what a refused
-    operation was given, or the parameters that got no gradient). `presumed` is what it stands on, where all is not
-    observed or proved.
+    operation was given, or the parameters that got no gradient). `presumed` are the presumptions that it depends on.
     """
 
     def __init__(  # noqa: PLR0913

@@ -1,8 +1,7 @@
-"""What a gradient itself is: the graph that it has with `create_graph`, and the memory that it comes in.
+"""Gradients as tensors: their graph under `create_graph`, and the memory that they share.
 
-On which inputs the gradient for an input hangs, and what its graph saves, stands in `ops.json` (`second`,
-`second_saves`). Follows `derivatives.yaml` for what
-hands a gradient on as a view, as observed in PyTorch 2.13.
+The inputs that the gradient for an input depends on, and what its graph saves, are in `ops.json` (`second`,
+`second_saves`). Which operations pass a gradient on as a view follows `derivatives.yaml`, as observed in PyTorch 2.13.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Graph = tuple[Node, ...]
 """The nodes on which a gradient hangs."""
 
 Graphs = tuple[Graph, ...]
-"""For each edge of a node the nodes on which the gradient that goes there hangs."""
+"""For each edge of a node the nodes that the gradient along it depends on."""
 
 _HANDED_ON = frozenset({"add", "add_", "sub", "sub_", "clone", "contiguous", "as_strided"})
 """Operations whose gradient is the incoming one itself (for `sub` that of the first operand)."""
@@ -58,9 +57,9 @@ def is_step_function(node: Node) -> bool:
 
 
 def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs:
-    """The graphs of the gradients that `node` passes on, when the one that comes in has the graph `incoming`.
+    """The graphs of the gradients that `node` passes on, if the incoming one has the graph `incoming`.
 
-    Where nothing is told of the operation, its gradients may hang on all its inputs.
+    The gradients of an operation without an entry in the table may depend on all its inputs.
     """
     behaviour = node.behaviour
     if is_step_function(node):
@@ -81,7 +80,7 @@ def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs
 
 
 def _savers(autograd: Autograd, node: Node, behaviour: Behaviour, parameter: str, incoming: Graph) -> Iterator[Node]:
-    """What saves in the graph of the gradient for `parameter`: a node for each on which this gradient surely hangs.
+    """The nodes that save in the graph of the gradient for `parameter`: one for each certain dependency of it.
 
     It saves what `node` saved, as it was then.
     """
@@ -102,7 +101,7 @@ def _savers(autograd: Autograd, node: Node, behaviour: Behaviour, parameter: str
 
 
 def _hung_on(node: Node, parameters: frozenset[str]) -> tuple[Node, ...]:
-    """The edges of these parameters; what hangs on a result that was saved goes through the node itself."""
+    """The edges of these parameters; a dependency on a saved result is one on the node itself."""
     edges = [edge for edge, name in zip(node.edges, node.parameters, strict=True) if name in parameters]
     if not edges or not any(saved.role.startswith("out") for saved in node.saved):
         return tuple(edges)
@@ -130,7 +129,7 @@ def is_of_gradient(node: Node) -> bool:
 
 
 def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
-    """The graph of a gradient that comes out of a call of which nothing was seen: as surely as that call has one."""
+    """The graph of a gradient that an unseen call returned, with the provenance of that call."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))
     site, provenance = autograd.recorder.site(), node.provenance
     graph = Node(f"gradient of {node.name}", edges, site, holds=node.holds, provenance=provenance)

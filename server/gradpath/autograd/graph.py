@@ -1,7 +1,7 @@
-"""Building the graph: what an operation's result hangs on, what its node saves, and what an in-place write does.
+"""Building the graph: the edges of a result, what its node saves, and the effects of an in-place write.
 
 Follows `torch/csrc/autograd/VariableTypeUtils.h` (check_inplace), `variable.cpp` (grad_fn of views, rebase_history)
-and `saved_variable.cpp`, as observed in PyTorch 2.13. What each operation saves is not here: that is `ops.json`.
+and `saved_variable.cpp`, as observed in PyTorch 2.13. What each operation saves is in `ops.json`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Inputs = Mapping[str, Sequence[Tensor]]
 
 
 class Recorder(Protocol):
-    """Who listens to the graph; `site` tells where the program is, in whatever form the listener likes."""
+    """A listener of the graph; `site` is the current place of the program, in whatever form the listener likes."""
 
     def site(self) -> object: ...
     def built(self, node: Node, inputs: Inputs) -> None: ...
@@ -44,7 +44,7 @@ _OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", *_RESHAPING)
 """Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
 
 _POINTWISE = (".add_", ".sub_", ".mul_", ".div_", ".pow_", ".copy_", ".lerp_")
-"""Writes of which PyTorch refuses to read what they write, unless it lies alike."""
+"""Writes whose source must not overlap their target, unless both have the same layout."""
 
 
 class Autograd:
@@ -114,7 +114,7 @@ class Autograd:
     # The graph of a tensor
 
     def grad_fn(self, tensor: Tensor) -> Node | None:
-        """The node of `tensor`; that of a view is made anew when its base was written since (`as_strided`)."""
+        """The grad_fn of `tensor`; that of a view is created again if its base was written since (`as_strided`)."""
         base = tensor.base
         stale = tensor.seen_version != tensor.storage.version
         if base is not None and stale and (tensor.node is not None or base.requires_grad):
@@ -138,9 +138,9 @@ class Autograd:
         return tensor.accumulator
 
     def _edge_before(self, tensor: Tensor) -> Node | None:
-        """The edge that a call had of which nothing was seen.
+        """The edge of an unseen call.
 
-        Nobody knows whether it read `tensor`, and it may have run before a write after which PyTorch refuses to.
+        Whether the call read `tensor` is unknown, and it may have run before a write after which PyTorch refuses it.
         """
         try:
             return self.edge(tensor)
@@ -301,7 +301,7 @@ class Autograd:
     def view(self, source: Tensor, name: str, *, multiple: bool = False, told: bool = True) -> Tensor:
         """A view of `source`; in inference mode, of an inference tensor, it is a plain alias.
 
-        The recorder hears of it where it is `told`.
+        The recorder is notified if it is `told`.
         """
         result = Tensor(storage=source.storage, inference=source.inference, dtype=source.dtype)
         result.origin = self.recorder.site()
@@ -403,7 +403,7 @@ class Autograd:
         return node
 
     def bump(self, tensor: Tensor, name: str, sources: Sequence[Tensor] = (), on: Presumption | None = None) -> None:
-        """Count a write to `tensor`, where it is settled whose memory it has; of `sources`, `on` what it stands."""
+        """Bump the version of `tensor`, if its storage is known: `sources` are written, under the presumption `on`."""
         if tensor.inference and not self.inference and not tensor.versioned:
             raise AutogradError(FaultKind.INFERENCE_INPLACE, tensor=tensor)
         if tensor.aliasing_unsure:
@@ -440,7 +440,7 @@ class Autograd:
     def set_requires_grad(self, tensor: Tensor, value: bool, *, leaf: Provenance = OPEN) -> None:
         """`requires_grad_(value)`, or the attribute, which refuses any change on a non-leaf: a `leaf` that is observed.
 
-        A view whose base was written since has no new grad_fn until somebody asks for it (`grad_fn`).
+        A view whose base was written since gets its new grad_fn only when it is asked for (`grad_fn`).
         """
         refuses = leaf is OBSERVED or not value
         if isinstance(tensor.provenance, Presumption) and tensor.node is None and refuses:

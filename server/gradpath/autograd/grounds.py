@@ -1,7 +1,7 @@
-"""What an error stands on: the fewest presumptions under which PyTorch raises on every run that reaches the place.
+"""The grounds of an error: the fewest presumptions under which PyTorch raises on every run that reaches the place.
 
 A backward that runs at all proves that its root has a graph; where all ways from the root lead through one node, it
-proves that node too. What is left are the links that only a presumption gives.
+proves that node too. The remaining links are those that only a presumption supports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Grounds = tuple[Presumption, ...]
 
 
 def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
-    """The presumptions that an error stands on; `ran` are the backwards that went through before."""
+    """The presumptions that an error depends on; `ran` are the backwards that completed before."""
     calls = [call for call in (error.call, error.earlier) if call is not None]
     found = [call.presumed for call in calls if call.presumed is not None]
     match error.kind:
@@ -58,7 +58,7 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
 
 
 def of_way(starts: Iterable[Node], target: Node) -> Grounds:
-    """What has to hold for gradients to run from `starts` to `target`, on the way with the fewest presumed links."""
+    """The presumptions under which gradients run from `starts` to `target`, on the way with the fewest of them."""
     tickets = itertools.count()
     queue: list[tuple[int, int, Node, Grounds]] = [(0, next(tickets), start, ()) for start in starts]
     seen: set[Node] = set()
@@ -77,7 +77,7 @@ def of_way(starts: Iterable[Node], target: Node) -> Grounds:
 
 
 def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
-    """What has to hold for a node to be there: nothing, or the presumption of the nearest that it stands on."""
+    """The presumptions under which a node exists: none, or that of the nearest presumed node that it depends on."""
     todo, seen = [node], {node}
     nearest: Grounds = ()
     while todo:
@@ -102,7 +102,7 @@ def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
 
 
 def _of_saving(error: AutogradError, node: Node, ran: Sequence[BackwardCall]) -> Grounds:
-    """What has to hold for one of the edges to be there that make a node save what the error is about."""
+    """The presumptions under which one of the edges exists that make a node save the tensor of the error."""
     if node.behaviour is None:
         return ()
     saves = node.behaviour.holds if error.saved is None else node.behaviour.saves.get(error.saved.role, frozenset())
@@ -111,7 +111,7 @@ def _of_saving(error: AutogradError, node: Node, ran: Sequence[BackwardCall]) ->
 
 
 def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:
-    """Whether a backward that ran has shown that a presumed node is there: its root has no other way to a leaf."""
+    """True if a backward has proved a presumed node: its root has no other way to a leaf."""
     if any(call.starts and _is_unavoidable(node, call.starts) for call in reversed(ran)):
         node.provenance = PROVED
         return True
@@ -147,13 +147,13 @@ def _reaches(starts: Iterable[Node], target: Node) -> bool:
 
 
 def _left(tensor: Tensor) -> Grounds:
-    """What has to hold for a leaf, or the leaf that it is a view of, still to be one that requires grad."""
+    """The presumptions under which a leaf, or the base of a view, is still a leaf that requires grad."""
     leaf = tensor.base if tensor.base is not None else tensor
     return () if leaf.left is None else (leaf.left,)
 
 
 def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
-    """What has to hold for a tensor to have no graph: that nothing of what it was made from has one."""
+    """The presumptions under which a tensor has no graph: those for all of its inputs."""
     todo, seen = [tensor], {id(tensor)}
     while todo:
         each = todo.pop()
@@ -169,7 +169,7 @@ def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
 
 
 def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Grounds:
-    """What has to hold for one of `tensors` to require grad: the first that does says it."""
+    """The presumptions under which one of `tensors` requires grad: those of the first that does."""
     nearest: Grounds = ()
     for tensor in (each.answering for each in tensors):
         if not tensor.surely_requires_grad:

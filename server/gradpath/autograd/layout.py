@@ -1,4 +1,4 @@
-"""How tensors lie in memory: the steps between neighbours along each dimension, or a word where no number is known."""
+"""The layout of tensors in memory: the strides of the dimensions, or a word where no number is known."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def steps_of(shape: Shape | None, layout: Layout) -> Steps | None:
 
 
 def is_contiguous(shape: Shape | None, layout: Layout) -> bool | None:
-    """Whether a tensor lies row by row; None where that is not known."""
+    """True if a tensor is contiguous (row-major); None where that is unknown."""
     if isinstance(layout, Order):
         return None if layout is Order.UNKNOWN else layout is Order.ROWS
     if shape is None or len(shape) != len(layout):
@@ -58,7 +58,7 @@ def is_contiguous(shape: Shape | None, layout: Layout) -> bool | None:
 
 
 def is_shared(shape: Shape | None, layout: Layout) -> bool:
-    """Whether surely several elements share memory, so that PyTorch refuses to write them in place."""
+    """True if several elements certainly share memory, so that PyTorch refuses to write them in place."""
     if isinstance(layout, Order) or shape is None:
         return layout is Order.SHARED
     return any(step == 0 and size is not None and size != 1 for size, step in zip(shape, layout, strict=False))
@@ -72,7 +72,7 @@ def simplest(shape: Shape | None, steps: Steps | None) -> Layout:
 
 
 def is_dense(shape: Shape, steps: Steps) -> bool:
-    """Whether no memory lies between the elements, and none is shared."""
+    """True if the elements are dense in memory and do not overlap."""
     step = 1
     for by, size in sorted((by, size or 0) for size, by in zip(shape, steps, strict=True) if size != 1):
         if by != step:

@@ -1,7 +1,7 @@
-"""What PyTorch's operations and modules do to the graph: the typed reader of `ops.json`.
+"""The effects of PyTorch's operations and modules on the graph: the typed reader of `ops.json`.
 
 The table was observed from a real PyTorch by `server/observe`; this module only reads it. An entry is decoded when it
-is first asked for, and what it says about one way of calling is remembered.
+is first used, and its behaviour for one kind of call is cached.
 
 In the table a condition (`when`) gives alternatives for each argument: `"number"`, `"tensor"`, `"sequence"`,
 `"string"`, `"none"` (absent or None), `"given"` (anything but None), `"integral"` (a dtype of whole numbers, or bool),
@@ -29,12 +29,12 @@ Kinds: TypeAlias = Mapping[str, object]
 """Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`; absent means the default."""
 
 Structure: TypeAlias = "int | str | tuple[Structure, ...] | None"
-"""How outputs are returned: an index into `outputs`, a tuple of such, None where a None stands, `"*"` for a sequence of
+"""The form of a result: an index into `outputs`, a tuple of such, None for a None, `"*"` for a sequence of
 any length whose items are all like output 0, `"?"` where it is not known."""
 
 
 class Certainty(Enum):
-    """How sure a statement is: NO and YES hold on every run, MAYBE is not settled by what is known."""
+    """The certainty of a statement: NO and YES hold on every run, MAYBE is undecided."""
 
     NO = 0
     MAYBE = 1
@@ -42,7 +42,7 @@ class Certainty(Enum):
 
 
 class Marker(Enum):
-    """What an argument is, where its value is not known or is no literal."""
+    """The kind of an argument whose value is unknown or not a literal."""
 
     TENSOR = "tensor"
     SEQUENCE = "sequence"
@@ -78,12 +78,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tensor that comes back.
+    """A tensor that an operation returns.
 
     `alias` holds the possible relations to an argument, the likeliest first: "same:x" (the same object), "view:x",
     "multiview:x" (one of several views, not writable in place), "alias:x" (shares memory and version counter),
-    "storage:x" (memory alone), "ownview" (a view of a tensor that nobody else has), "fresh". `grad` are the arguments
-    of which one that requires grad makes the output require grad; of `maybe_grad` this is not sure.
+    "storage:x" (memory alone), "ownview" (a view of a tensor without other references), "fresh". `grad` are the
+    arguments of which one that requires grad makes the output require grad; of `maybe_grad` this is not sure.
     """
 
     alias: tuple[str, ...]
@@ -94,12 +94,12 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What one way of calling an operation does.
+    """The behaviour of an operation for one kind of call.
 
     `saves`: what is saved for backward (an argument, or "out0", "out1" ...) to the arguments of which at least one
     must have a graph edge for that. `holds`: the arguments whose edge makes a second backward raise "a second time".
-    `second`: the arguments whose gradient hangs on arguments, and on which. `second_saves`: what the graph of such a
-    gradient saves ("x:y" is `y` in that for `x`), and for whom: arguments, or "gradient" for the one that comes in. In
+    `second`: the arguments whose gradient depends on arguments, and on which. `second_saves`: what the graph of such a
+    gradient saves ("x:y" is `y` in that for `x`), and for which: arguments, or "gradient" for the incoming one. In
     all "*" stands for all parameters of a module. `pairwise`: the arguments that are lists and whose items are
     saved for one another only. `inplace`: the argument that is written; `maybe_inplace`: one that perhaps is.
     `differentiable` is False where backward raises "not implemented". `fields` names the parts of a named tuple.
@@ -125,7 +125,7 @@ class Op:
     """An operation of the table: its signature, and how it behaves with given arguments.
 
     `size` and `sizes` name the rules (`autograd.sizes`) for the shapes of its outputs, and of a list of outputs.
-    `layout` says how what it makes lies in memory: row by row (""), `like` its operands, `mixed` where it hangs on
+    `layout` is that of its result: row-major (""), `like` its operands, `mixed` where it depends on
     theirs in another way, or `odd`.
     """
 
@@ -141,7 +141,7 @@ class Op:
         self._choices = _Choices(entry, self.parameters)
 
     def behaviour(self, kinds: Kinds) -> Behaviour:
-        """What the call does; of cases that `kinds` leaves open, what they agree on is sure and the rest is maybe."""
+        """The behaviour of a call; where `kinds` leaves several cases open, all that they disagree on is MAYBE."""
         return self._choices.behaviour(kinds)
 
 
@@ -193,7 +193,7 @@ class ModuleSpec:
         return _present(self._buffers, kinds, self.init)
 
     def behaviour(self, training: bool | None, kinds: Kinds) -> Behaviour:
-        """What calling the module does; `kinds` describes the constructor's and the call's arguments together.
+        """The behaviour of a call of the module; `kinds` describes the constructor's and the call's arguments together.
 
         With `training` None the two modes are folded into one.
         """
@@ -296,7 +296,7 @@ class _Choices:
 
 
 def _value(name: str, kinds: Kinds, defaults: Kinds) -> object:
-    """What is known of an argument, as something hashable."""
+    """The facts about an argument, as a hashable value."""
     value = kinds.get(name, REQUIRED)
     if value is REQUIRED and "." in name:
         value = True if name.endswith(".contiguous") else UNKNOWN

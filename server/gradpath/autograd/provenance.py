@@ -1,4 +1,4 @@
-"""How surely something of a graph is known: observed, proved, presumed, or open."""
+"""The provenance of a fact about a graph: observed, proved, presumed, or open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Presumption:
-    """What has to hold of the program for something to be as it is taken to be.
+    """A condition on the program under which a presumed fact holds.
 
     `row` is the row of the table of presumptions, `condition` says it in the user's words, without an "if":
     "`model` returns a state that is still on the graph"; `brief` where there is little room. Of several the one with
@@ -24,7 +24,7 @@ class Presumption:
 
 
 class Settled(Enum):
-    """What needs no condition, and what is so open that nothing is reported of it."""
+    """The provenances without a condition: of facts, and of what is so uncertain that nothing is reported of it."""
 
     OBSERVED = "observed"
     """The program, or a rule of PyTorch, says so."""
@@ -40,11 +40,11 @@ OBSERVED, PROVED, OPEN = Settled.OBSERVED, Settled.PROVED, Settled.OPEN
 
 
 def of_any(grounds: Iterable[Provenance]) -> Provenance:
-    """That of what is there as soon as one of its grounds is, and needs nothing else."""
+    """The provenance of a fact for which any one of its grounds suffices."""
     known = list(grounds)
     return OPEN if known and all(each is OPEN for each in known) else OBSERVED
 
 
 def of_all(grounds: Iterable[Provenance]) -> Provenance:
-    """That of what is so only if all of its grounds are: of the first that is not observed."""
+    """The provenance of a fact that needs all of its grounds: that of the first one that is not observed."""
     return next((each for each in grounds if each is not OBSERVED), OBSERVED)

@@ -1,4 +1,4 @@
-"""Sizes of results, as far as the operands tell."""
+"""Sizes of results, as far as the operands determine them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _fit(one: int | None, other: int | None) -> bool:
 
 _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 _KINDS = (1, 6, 10)
-"""How many of the order are flags, whole numbers or less, numbers or less."""
+"""The number of dtypes in the order up to each category: bool, integral, floating point."""
 
 _WIDER = {frozenset({"float16", "bfloat16"}): "float32", frozenset({"uint8", "int8"}): "int16"}
 

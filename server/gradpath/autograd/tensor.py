@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from gradpath.autograd.ops import Behaviour
 
 Shape = tuple["int | None", ...]
-"""Sizes from the outermost dimension; None stands for a size that is not known, `MANY` for one that is above 1."""
+"""Sizes from the outermost dimension; None is an unknown size, `MANY` an unknown one above 1."""
 
 MANY = -1
 
 
 class Creation(Enum):
-    """How a view came to be, where that forbids changing it in place (`creation_meta`)."""
+    """The origin of a view, where that forbids changing it in place (`creation_meta`)."""
 
     DEFAULT = "default"
     MULTIPLE = "multiple outputs"
@@ -114,23 +114,23 @@ class BackwardCall:
 _numbers = itertools.count(1)
 
 PRESUMED = "call"
-"""The name of a node that stands for a call of which nothing was seen."""
+"""The name of a node that represents an unseen call."""
 
 
 REPARAMETRIZED = "torch.distributions.sample"
 """The detail of the cut of a sample that could have been drawn with a gradient: the class has `rsample`."""
 
 UNSEEN = "parameters"
-"""The operation of a tensor that stands for all parameters of a model of which nothing was seen."""
+"""The operation of a tensor that represents all parameters of an unseen model."""
 
 
 class Node:
     """A grad_fn. `holds` says that a second run raises once `freed_by` is set, though no tensor need be in `saved`.
 
-    Where that is presumed, `saves` is what has to hold. `provenance` says how surely it is there, as far as it does not
-    stand on its edges; `onward` what has to hold for gradients to run on along them, where that is presumed.
+    Where that is presumed, `saves` is the presumption. `provenance` is that of the node itself, apart from its edges;
+    `onward` is the presumption under which gradients run on along them.
     `accumulates` is the leaf of an AccumulateGrad.
-    `behaviour` is what the op table says of the operation, `parameters` names for each edge the parameter it is of.
+    `behaviour` is the entry of the op table for the operation, `parameters` names the parameter of each edge.
     `hooks` run when a gradient arrives.
     """
 
@@ -189,9 +189,9 @@ class Node:
 class Tensor:
     """A shadow of `torch.Tensor`.
 
-    `shape` and `dtype` are None where they are not known. `provenance` says how surely it is known whether it requires
-    grad; `left` is what has to hold for a leaf that was handed to what is not seen to be one still. `layout` is how it
-    lies in memory. `aliasing_unsure` marks a tensor of which the source does not settle whose storage it has.
+    `shape` and `dtype` are None where they are not known. `provenance` is that of its requires_grad;
+    `left` is the presumption under which a leaf that was passed to unseen code is still one. `layout` is that in
+    memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `several` says of a shape that is not known that it has more than one element.
     `origin` is where it was made, `label` the name that the user gave it last.
@@ -270,7 +270,7 @@ class Tensor:
 
     @property
     def answering(self) -> Tensor:
-        """What says whether it requires grad: of a view made under no_grad, and of what is taken of that, the base."""
+        """The tensor whose requires_grad counts: the base of a view made under no_grad, and of views of that."""
         tensor = self
         while tensor.base is not None and not tensor.flag and (tensor.node is None or not tensor.node.edges):
             tensor = tensor.base
@@ -278,12 +278,12 @@ class Tensor:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says that it has a graph, nor that it has none."""
+        """True if it is unknown whether it has a graph."""
         return self.provenance is OPEN
 
     @property
     def is_result(self) -> bool:
-        """Whether it surely is the result of a computation that keeps no gradient, whichever of two tensors it is."""
+        """True if it is certainly a result that retains no gradient, whichever of two tensors it is."""
         result = self
         while result.node is not None and not result.is_open and not result.retains_grad:
             if not result.aliasing_unsure or len(result.maker) != 1:
@@ -293,7 +293,7 @@ class Tensor:
 
     @property
     def surely_requires_grad(self) -> bool:
-        """Whether it requires grad by more than a presumption."""
+        """True if it requires grad, and more than a presumption says so."""
         said = self.answering
         if said is not self:
             return said.surely_requires_grad
@@ -301,23 +301,23 @@ class Tensor:
 
     @property
     def contiguous(self) -> bool | None:
-        """Whether it lies in memory row by row; None where that is not known."""
+        """True if it is contiguous; None where that is unknown."""
         return is_contiguous(self.shape, self.layout)
 
     @property
     def expanded(self) -> bool:
-        """Whether it surely has elements that share memory, which forbids most writes."""
+        """True if some of its elements certainly share memory, which forbids most writes."""
         return is_shared(self.shape, self.layout)
 
     @property
     def whole(self) -> bool:
-        """Whether it surely is all of its memory: no view, and no alias of what may be one."""
+        """True if it certainly covers its storage: no view, and no alias of what may be one."""
         return self.base is None and all(tensor.storage is not self.storage for tensor in self.maker)
 
     def overlaps_partly(self, other: Tensor) -> bool:
-        """Whether surely some element shares memory with one at another place of `other`: PyTorch writes no such pair.
+        """True if an element certainly shares memory with one at another index of `other`: PyTorch refuses the write.
 
-        As `get_overlap_status` (aten/src/ATen/MemoryOverlap.cpp), where one of the two is all of their memory.
+        As `get_overlap_status` (aten/src/ATen/MemoryOverlap.cpp), if one of the two covers their storage.
         """
         if self is other or self.storage is not other.storage or not (self.whole or other.whole):
             return False

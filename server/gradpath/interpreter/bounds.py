@@ -25,7 +25,7 @@ WIDTH = 10_000
 
 
 class Overworked(Exception):
-    """Raised where an expression, call or loop exceeds its share of the budget: it is given up, and the path goes on."""
+    """An expression, call or loop exceeds its share of the budget: it is given up, and the path goes on."""
 
 
 TOO_MUCH = (Overworked, RecursionError, MemoryError, OverflowError)

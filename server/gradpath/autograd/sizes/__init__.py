@@ -1,7 +1,7 @@
 """Sizes of results: a vocabulary of rules, of which `ops.json` says by observation which one an operation keeps.
 
-A rule is a function of a call (`Given`) and answers with a shape, or with None where the call does not tell; what it
-answers was right on every sample that `server/observe` has of the operation.
+A rule is a function of a call (`Given`) and answers with a shape, or with None where the call does not determine one;
+its answer was right on every sample that `server/observe` has of the operation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rule of sizes may ask of a call: the shapes of its tensors, and its plain arguments."""
+"""The arguments of a call as a rule of sizes sees them: the shapes of its tensors, and its plain arguments."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Given:
 
 
 Rule = Callable[[Given], "Shape | None"]
-"""What tells the shape of a result; None where the call does not settle it."""
+"""The form of a rule: the shape of a result, None where the call does not determine it."""
 
 
 def position(dim: int | None, rank: int) -> int | None:
@@ -114,7 +114,7 @@ def replaced(shape: Shape, dim: int, size: int | None) -> Shape:
 
 
 def product(sizes: Sequence[int | None]) -> int | None:
-    """How many elements; None where a size is not known."""
+    """The number of elements; None where a size is unknown."""
     total = 1
     for size in sizes:
         if size is None or size < 0:

@@ -26,7 +26,7 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """A mask over so many dimensions: how many elements it picks hangs on its numbers."""
+    """A mask over so many dimensions: the number of elements that it picks depends on its values."""
 
     rank: int
 
@@ -82,7 +82,7 @@ def indexed(shape: Shape | None, parts: Sequence[Part]) -> Shape | None:
 
 
 def layout_of_index(shape: Shape | None, layout: Layout, parts: Sequence[Part], new: Shape | None) -> Layout:
-    """How a basic index lies in memory."""
+    """The layout of the result of a basic index."""
     if layout is Order.ROWS and all(isinstance(part, Number) for part in parts):
         return Order.ROWS
     steps = steps_of(shape, layout)

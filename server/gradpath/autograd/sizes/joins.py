@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import Shape
 
 
 def joined(shapes: Sequence[Shape | None], dim: int | None) -> Shape | None:
-    """`cat`: sizes add up along one dimension; other sizes are what any of the tensors tells."""
+    """`cat`: sizes add up along one dimension; other sizes are those that any of the tensors has known."""
     if not shapes or None in shapes:
         return None
     known = [shape for shape in shapes if shape is not None and shape != (0,)] or [(0,)]

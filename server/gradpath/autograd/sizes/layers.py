@@ -25,7 +25,7 @@ def _slid(
     dilation: int | None,
     up: bool = False,
 ) -> int | None:
-    """How many places a window takes along a dimension."""
+    """The number of positions of a window along a dimension."""
     if size is None or kernel is None or stride is None or padding is None or dilation is None or size < 0:
         return None
     if stride < 1:
@@ -263,7 +263,7 @@ def attended(given: Given) -> Shape | None:
 
 
 def attention_weights(given: Given) -> Shape | None:
-    """How much each query looks at each key (and at those that the module adds), on average over the heads."""
+    """The shape of the attention weights, on average over the heads, with the keys that the module adds."""
     query, key = given.shape("query"), given.shape("key")
     first, more = given.flag("batch_first"), [given.flag(name) for name in ("add_bias_kv", "add_zero_attn")]
     if not query or not key or given.value("average_attn_weights", True) is not True or None in (first, *more):

@@ -1,4 +1,4 @@
-"""How many tensors an operation such as `split` gives, and the sizes of each."""
+"""The number of tensors that an operation such as `split` returns, and the sizes of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import Shape
 Parts = list["Shape | None"]
 
 MOST = 64
-"""Of more parts than so many nothing is said."""
+"""The most parts that are modelled."""
 
 
 def _cut(shape: Shape | None, dim: int, sizes: Sequence[int | None]) -> Parts | None:

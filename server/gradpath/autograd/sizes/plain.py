@@ -1,4 +1,4 @@
-"""Sizes that hang on the operands alone, and those of reductions over dimensions."""
+"""Sizes that depend on the operands alone, and those of reductions over dimensions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gradpath.autograd.tensor import MANY, Shape
 
 
 def scalar(given: Given) -> Shape | None:
-    """One number; not so a loss that can be told not to reduce."""
+    """A scalar; None for a loss with an argument that may keep it from reducing."""
     return None if given.has("reduction") else ()
 
 
 def same(given: Given) -> Shape | None:
-    """That of the first tensor."""
+    """The shape of the first tensor."""
     return given.first
 
 
@@ -31,12 +31,12 @@ def without_last(given: Given) -> Shape | None:
 
 
 def without_two(given: Given) -> Shape | None:
-    """That of a batch of matrices without the matrices: `det`, `slogdet`."""
+    """The batch dimensions of a batch of matrices: `det`, `slogdet`."""
     return given.first[:-2] if given.first is not None and len(given.first) >= 2 else None
 
 
 def reduced(shape: Shape | None, dims: tuple[int | None, ...] | None, keep: bool | None) -> Shape | None:
-    """What is left of a shape when these dimensions are reduced."""
+    """The shape after a reduction over these dimensions."""
     if shape is None or dims is None or keep is None:
         return None
     if shape == ():

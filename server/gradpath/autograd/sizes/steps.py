@@ -1,4 +1,4 @@
-"""How results lie in memory, by the rules of their sizes.
+"""The strides of results, by the rules of their sizes.
 
 Views compute their steps as `TensorImpl` does, pointwise operations choose those of their result as `TensorIterator`
 does (aten/src/ATen/TensorIterator.cpp, reorder_dimensions).
@@ -18,7 +18,7 @@ _KEEPING_ROWS = frozenset({"same", "view", "flatten", "ravel", "unflatten", "lik
 
 
 def layout_of_view(word: str | None, rule: Rule | None, given: Given, source: Tensor, shape: Shape | None) -> Layout:
-    """How a view of `source` lies in memory, which got its shape by this rule."""
+    """The layout of a view of `source` that got its shape by this rule."""
     if source.layout is Order.ROWS and word in _KEEPING_ROWS:
         return Order.ROWS
     steps = steps_of(source.shape, source.layout)
@@ -30,7 +30,7 @@ def layout_of_view(word: str | None, rule: Rule | None, given: Given, source: Te
 
 
 def layout_of_part(word: str | None, given: Given, source: Tensor, shape: Shape | None) -> Layout:
-    """How one of the tensors lies in memory that `unbind`, `split` and their kin give."""
+    """The layout of one of the tensors that `unbind`, `split` and their kin return."""
     steps = steps_of(source.shape, source.layout)
     if steps is None or shape is None or None in shape:
         return Order.UNKNOWN

@@ -23,7 +23,7 @@ def view(given: Given) -> Shape | None:
 
 
 def expanded(old: Shape | None, sizes: tuple[int | None, ...] | None) -> Shape | None:
-    """`expand`: a -1 keeps the size that is there."""
+    """`expand`: a -1 keeps the size."""
     if sizes is None or old is None or len(sizes) < len(old):
         return None
     padded = (*(None,) * (len(sizes) - len(old)), *old)

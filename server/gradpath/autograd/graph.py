@@ -449,8 +449,7 @@ class Autograd:
             tensor.node, tensor.provenance = None, OBSERVED if refuses else leaf
         elif tensor.node is not None and refuses:
             error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
-            # A backward through what is presumed shows that it requires a gradient, and a leaf may do so as well.
-            if tensor.node.provenance is OBSERVED and not of_error(error, self.ran):
+            if (tensor.node.provenance is OBSERVED or tensor.is_result) and not of_error(error, self.ran):
                 raise error
             tensor.node = None
         elif value and tensor.inference and not self.inference:

@@ -283,11 +283,14 @@ class Tensor:
 
     @property
     def is_result(self) -> bool:
-        """True if it is certainly a result that retains no gradient, whichever of two tensors it is."""
+        """True if it is certainly a result that retains no gradient, and so no leaf, whichever of two tensors it is.
+
+        That a backward reached an unseen tensor proves that it requires a gradient, which a leaf may as well.
+        """
         result = self
         while result.node is not None and not result.is_open and not result.retains_grad:
             if not result.aliasing_unsure or len(result.maker) != 1:
-                return not result.aliasing_unsure
+                return not result.aliasing_unsure and result.operation != PRESUMED
             (result,) = result.maker
         return False
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OBSERVED, Presumption
-from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.interpreter.containers import Iteration, List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -22,7 +22,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
     if isinstance(tensor.provenance, Presumption) or tensor.is_open:
         return False  # What is presumed to have a graph may be a leaf as well.
     if tensor.node is not None:
-        return tensor.is_result and tensor.operation != PRESUMED
+        return tensor.is_result
     if not tensor.flag:
         return not tensor.aliasing_unsure
     if tensor.provenance is not OBSERVED or tensor.aliasing_unsure or tensor.left is not None:

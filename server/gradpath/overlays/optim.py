@@ -224,7 +224,7 @@ def _group(
             continue
         if item.tensor.is_open or machine.autograd.is_leaf(item.tensor):
             continue
-        if not isinstance(item.tensor.provenance, Presumption):
+        if not isinstance(item.tensor.provenance, Presumption) and item.tensor.is_result:
             handed = item.tensor.left is not None  # What was handed to something unseen may be detached in place.
             raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=None if handed else item.tensor)
         item.tensor.node, item.tensor.flag, item.tensor.provenance = None, True, PROVED  # Who gives it knows a leaf.

@@ -101,6 +101,8 @@ def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Va
         unknown.kind, unknown.provenance = Kind.PARAMETER, conditions.LEAF.of(conditions.name_of(unknown))
     if unknown.kind is Kind.PARAMETER or is_made_leaf(unknown) or _meets_as_tensor(unknown, operator, other):
         return presume_tensor(machine, unknown).inplace(machine, operator, other)
+    if isinstance(other, TensorValue) and not machine.autograd.grad_enabled and not unknown.is_data:
+        return unknown  # A tensor that is written under `no_grad` keeps the graph that it has.
     return pieces.write(machine, unknown, (other,), lambda piece: piece.inplace(machine, operator, other))
 
 

@@ -37,6 +37,7 @@ from gradpath.overlays import (
     registry,
     roles,
     tensor_methods,
+    unknown_stores,
     unknowns,
     uses,
 )
@@ -148,10 +149,10 @@ class Overlays:
         return unknowns.unknown_operation(machine, unknown, operator, other, reflected)
 
     def set_unknown_item(self, machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
-        unknowns.set_unknown_item(machine, unknown, key, value)
+        unknown_stores.set_item(machine, unknown, key, value)
 
     def set_unknown_attribute(self, machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
-        unknowns.set_unknown_attribute(machine, unknown, name, value)
+        unknown_stores.set_attribute(machine, unknown, name, value)
 
     def unknown_call(self, machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
         if self._assume:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import operator as host
-from collections.abc import Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, OptionSet
+from gradpath.interpreter.trace import BackwardRan, Cleared, Lent
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -35,6 +33,7 @@ from gradpath.overlays import (
     pieces,
     plain_data,
     presumptions,
+    unknown_stores,
     uses,
     weights,
 )
@@ -44,15 +43,13 @@ from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import (
-    is_computed,
     is_made_leaf,
     is_method_of_tensors,
     is_required,
     presume_tensor,
-    require,
 )
 from gradpath.overlays.roles import is_option, role_of, role_of_name
-from gradpath.overlays.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.overlays.tensor_value import TensorNumber, TensorValue
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -225,102 +222,12 @@ def _may_be_part(unknown: Unknown, name: str) -> bool:
     return unknown.kind is Kind.PARAMETER or (unknown.kind in OF_TENSORS and not is_method_of_tensors(name))
 
 
-def set_unknown_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
-    """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
-    frozen.missed(machine, unknown, name, value)
-    if name == "requires_grad":
-        frozen.flag(machine, unknown, value)
-    elif role_of(unknown) == "model":
-        frozen.part_set(machine, unknown, value)
-    is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
-    if name == "requires_grad" and is_tensor:
-        presume_tensor(machine, unknown).set_attribute(machine, name, value)
-        return
-    if name == "requires_grad" and value is True and not unknown.is_object and role_of(unknown) != "model":
-        require(machine, unknown)
-    if name == "grad":
-        weights.clear(machine)
-        gone = value is None
-        machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
-    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("attr", unknown.number, name)))
-    _fill(machine, unknown, value)
-    if isinstance(value, TensorValue) and value.tensor.requires_grad:
-        value = _handed_back(machine, unknown, name, value)
-    machine.remember(("attr", unknown.number, name), value)
-
-
-def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorValue) -> Value:
-    """What an attribute gives after a tensor with a graph was set: that tensor, unless a property makes another of it.
-
-    `data` does so in any tensor. A leaf is what it was: optimizers are given it.
-    """
-    if name == "data":
-        return machine.unknown("attribute of unknown", None, (unknown,))
-    tensor = value.tensor
-    if tensor.node is None:
-        return value
-    said = f"{conditions.name_of(unknown)}.{name}"
-    presumed = conditions.KEPT.of(said)
-    made = machine.autograd.presumed([tensor], provenance=presumed, onward=presumed)
-    made.shape, made.dtype, made.label, made.origin = tensor.shape, tensor.dtype, said, tensor.origin
-    made.aliasing_unsure = True
-    return wrap(made)
-
-
-def set_unknown_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
-    """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
-    if unknown.kind is Kind.PARAMETER or _is_indexed_as_tensor(unknown, key):
-        presume_tensor(machine, unknown).set_item(machine, key, value)
-        return
-    if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):
-        option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
-        if isinstance(option, TensorValue):
-            machine.emit(OptionSet(key, option, option.tensor.node, machine.site()))
-    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
-    _fill(machine, unknown, value)
-    machine.remember(("item", unknown.number, identity(key)), value)
-
-
-def _is_parameter_group(unknown: Unknown) -> bool:
-    """Whether it is one of the `param_groups` of an optimizer."""
-    groups = unknown.origin.of if isinstance(unknown.origin, Item) else None
-    return isinstance(groups, Unknown) and groups.name == "param_groups"
-
-
-def _fill(machine: Machine, holder: Unknown, value: Value) -> None:
-    """What had no graph, and what it is a part of, may have one after something with a graph was put in.
-
-    Who asks again for a part gets another value than before.
-    """
-    if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
-        return
-    around = {each.number: each for each in _holders(holder)}
-    opened = [each for each in around.values() if not each.is_data and each.kind is not Kind.ANYTHING]
-    for each in opened:
-        each.kind, each.provenance = Kind.ANYTHING, OPEN
-    for key, known in list(machine.remembered.items()) if opened else ():
-        origin = known.origin if isinstance(known, Unknown) and known.number not in around else None
-        if isinstance(origin, (Attribute, Item)) and any(origin.of is each for each in opened):
-            del machine.remembered[key]
-
-
-def _holders(part: Unknown) -> Iterator[Unknown]:
-    """Something and all that it is an attribute or a certain item of."""
-    yield part
-    origin = part.origin
-    while (isinstance(origin, Attribute) or (isinstance(origin, Item) and origin.key is not None)) and isinstance(
-        origin.of, Unknown
-    ):
-        yield origin.of
-        origin = origin.of.origin
-
-
 def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
     if is_made_leaf(unknown) or (unknown.kind is Kind.PLAIN and _has_tensor(index)):
         place = machine.unknown("index", made=Made.NUMBER) if index is None else index
         return presume_tensor(machine, unknown).item(machine, place)
-    if _is_indexed_as_tensor(unknown, index):
+    if unknown_stores.is_indexed_as_tensor(unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
@@ -340,13 +247,6 @@ def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:
     if method.owner is None or method.owner.kind is not Kind.PLAIN or hasattr(set, method.name):
         return False
     return any(map(_has_tensor, arguments.all()))
-
-
-def _is_indexed_as_tensor(unknown: Unknown, index: Value) -> bool:
-    """Whether only a tensor or an array is indexed like that: `x[:, 0]`, `x[..., 1]`."""
-    if unknown.kind is not Kind.ANYTHING or unknown.is_data or not isinstance(index, tuple):
-        return False
-    return any(isinstance(each, (slice, Slice)) or each is ... for each in index)
 
 
 def _has_tensor(value: Value) -> bool:
@@ -463,7 +363,7 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
     """What a method does to plain data that it is called on: it may put its arguments there."""
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
-            _fill(machine, owner, value)
+            unknown_stores.fill(machine, owner, value)
     if owner.kind is Kind.PLAIN and _may_get_graph(unknown, arguments):
         owner.kind, owner.provenance = Kind.ANYTHING, OPEN
 

@@ -22,9 +22,9 @@ _SHORTEST = 16
 """Characters to which code that a headline quotes may be cut."""
 
 TURNS = 10
-"""How many decisions of a faulty path, the last and the first, are turned around to learn on what the fault depends.
+"""How many decisions of a faulty path, the last and the first, are reversed to learn what the fault depends on.
 
-Of each branch that has none among them one is turned as well.
+One decision of each other branch is reversed as well.
 """
 
 DOUBTFUL = 2
@@ -60,16 +60,16 @@ class Silence(Enum):
     NOT_ALWAYS = "not always"
     """It raises nothing, and another path reaches the same places without it."""
     ONE_WAY = "one way"
-    """It raises nothing, and is not there where a branch goes the other way each time, or that takes too long."""
+    """A silent fault is absent where a branch goes the other way each time, or that takes too long to try."""
     OPEN = "open"
     """It depends on a condition that is half typed, or on the mode in which a function elsewhere is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What comes of a report, the first of its kind and place: a diagnostic, or a reason for silence.
+    """The judgement of a report, the first of its kind and place: a diagnostic, or a reason for silence.
 
-    `traces` are those of the paths that it was found on.
+    `traces` are the paths on which it was found.
     """
 
     found: Found
@@ -130,7 +130,7 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
 
 
 def _passes_turned(found: Found, index: int, paths: Paths) -> bool:
-    """Whether the path with a decision turned around goes on unharmed, or it would take too long to find out."""
+    """True if the path with one decision reversed does not fail, or if it would take too long to find out."""
     if paths.executed + found.trace.steps > REMEMBERED:
         return True
     return _passes(found, paths.trace(turned(found.trace, index)))
@@ -188,10 +188,10 @@ def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
-    """Whether a silent fault is found, too, where a branch goes the other way each time that it comes up.
+    """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
 
-    A path turns one decision at a time, and a branch in a loop is decided again in each iteration. Where that takes too
-    long, nothing is said.
+    A path reverses one decision at a time, and a branch in a loop is decided again in each iteration. False if that
+    takes too long.
     """
     visits = _visits(found)
     for index in _repeated(found.trace.decisions)[:TURNS]:
@@ -215,7 +215,7 @@ def _speaks_against(found: Found, other: Trace, source: Source) -> bool:
 
 
 def _repeated(decisions: Sequence[Decision]) -> list[int]:
-    """The first decision at each branch that comes up again and again, where a graph could notice which way it goes."""
+    """The first decision at each branch that is decided repeatedly and may matter to a graph."""
     first: dict[ast.AST, int] = {}
     again: set[ast.AST] = set()
     for index, each in enumerate(decisions):
@@ -225,7 +225,7 @@ def _repeated(decisions: Sequence[Decision]) -> list[int]:
 
 
 def _turned_throughout(trace: Trace, index: int, paths: Paths) -> Trace | None:
-    """The path on which a branch goes the other way from decision `index` on; None where it comes up once alone."""
+    """The path on which a branch goes the other way from decision `index` on; None if it is decided only once."""
     decision = trace.decisions[index]
     other = paths.trace(turned(trace, index), {decision.node: not decision.outcome})
     return other if any(each.node is decision.node for each in other.decisions[index + 1 :]) else None
@@ -236,7 +236,7 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
 
 
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
-    """What a fault depends on, in words: on a decision, on what is presumed, or on both; None where it is proved."""
+    """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
     presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
     if condition is not None:
         said = words(condition, source)
@@ -251,7 +251,7 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
 
 
 def _annotation(found: Found) -> str | None:
-    """That a parameter is of a class: the one that alone fits or, for an error, the one that it is annotated with.
+    """The condition that a parameter is of a class: the only one that fits or, for an error, that of its annotation.
 
     Python checks no annotation, and a subclass may do more than its base.
     """
@@ -266,7 +266,7 @@ def _annotation(found: Found) -> str | None:
 
 
 def _presumed(found: Found) -> Iterable[Presumption]:
-    """The presumptions that the error which a report tells of stands on."""
+    """The presumptions on which the error of a report depends."""
     at = found.report.raised_at
     if found.level is not Level.ERROR or at is None:
         return ()
@@ -313,7 +313,7 @@ def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace
 
 
 def _passes(found: Found, other: Trace) -> bool:
-    """Whether another path reaches both places as often as the faulty one and goes on, be it to fail there later."""
+    """True if another path reaches both places as often as the faulty one and goes on, even if it fails there later."""
     places = [found.report.at]
     if found.report.raised_at is not None:
         places.append(found.report.raised_at)

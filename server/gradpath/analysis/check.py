@@ -53,7 +53,7 @@ After three times as many no more are entered.
 """
 
 ENTERING = 10
-"""What it costs to enter a function, in statements."""
+"""The cost of entering a function, in statements."""
 
 FEW_PATHS = 4
 """Paths of a function in a document that runs no backward itself: a `forward`, for instance."""
@@ -64,7 +64,7 @@ LITTLE_EFFORT = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What is known of the value at `range`, for a hover: a title and the steps of its life so far."""
+    """The history of the value at `range`, for a hover: a title and its steps so far."""
 
     range: Range
     title: str
@@ -86,17 +86,17 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """All that a check of one document found; `diagnostics` are sorted and suppressions are applied.
+    """The result of the check of one document; `diagnostics` are sorted and suppressions are applied.
 
     A fault that begins in this document may lie in another file of the project: its diagnostic carries that file's
     path, and comes after the document's own. `dependencies` are the absolute paths of the other files that were read;
     `used` are the suppression comments in them, by path and place, that suppress such a fault, which their own file's
-    check may not see. `walks` are the entry points that were run, for the tale of what a value went through, without
-    those that were reused (see `with_traces`), and `documents` the texts, by path, that their traces speak of. `marks`
-    are what an editor may write beside the code
-    of all of them, `endings` how the paths of each ended, by its name: the likeliest first, and no others unless the
-    check was thorough. `incomplete` says which parts of the document were not fully checked; one that was never run, as
-    it does not speak of PyTorch, has none. `memory` is what the next check may reuse.
+    check may not see. `walks` are the entry points that were run, for the history of values, without those that were
+    reused (see `with_traces`), and `documents` the texts, by path, that their traces refer to. `marks` are annotations
+    that an editor may show beside the code of all of them, `endings` how the paths of each ended, by its name: the
+    likeliest first, and no others unless the check was thorough. `incomplete` says which parts of the document were not
+    fully checked; one that was never run, as it does not mention PyTorch, has none. `memory` is what the next check may
+    reuse.
     """
 
     document: Document
@@ -118,7 +118,7 @@ class Analysis:
         return tuple(walk.traces[0] for walk in self.walks)
 
     def findings(self) -> Analysis:
-        """What was found, without what only serves to find out more: it takes a hundred times the room."""
+        """The findings alone, without the traces and trees, which take a hundred times the memory."""
         parsed = replace(self.parsed, tree=ast.Module([], []), base=None)
         return replace(self, parsed=parsed, walks=(), documents={}, memory=None)
 
@@ -142,7 +142,7 @@ def load() -> None:
 
 
 def never() -> bool:
-    """The cancellation test of a check that nobody cancels."""
+    """The cancellation test of a check that is never cancelled."""
     return False
 
 
@@ -171,7 +171,7 @@ def _never_raising(
             return check(document, *given, **named)
         except Cancelled:
             return Analysis(document, unparsed(document), ())
-        except Exception as error:  # noqa: BLE001 - told, and the other documents are still checked.
+        except Exception as error:  # noqa: BLE001 - reported, and the other documents are still checked.
             failure = failed("the check of a file failed", Place(document.path))
             gap = whole(document.path, gaps.kind_of(error), failure.cause, failure.report)
             return Analysis(document, unparsed(document), (), incomplete=(gap,))
@@ -199,10 +199,10 @@ def check(  # noqa: PLR0913
     `project` says where the modules that it imports lie; by default that is worked out from the document's path.
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
     and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
-    what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces go as soon as
-    they have been looked at: they are by far the largest part of it. Where it is to be `explored`, those of all paths
-    are kept, not of the likeliest ones alone. A `thorough` check combines undecided branches as far as the budget goes,
-    and tells of each path how it ended: that of a document that is in `memory` needs be so `around` some lines alone.
+    what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces are dropped as
+    soon as they were read: they are by far its largest part. If it is to be `explored`, the traces of all paths are
+    kept, not only those of the likeliest. A `thorough` check combines undecided branches as far as the budget allows,
+    and records how each path ended; with a `memory` it may be thorough only `around` some lines.
     """
     config = Config() if config is None else config
     relevant = speaks_of_tensors(document.text)
@@ -231,7 +231,7 @@ def check(  # noqa: PLR0913
 
 
 def _analysis(entered: _Entered, parsed: Parsed, memory: Memory | None) -> Analysis:
-    """What came of the entry points that were run."""
+    """The analysis made of the entry points that were run."""
     files, records = entered.files, entered.records
     unknowns: Counter[str] = Counter()
     for record in records:
@@ -293,7 +293,7 @@ def with_traces(
 def _reported(
     files: Files, records: Sequence[Record], config: Config
 ) -> tuple[tuple[Diagnostic, ...], list[Diagnostic], frozenset[tuple[str, Range]]]:
-    """What is reported in the document itself, what in other files, and the suppression comments used there."""
+    """The diagnostics of the document itself, those of other files, and the suppression comments used there."""
     parsed = files.checked
     path = parsed.document.path
     found = _unique(chain.from_iterable(each.diagnostics for each in records))
@@ -339,7 +339,7 @@ def _elsewhere(
 
 @dataclass(frozen=True, slots=True)
 class _Depth:
-    """What a check is to keep and to explore (see `check`)."""
+    """The options of a check: what it keeps and explores (see `check`)."""
 
     traced: bool
     explored: bool
@@ -428,7 +428,7 @@ class _Entered:
         return record
 
     def endings(self) -> dict[str, tuple[Ending, ...]]:
-        """How the paths of each entry point ended, by its name: two that have the same are told apart."""
+        """How the paths of each entry point ended, by its name; duplicates get a suffix."""
         endings: dict[str, tuple[Ending, ...]] = {}
         for each in self.records:
             endings[_unused(each.name, endings)] = each.endings

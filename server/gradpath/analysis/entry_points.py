@@ -51,15 +51,15 @@ _MEANT_TO_WRITE = frozenset(
         "unsqueeze",
     }
 )
-"""Methods that leave their tensor as it is, and so are lost where they stand alone."""
+"""Methods that do not change their tensor, so that they have no effect as a statement."""
 
 _ALONE = regex(r"[ \t]+[\w.]+")
-"""What stands before such a call on its line."""
+"""What precedes such a call on its line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function to be entered, with the name of the class around it, and what is presumed of whoever calls it."""
+    """A function to be entered, with the name of its class and what is presumed of its callers."""
 
     function: Definition
     owner: str | None
@@ -67,9 +67,9 @@ class Entry:
 
 
 def only_defines(tree: ast.Module) -> bool:
-    """Whether a module body does nothing that a rule could speak of, as those of most libraries.
+    """True if a module body does nothing that a rule could report, like those of most libraries.
 
-    It may make something of what it imports, if that is not of a library of tensors: a logger, a type variable.
+    It may call imported names, unless they are of a library of tensors: to make a logger or a type variable.
     """
     inside = nodes(tree, outside=(*_FUNCTIONS, ast.Lambda))
     imports = [each for each in inside if isinstance(each, ast.Import | ast.ImportFrom)]
@@ -178,7 +178,7 @@ def _methods(owner: ast.ClassDef) -> dict[str, Definition]:
 
 
 def _line(family: Mapping[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:
-    """A class and those of the family that it inherits from, the first one first."""
+    """A class and its bases in this file, in the order of inheritance."""
     found: list[ast.ClassDef] = []
     while name in family and family[name] not in found:
         found.insert(0, family[name])
@@ -221,7 +221,7 @@ def _lines_that_tell(document: Document) -> list[int]:
 
 
 def _may_write(function: Definition, document: Document) -> bool:
-    """Whether a function holds what may be a write in place, as far as its text tells."""
+    """True if the text of a function may have an in-place write."""
     first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
     end = document.offset_of_line((function.end_lineno or function.lineno) + 1)
     text, start = document.text, document.offset_of_line(first)
@@ -255,9 +255,9 @@ def _is_part(character: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """What a definition speaks of: the names that it reads, those that it calls, and the methods that it calls.
+    """The mentions in a definition: the names that it reads, those that it calls, and the methods that it calls.
 
-    `own` are the methods that it calls on `self`; `tells` says that it is telling itself.
+    `own` are the methods that it calls on `self`; `tells` says that it is relevant itself.
     """
 
     names: frozenset[str]
@@ -271,7 +271,7 @@ _known: Noted[Mentions] = Noted("_entries_known")
 
 
 def mentions(node: ast.AST) -> Mentions:
-    """What a definition, or another statement, speaks of."""
+    """The mentions in a definition or another statement."""
     known = _known.get(node)
     if known is None:
         known = _known[node] = _mentioned(node)
@@ -279,7 +279,7 @@ def mentions(node: ast.AST) -> Mentions:
 
 
 def take_over(node: ast.AST, before: ast.AST) -> None:
-    """Take what is known of `before` for a node that stands for the same text in a newer tree."""
+    """Transfer what is noted of `before` to the node of the same text in a newer tree."""
     known = _known.get(before)
     if known is not None:
         _known[node] = known
@@ -324,14 +324,14 @@ def _joined(parts: Collection[Mentions]) -> Mentions:
 
 
 def parts_of(statement: ast.stmt) -> Sequence[ast.AST]:
-    """What is looked at by itself: the methods of a class and what stands around them, or the statement as a whole."""
+    """The units that are examined: the methods of a class and the rest of it, or the statement as a whole."""
     if not isinstance(statement, ast.ClassDef):
         return (statement,)
     return (*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body)
 
 
 def _tells(statement: ast.stmt, told: Sequence[int]) -> bool:
-    """Whether a statement is telling; only what stands on one of the lines `told`, which are in order, is looked at."""
+    """True if a statement is relevant; only the lines `told`, which are sorted, are examined."""
     return any(_holds_any(part, told) and mentions(part).tells for part in parts_of(statement))
 
 
@@ -369,7 +369,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
-    """The definitions that use, maybe through others, one of `told` besides themselves."""
+    """The definitions that use, directly or through others, one of `told` other than themselves."""
     leading = set(told)
     more = True
     while more:
@@ -395,7 +395,7 @@ def _is_on(function: Definition, lines: Collection[int]) -> bool:
 
 
 def _holds_any(node: ast.AST, lines: Sequence[int]) -> bool:
-    """Whether one of some lines, which are in order, lies in a node or in the decorators above it."""
+    """True if one of some sorted lines is in a node or in its decorators."""
     own: int = getattr(node, "lineno", 0)
     decorators = getattr(node, "decorator_list", ())
     index = bisect_left(lines, min(own, *(each.lineno for each in decorators)) if decorators else own)
@@ -421,7 +421,7 @@ def is_telling(node: ast.stmt) -> bool:
 
 
 def _may_train(stepping: ast.expr) -> bool:
-    """Whether what has a `step` may be an optimizer; environments and profilers have one, too, as `self` may."""
+    """True if an object with a `step` may be an optimizer; environments and profilers have one, too, as may `self`."""
     match stepping:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name != "self" and _STEPPING.search(name) is None
@@ -433,11 +433,11 @@ _STEPPING = regex(r"env|prof", re.IGNORECASE)
 
 
 _HANDING = regex(r"opt\w*,[^()]*loss|loss\w*,[^()]*opt")
-"""What an optimizer and a loss look like side by side, on one line or several."""
+"""The pattern of an optimizer next to a loss, on one line or several."""
 
 
 def _hands_on_training(call: ast.Call) -> bool:
-    """Whether a call is given an optimizer and a loss, as a helper is that clears, goes back and steps."""
+    """True if a call gets an optimizer and a loss, like a helper that clears, runs backward and steps."""
     names = [_last_name(each) for each in (*call.args, *(keyword.value for keyword in call.keywords))]
     return any("loss" in each for each in names) and any(role_of_name(each) == "optimizer" for each in names)
 
@@ -451,7 +451,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _loses(function: Definition) -> bool:
-    """Whether a call stands alone that leaves its tensor as it is."""
+    """True if a call that does not change its tensor is a statement."""
     return any(type(each) is ast.Expr and _is_lost(each) for each in statements(function.body))
 
 

@@ -1,7 +1,7 @@
-"""What of a document was not fully checked, so that "no mistakes" never stands for what nobody has looked at.
+"""The parts of a document that were not fully checked, so that "no mistakes" is never said of unchecked code.
 
-Only what the likeliest path of an entry point should have come to counts. That not every combination of undecided
-branches is tried is no gap: then every check would have some.
+Only what the likeliest path of an entry point should have reached counts. Untried combinations of undecided branches
+are no gap: every check has some.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def failure_in(
 ) -> Gap:
     """The entry point (None: the module body) on which gradpath itself failed, or one `rule` did.
 
-    It is told at the `place` where that happened, if that is in the document.
+    It is reported at the `place` of the failure, if that is in the document.
     """
     begin = 1 if entry is None else entry.function.lineno
     line = place.line if place.path == document.path else begin
@@ -76,7 +76,7 @@ def kind_of(error: Exception) -> GapKind:
 
 
 def name_of(entry: Entry) -> str:
-    """The name of a function; with that of the class around it, if it is a method."""
+    """The name of a function, qualified by its class if it is a method."""
     return ".".join(filter(None, (entry.owner, entry.function.name)))
 
 

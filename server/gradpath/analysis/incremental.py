@@ -1,9 +1,9 @@
-"""What a check keeps for the next one of the same document: the results of entry points that an edit cannot change.
+"""Incremental checks: the results of entry points that an edit cannot change are kept for the next check.
 
-A document is cut into pieces: the functions and methods at its top, and what stands between them. The result of an
+A document is cut into pieces: its top-level functions and methods, and the code between them. The result of an
 entry point depends on the pieces whose functions it ran, on everything that is no function, on how the functions are
 declared, and on other files. It is reused where all of that is as before; an entry point that found something also
-needs its places and the comments around them to be the same, since they stand in what is told.
+needs its places and the comments around them to be the same, since diagnostics contain them.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ MODULE = -1
 """The number of the module body among the entry points; functions count from 0."""
 
 _EVERYTHING = regex(r"\b(?:globals|vars|locals|eval|exec)\(")
-"""What reads names that are not written out."""
+"""Code that reads names without spelling them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some lines of a document, from where `node` begins to where the next piece does; `first` counts from 1.
+    """The lines of a document from the start of `node` to that of the next piece; `first` counts from 1.
 
-    `torn` says that some of it could not be parsed, so that the text does not tell what the tree is.
+    `torn` says that some of it could not be parsed, so that the text does not determine the tree.
     """
 
     node: ast.stmt
@@ -56,13 +56,13 @@ class Piece:
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """What a piece is: two documents with the same labels have the same outline."""
+        """The label of a piece: two documents with the same labels have the same outline."""
         name = self.node.name if isinstance(self.node, (Definition, ast.ClassDef)) else ""
         return type(self.node).__name__ if name else "", self.owner, name
 
 
 class Change(Enum):
-    """How a piece differs from what it was."""
+    """The difference between a piece and its earlier version."""
 
     NONE = "none"
     COMMENT = "comment"
@@ -73,11 +73,11 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a path ended: its uncaught exceptions (file, autograd's kind or the class, line), and how far it came.
+    """How a path ended: its uncaught exceptions (file, autograd's kind or the class, line), and how far it got.
 
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
-    `decided` are the lines of the document's undecided branches and how those went, `reached` how often it came to each
-    of its lines, and `taught` what was learnt, where that was asked for.
+    `decided` are the lines of the document's undecided branches and how those went, `reached` how often it reached
+    each of its lines, and `taught` what was learnt, where that was asked for.
     """
 
     failures: tuple[tuple[str, str, int], ...]
@@ -113,7 +113,7 @@ class Record:
     The same paths are run with every effort above `least`, up to `most` where there is such a bound. `inside` are the
     pieces with the functions that it ran, `called` the numbers of those functions. `name` is that of the entry point,
     empty for the module body; `endings` says how its paths ended, the likeliest first, or of that one alone.
-    `incomplete` is what of it was not looked at.
+    `incomplete` are its unchecked parts.
     """
 
     paths: int
@@ -132,7 +132,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a check leaves behind."""
+    """The results that a check keeps for the next one."""
 
     pieces: tuple[Piece, ...]
     records: Mapping[int, Record]
@@ -140,11 +140,11 @@ class Memory:
     running: tuple[object, ...]
 
     def piece_at(self, line: int) -> int:
-        """The number of the piece that a line lies in; of the first one for a line above all of them."""
+        """The number of the piece that contains a line; the first for a line above all of them."""
         return max(bisect_right(self.pieces, line, key=lambda piece: piece.first) - 1, 0)
 
     def away_from(self, lines: Collection[int], running: tuple[object, ...]) -> Memory:
-        """What is known of the entry points that run nothing in the pieces of some lines, for a check that runs so."""
+        """The records of the entry points that run nothing in the pieces of some lines, for a check with `running`."""
         near = frozenset(map(self.piece_at, lines))
         far = {
             number: each for number, each in self.records.items() if near.isdisjoint(each.inside) and number != MODULE
@@ -173,7 +173,7 @@ class Reuse:
     moved: bool = False
     changed_names: frozenset[str] = frozenset()
     mentioning: frozenset[int] | None = None
-    """The pieces that speak of those names, once somebody asks; `MODULE` stands for all that are no functions."""
+    """The pieces that mention those names, computed on demand; `MODULE` represents all that are not functions."""
     records: dict[int, Record] = field(default_factory=dict)
 
     def known(self, number: int, paths: int, effort: int) -> Record | None:
@@ -198,7 +198,7 @@ class Reuse:
         return record
 
     def _distance(self, place: Range) -> int:
-        """How many lines further down the piece is now in which a place of the earlier check lay."""
+        """How many lines the piece with a place of the earlier check has moved down."""
         assert self.before is not None
         index = self.before.piece_at(place.start.line)
         return self.pieces[index].first - self.before.pieces[index].first
@@ -245,7 +245,7 @@ def compare(
     running: tuple[object, ...],
     surroundings: Callable[[Surroundings], bool],
 ) -> Reuse | None:
-    """What can be reused of an earlier check; None where the document cannot be cut into pieces.
+    """The part of an earlier check that can be reused; None where the document cannot be cut into pieces.
 
     `running` is what all entry points depend on besides, and `surroundings` says whether other files are as they were.
     """
@@ -320,7 +320,7 @@ def _change(old: Piece, new: Piece) -> Change:
     if same and not old.torn and not new.torn:
         take_over(new.node, old.node)
         return Change.NONE
-    # What is told depends on what is torn, though the tree may be the same.
+    # Diagnostics depend on what is torn, though the tree may be the same.
     comparable = old.first == new.first and old.torn is new.torn and (same or not new.torn)
     if comparable and _are_same(_whole(old), _whole(new)):
         return Change.NONE if same else Change.COMMENT
@@ -361,7 +361,7 @@ def _are_same(one: object, other: object) -> bool:
 
 
 def _declared(node: Definition) -> tuple[object, ...]:
-    """What others see of a function that they do not run."""
+    """The declaration of a function: all that code which does not run it can see."""
     decorators = [ast.dump(each) for each in node.decorator_list]
     return type(node), node.name, ast.dump(node.args), decorators, is_generator(node)
 

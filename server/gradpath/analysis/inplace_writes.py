@@ -32,7 +32,7 @@ def is_without_grad(function: Function) -> bool:
 
 @noted
 def asks_for_parameters(function: Function) -> bool:
-    """Whether a function goes through the parameters of something."""
+    """True if a function asks for the parameters of something."""
     return _mentions(function, _PARAMETERS)
 
 
@@ -124,7 +124,7 @@ def _mentions(root: ast.AST, names: Collection[str]) -> bool:
 
 
 def _written(node: ast.AST) -> Iterator[ast.expr]:
-    """What a node writes into in place, be it a tensor or not."""
+    """The targets of in-place writes of a node, whether tensors or not."""
     match node:
         case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
             return  # Sequences grow that way; a tensor refuses.

@@ -53,9 +53,9 @@ class Runs:
         self.owner = None if entry is None else entry.owner
         """The class that `self` is of, where a method is entered."""
         self.use = Use.ALONE
-        """What becomes of the function that is entered."""
+        """The use of the function that is entered."""
         self.others: set[object] = set()
-        """What else may become of it, as the paths have shown."""
+        """Other uses that the paths have shown to be of interest."""
 
     @property
     def document(self) -> Document:
@@ -63,7 +63,7 @@ class Runs:
         return self.files.checked.document
 
     def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
-        """Run the path that begins with these decisions and then goes some ways."""
+        """Run the path that begins with these decisions and then takes some ways."""
         document, tree, entry = self.document, self.files.checked.tree, self.entry
         overlays = Overlays(ProjectModules(self.files), self._config.assume)
         entered = tree if entry is None else entry.function
@@ -106,7 +106,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What came of an entry point: at least one trace, the likeliest path's first, and what of it was not checked.
+    """The findings of an entry point: at least one trace, the likeliest path's first, and the unchecked parts.
 
     `places` are those of all reports on single paths. `sound` is false where the analysis itself failed on it. `ways`
     are all the ways in which it was run, the plain one first.
@@ -120,16 +120,16 @@ class Inspected:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is reported."""
+        """The diagnostics."""
         judged = (each.outcome for way in self.ways for each in way.judgements)
         return tuple(each for each in judged if isinstance(each, Diagnostic))
 
 
 def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
-    """Look at an entry point, on at most so many paths, with so many statements; `thorough` is as in `check`.
+    """Inspect an entry point on at most so many paths, with so many statements; `thorough` is as in `check`.
 
-    Where it leaves a graph behind it is looked at once more, called twice, and where it has written in place into what
-    it returns, with a backward through that: for what only that shows.
+    If it leaves a graph it is run again, called twice; if it writes in place into what it returns, it is run again with
+    a backward through the result.
     An inherited method is entered for the classes, too, that override what it calls.
     """
     presumed = None if runs.entry is None else runs.entry.presumed
@@ -156,7 +156,7 @@ def _used(
     told: frozenset[tuple[str, ast.AST]] = frozenset(),
     presumed: str | None = None,
 ) -> Inspected:
-    """The same for one class of `self`, of which everything is `presumed`; what is `told` is left out."""
+    """The same for one class of `self`, under the presumption `presumed`; what is `told` already is left out."""
     found = _inspect(runs, source, paths, effort, thorough=thorough, told=told, presumed=presumed)
     for use, condition in _CONDITIONS.items():
         if use in runs.others:
@@ -167,7 +167,7 @@ def _used(
 
 
 def _with(found: Inspected, more: Inspected) -> Inspected:
-    """What was found, and what was found besides."""
+    """The findings of two runs together."""
     return replace(
         found,
         ways=(*found.ways, *more.ways),
@@ -200,9 +200,9 @@ def _inspect(
     told: Collection[tuple[str, ast.AST]] = (),
     presumed: str | None = None,
 ) -> Inspected:
-    """The same for runs of one kind, of which everything is `presumed` (as in `judge`); what is `told` is left out.
+    """The same for runs of one kind, under `presumed` (as in `judge`); what is `told` already is left out.
 
-    A failure inside the analysis costs this entry point alone, one inside a rule what that rule would find.
+    An internal failure of the analysis loses only this entry point, one of a rule only what the rule would find.
     """
     known = Paths(runs.run)
     traces: list[Trace] = []
@@ -214,7 +214,7 @@ def _inspect(
             for rule in RULES.values():
                 try:
                     reports = list(rule.find(trace, source))
-                except Exception as error:  # noqa: BLE001 - told, and the other rules still read the trace.
+                except Exception as error:  # noqa: BLE001 - reported, and the other rules still read the trace.
                     if rule.id not in gaps:
                         gaps[rule.id] = _failure(runs, error, rule.id)
                     continue
@@ -231,7 +231,7 @@ def _inspect(
         return Inspected((way,), traces, incomplete, True, places)
     except Cancelled:
         raise
-    except Exception as error:  # noqa: BLE001 - told, and the rest of the document is still analysed.
+    except Exception as error:  # noqa: BLE001 - reported, and the rest of the document is still analysed.
         return Inspected((), traces or [Trace(ast.Module([], []))], (_failure(runs, error),), False)
 
 

@@ -1,4 +1,4 @@
-"""Functions that nobody calls and that call training functions of other files: they show what those are given."""
+"""Uncalled functions that call training functions of other files, and show what those are passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor may write beside code: where graphs are freed, kept or cut, and what backwards and steps train."""
+"""Annotations for inlay hints: where graphs are freed, kept or cut, and what backwards and steps train."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SWITCHED_OFF = ("no_grad", "inference_mode", "like")
 """Ways to cut a graph that every line of a block shares; a mark at each would only repeat the block's head."""
 
 _NAMED = 3
-"""How many of the modules and tensors that something is said of are named."""
+"""The most modules and tensors that one mark names."""
 
 
 def marks_of(traces: Sequence[Trace], document: Document, source: Source) -> tuple[Mark, ...]:
@@ -60,7 +60,7 @@ def _word(event: BackwardRan | CutOff) -> str | None:
 
 
 def _backwards(trace: Trace) -> dict[ast.AST, list[BackwardRan]]:
-    """The times that each backward ran; `autograd.grad` reaches what it is told to, and is none."""
+    """The runs of each backward; `autograd.grad` is not one, as it only reaches its inputs."""
     found: dict[ast.AST, list[BackwardRan]] = {}
     for event in trace.of(BackwardRan):
         if event.call.accumulates:
@@ -76,7 +76,7 @@ def _steps(trace: Trace) -> dict[ast.AST, list[Stepped]]:
 
 
 def _learnt(trace: Trace, traces: Sequence[Trace], source: Source, events: Sequence[BackwardRan | Stepped]) -> str:
-    """What learns by a call, all its times taken together; empty where nothing is known of it."""
+    """What learns from a call, over all its runs; empty where nothing is known."""
     steps = [event for event in events if isinstance(event, Stepped)]
     if steps:
         return _updated(trace, traces, source, steps)
@@ -85,7 +85,7 @@ def _learnt(trace: Trace, traces: Sequence[Trace], source: Source, events: Seque
 
 
 def _updated(trace: Trace, traces: Sequence[Trace], source: Source, steps: Sequence[Stepped]) -> str:
-    """What steps of a place update, and what they have that no path gives a gradient."""
+    """The parameters that the steps at a place update, and those of theirs that never get a gradient."""
     ledger = learners(trace)
     used = _once(tensor for step in steps for tensor in step.updated)
     empty = {id(tensor) for tensor in used if not ledger[id(tensor)].given}
@@ -119,7 +119,7 @@ class _Groups:
 
 
 def _groups(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> _Groups:
-    """What a backward gives gradients is mostly what a step updates: it is put into words once."""
+    """The words for some parameters; cached, since a backward mostly fills those that a step updates."""
     known = trace.once(_no_groups)
     key = tuple(sorted(map(id, tensors)))
     if key not in known:

@@ -1,4 +1,4 @@
-"""How far the paths of a program get before a fix and after it."""
+"""A comparison of how far the paths of a program get before and after a fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Endings = Mapping[str, tuple[Ending, ...]]
 """How the paths of each entry point ended, by its name."""
 
 Decided = Mapping[tuple[int, int], bool]
-"""How branches went, by their lines and how often the path had come to an undecided one there before."""
+"""The ways that branches took, by their lines and how often an undecided one was reached there before."""
 
 
 def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
@@ -57,5 +57,5 @@ def _decided(ending: Ending, lines: Mapping[int, int]) -> Decided:
 
 
 def _reached(ending: Ending, lines: Mapping[int, int]) -> int:
-    """How often a path came to any of some lines."""
+    """How often a path reached any of some lines."""
     return sum(times for line, times in ending.reached.items() if line in lines)

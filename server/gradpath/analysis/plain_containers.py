@@ -1,4 +1,4 @@
-"""Which classes keep modules in plain lists, tuples and dicts, as far as their text tells."""
+"""The classes whose text keeps modules in plain lists, tuples and dicts."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Overlays:
         registry.names()
 
     def module(self, machine: Machine, name: str) -> Value:
-        """What a dotted name means: an overlay's word, an operation, a built-in module, a namespace, or unknown."""
+        """The meaning of a dotted name: by an overlay, an operation, a built-in module, a namespace, or unknown."""
         own = None if self._project is None or registry.is_overlaid(name) else self._project.find(machine, name)
         if own is not None:
             return own
@@ -93,7 +93,7 @@ class Overlays:
         return machine.unknown_from(Library(name, words), ("name", name), data=plain_data.is_library(name))
 
     def _in_place(self, name: str) -> Value:
-        """`F.relu_` and its kin, which stand for `F.relu(..., inplace=True)`."""
+        """`F.relu_` and its kin, which are `F.relu(..., inplace=True)`."""
         if not name.endswith("_"):
             return None
         method = find_op(f"torch.Tensor.{name.rpartition('.')[2]}")
@@ -166,7 +166,7 @@ class Overlays:
         return unknowns.unknown_item(machine, unknown, index)
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
-        """The item at an index that is not known, `UNDEFINED` where nothing tells."""
+        """The item at an unknown index; `UNDEFINED` where nothing determines it."""
         if not isinstance(index, Unknown) or not index.is_data or not chance.is_index(index.root):
             return UNDEFINED
         return chance.at_random(items)
@@ -231,9 +231,9 @@ class Overlays:
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
-        """Call a function that nobody calls; a method of a framework's class runs as that framework runs it.
+        """Call a function without a caller; a method of a framework's class runs as that framework runs it.
 
-        One that the methods of its class call where gradients are off runs without them here, too.
+        If the methods of its class call it only where gradients are off, it runs without them here, too.
         """
         for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
             if isinstance(base, registry.Caller) and function.name in base.calls:
@@ -249,7 +249,7 @@ class Overlays:
         return machine.unknown("recursion", None, tuple(arguments.all()), made=Made.RECURSION)
 
     def bound(self, machine: Machine, name: str, value: Value) -> object:
-        """What a binding is worth noting for: a tensor, or a number read out of one."""
+        """The part of a value for which a binding is recorded: a tensor, or a number read from one."""
         match value:
             case TensorValue():
                 value.tensor.label = name
@@ -277,15 +277,15 @@ class Overlays:
                 return None
 
     def kept(self, frame: Frame) -> tuple[Kept, ...]:
-        """What the running bodies hold, for the fixes that need a way to it."""
+        """The values that the running bodies hold, for fixes that need a path to one."""
         return keeping.kept(frame)
 
     def is_option(self, name: str) -> bool:
-        """Whether an attribute of that name, which nobody is seen to set, is presumed to be plain data."""
+        """True if an attribute of that name, which is not seen to be set, is presumed to be plain data."""
         return roles.is_option(name)
 
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
-        """Make an attribute unknown: nobody knows who has set it to what. A list stays one, with unknown items.
+        """Make an attribute unknown, since unseen code may have set it. A list stays one, with unknown items.
 
         Tensors and instances are presumed to stay as they are; a container of modules that is empty may be filled.
         """

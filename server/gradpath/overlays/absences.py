@@ -1,4 +1,4 @@
-"""Whether a gradient is surely None: nobody who is not seen can have run a backward that left one there."""
+"""Gradients that are certainly None: no unseen code can have run a backward that filled them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradpath.source.nodes import nodes
 
 
 def is_absent(machine: Machine, tensor: Tensor) -> bool:
-    """Whether a tensor surely has no gradient, of which none is seen."""
+    """True if a tensor without a known gradient certainly has none."""
     if isinstance(tensor.provenance, Presumption) or tensor.is_open:
         return False  # What is presumed to have a graph may be a leaf as well.
     if tensor.node is not None:
@@ -51,7 +51,7 @@ def _leads_to(handed: Tensor, tensor: Tensor) -> bool:
 
 
 def _handed(machine: Machine) -> list[tuple[Tensor | None, int]]:
-    """What unseen things were handed, None for more than a tensor, and how many events there were then."""
+    """The tensors passed to unseen code (None for other values), with the number of events at that time."""
     found = machine.remembered.setdefault("handed over", [])
     assert isinstance(found, list)
     return found
@@ -85,7 +85,7 @@ def _is_unseen(node: Node) -> bool:
 
 
 def _was_made_in(machine: Machine, entry: ast.AST, tensor: Tensor) -> bool:
-    """Whether the function that was entered has made a tensor, so that nobody had it before."""
+    """True if the entered function made a tensor itself, so that no other code had it before."""
     first, last = getattr(entry, "lineno", 0), getattr(entry, "end_lineno", 0)
     frames = tensor.origin.frames() if isinstance(tensor.origin, Site) else ()
     return any(each.path == machine.file and first < each.line <= last for each in frames)

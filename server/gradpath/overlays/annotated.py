@@ -20,10 +20,10 @@ _MAKING = "instances of annotated classes that are being made"
 def annotated_parameter(
     machine: Machine, function: Function, argument: ast.arg, default: Value, tree: ast.Module | None
 ) -> Value:
-    """The instance that a parameter without an argument stands for; `UNDEFINED` where nothing tells of its class.
+    """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
 
-    That is what its annotation names, or the class of the checked file `tree` that alone fits. Of a class that
-    something unseen is a base of, or that leaves its `forward` to others, less would be known than of an unknown value.
+    Its class is that of the annotation, or the only class of the checked file `tree` that fits. Of a class with an
+    unseen base, or without a `forward` of its own, less would be known than of an unknown value.
     """
     if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED

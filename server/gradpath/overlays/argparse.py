@@ -1,4 +1,4 @@
-"""`argparse`: what an option probably is, its default, which tells which branch is tried first."""
+"""`argparse`: an option probably has its default, which decides the branch that is tried first."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Asked:
 
     @property
     def role(self) -> str:
-        """What the name of the unknown promises."""
+        """The role that the name of the unknown suggests."""
         return role_of(self.unknown)
 
     @property

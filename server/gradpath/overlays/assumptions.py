@@ -1,4 +1,4 @@
-"""What the configuration asks to be assumed of calls whose code is not seen (`assume`)."""
+"""The assumptions of the configuration about calls whose code is not seen (`assume`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Assumptions = Mapping[str, tuple[str, ...]]
 
 
 def assumed_call(machine: Machine, assume: Assumptions, unknown: Unknown, arguments: Arguments) -> Value:
-    """What a call gives where something is assumed of it, else NotImplemented."""
+    """The result of a call about which something is assumed, else NotImplemented."""
     name = dotted_name(unknown)
     for kind, calls in assume.items():
         if any(name == call or name.endswith(f".{call}") for call in calls):
@@ -42,7 +42,7 @@ def _backward(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _differentiable(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
-    """The result hangs on the graphs of the arguments."""
+    """Return a result that depends on the graphs of the arguments."""
     sources = graph_sources(machine, tuple(arguments.all()))
     if not machine.autograd.grad_enabled or not any(tensor.requires_grad for tensor in sources):
         return machine.unknown_from(Call(unknown, unknown.name, tuple(arguments.all())))

@@ -60,7 +60,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _unseen_weights(machine: Machine, outputs: Sequence[Tensor], wanted: Value) -> list[Tensor]:
-    """The weights that stand for parameters of unseen models, of those that the graphs of `outputs` lead to."""
+    """The weights of unseen models that the graphs of `outputs` reach."""
     items = wanted.items if isinstance(wanted, List) else wanted if isinstance(wanted, tuple) else (wanted,)
     models = [model for each in items for model in weights.models_of_parameter(each)]
     found = [tensor for model in models for tensor in weights.of(machine, model)]
@@ -343,7 +343,7 @@ def checkpoint(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _saved_arguments(machine: Machine, values: list[Value]) -> tuple[Saved, ...]:
-    """What a checkpoint keeps of its arguments; of those in lists, or by name, it checks nothing."""
+    """The arguments that a checkpoint saves; it does not check those in lists or passed by name."""
     site = machine.site()
     tensors = [value.tensor for value in values if isinstance(value, TensorValue) and not value.tensor.aliasing_unsure]
     return tuple(

@@ -1,7 +1,7 @@
-"""What a function calls on the way to a backward: whatever gives a loss its graph is a module or a loss.
+"""The calls between a function's inputs and a backward: what gives a loss its graph is a module or a loss.
 
-Read off the syntax alone, without regard to the order of statements. Functions of the program are followed: what is
-called in one of them is what the call handed to it. What a `forward` returns is on the way to some backward, too.
+Read off the syntax alone, without regard to the order of statements. Functions of the program are followed: a
+parameter that one of them calls is the argument of the call. The result of a `forward` leads to a backward, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradpath.support.fast_dataclasses import dataclass, field
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
 _BOUNDING = frozenset({"clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_"})
-"""What takes bounds beside a tensor: numbers, as a rule, and no way to a model."""
+"""Functions that take bounds beside a tensor, which are numbers as a rule and do not lead to a model."""
 
 _GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
 _STORING = frozenset({"add", "append", "extend", "insert"})
@@ -41,7 +41,7 @@ Find = Callable[[str], Found]
 
 _Names = Mapping[str, Sequence[ast.expr]]
 _Scoped = tuple[ast.AST, "Definition | None"]
-"""A part of a program, with the function of the program that it stands in, None for the body that is asked about."""
+"""A node of the program with the function that it is in; None for the body that is analysed."""
 
 _MOST = 50
 """Names that are looked for from one body."""
@@ -49,10 +49,10 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call on the way: the places that are its arguments, and the callees whose results those came from.
+    """A call that leads to a backward: the places of its arguments, and the callees that gave those.
 
-    `repeated` is whether it stands in a loop, or in a function that was followed, and so may be called again with the
-    same things.
+    `repeated` says that it is in a loop, or in a function that was followed, and so may be called again with the same
+    arguments.
     """
 
     arguments: Set[str]
@@ -120,9 +120,9 @@ def _given(call: ast.Call) -> list[ast.expr]:
 
 
 def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """What backwards begin at: the receiver of `loss.backward()`, or what `engine.backward(loss)` is handed.
+    """The roots of backwards: the receiver of `loss.backward()`, or the argument of `engine.backward(loss)`.
 
-    `x = layer.backward(x)` is none: neither a tensor's nor an engine's has a result that is used.
+    `x = layer.backward(x)` is not one: the backward of a tensor or an engine has no result to use.
     """
     if isinstance(body, ast.FunctionDef) and body.name == "forward" and not _is_static(body):
         yield from _read_definition(body).returns
@@ -139,15 +139,15 @@ def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _is_static(function: ast.FunctionDef) -> bool:
-    """Whether a `forward` is that of an `autograd.Function`, which runs without gradients."""
+    """True if a `forward` belongs to an `autograd.Function`, which runs without gradients."""
     return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
 
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What a body binds: the expressions that fill each place, the places whose items variables of loops stand for.
+    """The bindings of a body: the expressions assigned to each place, and the places that loop variables iterate over.
 
-    `names` are the parameters and all that is bound, `returns` the expressions that it gives back.
+    `names` are the parameters and all that is bound, `returns` the returned expressions.
     """
 
     values: _Names
@@ -173,7 +173,7 @@ def _read_body(every: Sequence[ast.AST]) -> _Body:
 
 
 def _assigned(every: Sequence[ast.AST]) -> tuple[dict[str, list[ast.expr]], dict[str, list[str]]]:
-    """The expressions that fill each place, and the places whose items variables of loops stand for."""
+    """The expressions assigned to each place, and the places that loop variables iterate over."""
     values: dict[str, list[ast.expr]] = {}
     items: dict[str, list[str]] = {}
     for node in every:
@@ -213,7 +213,7 @@ def _names(target: ast.expr) -> list[str]:
 
 
 def _gone_through(over: ast.expr) -> list[str]:
-    """The places that a loop goes through, whatever counts, shortens or shows its progress on the way."""
+    """The places that a loop iterates over, through wrappers such as `enumerate`, `islice` and progress bars."""
     match over:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _GOING_THROUGH:
             return [place for each in args for place in _gone_through(each)]
@@ -222,7 +222,7 @@ def _gone_through(over: ast.expr) -> list[str]:
 
 
 class _Slices:
-    """What leads into expressions: the calls of things that the body was given or holds."""
+    """The calls of parameters and variables on which expressions depend."""
 
     def __init__(self, own: _Body, find: Find) -> None:
         self.followed: dict[str, Found] = {}
@@ -260,7 +260,7 @@ class _Slices:
         return calls
 
     def outside(self, place: str, scope: Definition | None, depth: int = 5) -> Iterator[str]:
-        """What the body itself calls a place in a function that was followed."""
+        """The place in the body itself that a place in a followed function refers to."""
         name = _first_name(place)
         if scope is None or name == "self" or not place:
             yield place
@@ -278,7 +278,7 @@ class _Slices:
             yield from self._bound.get((scope, place), ())
 
     def _read(self, expression: ast.AST, scope: Definition | None) -> _Read:
-        """The calls that stand in an expression itself, and the places that it reads."""
+        """The calls in an expression itself, and the places that it reads."""
         known = self._known.get(expression)
         if known is None:
             known = self._known[expression] = self._look(expression, scope)
@@ -362,7 +362,7 @@ class _Slices:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What stands in an expression: calls of what is not seen, calls of functions of the program, and places."""
+    """The content of an expression: unseen calls, calls of functions of the program, and places."""
 
     calls: list[tuple[str, ast.Call]]
     followed: list[tuple[Definition, ast.Call]]

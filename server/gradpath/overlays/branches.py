@@ -1,8 +1,8 @@
-"""What the parts of an unknown model's result share: a trunk.
+"""The trunk that the parts of an unknown model's result share.
 
 `a, b = model(x)` may be two heads on one body, or, less often, two networks side by side. Each part has a node of its
 own that saved something, and below all of them is the trunk, which saved something if the parts share a graph. A part
-that is handed to the same model again (a hidden state) tells that they belong to one computation.
+that is passed to the same model again (a hidden state) shows that they belong to one computation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DETACHED = regex(r"mems$|past|cache|^kv", re.I)
 
 
 def lively(values: Sequence[Value], model: Value) -> tuple[Value, ...]:
-    """The arguments of a model through which a graph surely runs on into its result."""
+    """The arguments of a model whose graph certainly continues into its result."""
     kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value, model))]
     return tuple(lively(value, model) if isinstance(value, tuple) else value for value in kept)
 
@@ -56,7 +56,7 @@ def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
 
 
 def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: Presumption) -> Tensor:
-    """The tensor that stands below the result of a call and below each part of it; it leads to what was given."""
+    """The trunk tensor of a call, an ancestor of its result and of each part of it; it leads to the arguments."""
     key = ("trunk", result.number)
     known = machine.remembered.get(key)
     if isinstance(known, TensorValue):
@@ -81,7 +81,7 @@ def _tie(
 ) -> None:
     """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving.
 
-    What leads from such a trunk into the call is a `state`; `saves` is on what condition they save.
+    An argument that depends on such a trunk is a `state`; `saves` is the condition under which they save.
     """
     trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
     todo = [tensor.node for tensor in sources if tensor.node is not None]

@@ -1,4 +1,4 @@
-"""Functions that are handed to code which is not seen, such as hooks: they may be called at any time from there on.
+"""Functions that are passed to unseen code, such as hooks: they may be called at any time from then on.
 
 What such a function assigns to attributes is unknown then, and what it puts into lists and dicts may be in them. The
 same holds for the functions, methods and callable objects of the program that it calls.
@@ -16,7 +16,7 @@ from gradpath.source.nodes import nodes, noted
 
 
 def hand_over(machine: Machine, arguments: Arguments) -> None:
-    """Let what the functions among the arguments write be open, since somebody may call them."""
+    """Make unknown whatever the functions among the arguments write, since unseen code may call them."""
     opened: set[tuple[int, int]] = set()
     for value in arguments.all():
         called = _called_as(value)
@@ -50,7 +50,7 @@ def _objects(value: Value, depth: int = 3) -> Iterator[Instance]:
 
 
 def _forget_numbers(machine: Machine, instance: Instance) -> None:
-    """Let go of the numbers that methods of an object write: whoever has it may have called them with losses."""
+    """Make unknown the numbers that methods of an object write: unseen code may have called them with losses."""
     for each in instance.cls.mro:
         for member in each.members.values():
             if isinstance(member, Function) and member.name != "__init__":

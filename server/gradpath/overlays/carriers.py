@@ -1,4 +1,4 @@
-"""What a backward proves of the values that a loss of unknown ones was computed from.
+"""What a backward proves about the unknown values that its loss was computed from.
 
 Where arithmetic and methods of tensors lead from a loss back to one value alone that may have a graph, that value has
 it: PyTorch would have refused the backward otherwise.
@@ -39,19 +39,19 @@ def prove(machine: Machine, loss: Unknown) -> None:
 
 
 def _carriers(value: Value) -> Iterator[Unknown]:
-    """The values behind one, each of which alone may give the next a graph."""
+    """The chain of values upstream of one, each of which is the only one that may give the next a graph."""
     while isinstance(value, Unknown):
         possible = [each for each in _operands(value) if _may_have_graph(each)]
         if len(possible) != 1 or not isinstance(possible[0], Unknown) or possible[0].kind is not Kind.ANYTHING:
             return
         value = possible[0]
         if not list(_operands(value)):
-            return  # What it is was not computed here: a leaf, as far as anybody can see.
+            return  # It was not computed here: a leaf, as far as can be seen.
         yield value
 
 
 def _operands(value: Unknown) -> Iterator[Value]:
-    """What arithmetic or a method of tensors computed a value from; nothing where something else gave it."""
+    """The operands of the arithmetic or tensor method that computed a value; empty for any other origin."""
     match value.origin:
         case Call(of=Unknown() as receiver, name=name, arguments=arguments) if is_method_of_tensors(name):
             yield receiver

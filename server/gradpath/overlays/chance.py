@@ -15,7 +15,7 @@ from gradpath.overlays.tensor_value import TensorValue
 
 
 def _sample(machine: Machine, arguments: Arguments) -> Value:
-    """`random.sample(population, k)`: as many items, of which the first stand for all; at least one."""
+    """`random.sample(population, k)`: as many items, at least one; the first items represent all."""
     source = arguments.get(0, "population", None)
     items = sample(machine, source)[0] if not isinstance(source, Unknown) else None
     count = arguments.get(1, "k", 1)

@@ -1,4 +1,4 @@
-"""Words and places that tell what an unknown call may do to gradients: the rows of `presumptions.py` ask for them."""
+"""Predicates on what an unknown call may do to gradients, by names and places, for the rows of `presumptions.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def trains(name: str) -> bool:
 
 @cache
 def clears(name: str) -> bool:
-    """Whether a function of that name is there to clear gradients, or may be."""
+    """True if the purpose of a function of that name is, or may be, to clear gradients."""
     return _CLEARING.search(name) is not None
 
 
@@ -90,7 +90,7 @@ def _is_parameter(value: Value) -> bool:
 
 
 def dotted_name(unknown: Unknown) -> str:
-    """What an unknown callee is called, with the library that it comes from where that is known."""
+    """The name of an unknown callee, with its library where that is known."""
     if isinstance(unknown.origin, (Undefined, Library)):
         return unknown.origin.name
     return f"{dotted_name(unknown.owner)}.{unknown.name}" if unknown.owner is not None else unknown.name

@@ -24,7 +24,7 @@ def _deque(machine: Machine, arguments: Arguments) -> Value:
 
 
 class Bounded(List):
-    """A deque of limited length: what is appended behind pushes out what stands in front."""
+    """A deque of limited length: an item appended at one end drops one at the other."""
 
     __slots__ = ("limit",)
 

@@ -18,9 +18,9 @@ _LONGEST = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Condition:
-    """What has to hold, with `{name}` for the unknown thing; `brief` where `words` are too long for a headline.
+    """The words of a condition, with `{name}` for the unknown value; `brief` where `words` are too long for a headline.
 
-    Of several conditions the one with the most `doubt` is said.
+    Of several conditions the one with the most `doubt` is named.
     """
 
     row: str
@@ -65,7 +65,7 @@ STATE = Condition("state", "{name} returns a state that is still on the graph", 
 
 
 def callee(result: Unknown | None, site: object = None) -> str:
-    """What the program calls the thing whose call gave an unknown result."""
+    """The program's name for the callee that gave an unknown result."""
     place = site if result is None else result.site
     if isinstance(place, Site) and isinstance(place.node, ast.Call):
         text = _callee_of(place.node)
@@ -81,7 +81,7 @@ def _callee_of(call: ast.Call) -> str:
 
 
 def receiver(site: object) -> str:
-    """What the program calls the thing whose method is called at a site."""
+    """The program's name for the receiver of the method call at a site."""
     match site:
         case Site(node=ast.Call(func=ast.Attribute(value=thing))):
             text = ast.unparse(thing)
@@ -91,7 +91,7 @@ def receiver(site: object) -> str:
 
 
 def name_of(value: Value) -> str:
-    """What the program calls an unknown value."""
+    """The program's name for an unknown value."""
     while isinstance(value, Unknown):
         if value.label or value.name:
             return value.label or value.name

@@ -1,6 +1,6 @@
-"""What a fragment means by a name that nothing binds: the library, or the part of one, that everybody calls so.
+"""Conventional names of libraries: what an unbound name means in a fragment without imports.
 
-Posts and cells leave imports out; where the name has another meaning, somebody has to bind it.
+Posts and notebook cells leave imports out; a name with another meaning would be bound.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _WHOLE_NAMES = {name: f"{module}.{name}" for module, listed in _MEMBERS.items() 
 
 
 def meant_by(machine: Machine, name: str) -> Value:
-    """What a name that nothing binds means by itself, `UNDEFINED` where no convention says so."""
+    """The conventional meaning of an unbound name; `UNDEFINED` where there is none."""
     whole = _WHOLE_NAMES.get(name)
     return UNDEFINED if whole is None else machine.library.module(machine, whole)
 
 
 def member(machine: Machine, unknown: Unknown, name: str) -> Value:
-    """What `unknown.name` means where `unknown` is a name that nothing binds: `torch.cat`, `F.relu`.
+    """The conventional meaning of `unknown.name` where `unknown` is an unbound name: `torch.cat`, `F.relu`.
 
     A model may be called `F` as well, and an optimizer `optim`, but neither has what the library has.
     """

@@ -47,8 +47,8 @@ def converted(
 ) -> Value:
     """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
 
-    `moved` says that it may go to another device, of which the source does not tell whether it is another, unless it is
-    `elsewhere`; `any_dtype` that it may get another dtype, of which nothing is known.
+    `moved` says that it is moved to a device that may or may not be another one, unless it certainly is (`elsewhere`);
+    `any_dtype` that it may get another dtype, which is unknown.
     """
     tensor = value.tensor
     if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
@@ -81,7 +81,7 @@ def converted(
 
 
 def _is_temporary(machine: Machine, tensor: Tensor) -> bool:
-    """Whether a tensor without a graph was made by the expression itself: nobody will know it from its copy."""
+    """True if a tensor without a graph was made by the expression itself, so that it cannot be told from its copy."""
     node, origin = machine.node, tensor.origin
     if tensor.requires_grad or not isinstance(origin, Site) or not isinstance(node, ast.Call):
         return False
@@ -154,7 +154,7 @@ def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> V
 
 
 def _to_sparse(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    """Another layout, which takes a second backward ill: it has saved where the numbers stand."""
+    """A conversion to another layout, which saves the indices and so refuses a second backward."""
     if not value.tensor.requires_grad or not machine.autograd.grad_enabled:
         made = machine.autograd.tensor(dtype=value.tensor.dtype)
         made.shape = value.tensor.shape

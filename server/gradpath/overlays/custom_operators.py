@@ -8,7 +8,7 @@ from gradpath.overlays.namespace import Names
 
 
 class CustomOperator(Object):
-    """What the decorator makes of a function: a call of it gives something of which nothing is known."""
+    """The decorated function: its call returns an unknown."""
 
     __slots__ = ()
     kind_name = "CustomOpDef"

@@ -75,7 +75,7 @@ class DataLoader(Object):
         return None if length is None or length > COUNTED else (self.fresh_item(machine) for _ in range(length))
 
     def fresh_item(self, machine: Machine) -> Value:
-        """What the next iteration gives."""
+        """The item of the next iteration."""
         if self.encodes is None:
             self.encodes = _encodes(self.dataset, self.collate)
         if isinstance(self.dataset, Object) and (self.encodes or _has_graph(self.dataset)):
@@ -86,7 +86,7 @@ class DataLoader(Object):
         return _plain(machine, self)
 
     def _batch_with_graph(self, machine: Machine, dataset: Object) -> Value:
-        """Two items stand for all of a batch; each batch has others, until all have been drawn."""
+        """Two items represent a whole batch; each batch has different ones, until all have been drawn."""
         if isinstance(dataset, Instance) and dataset.cls.find("__getitem__") is UNDEFINED:
             items = list(islice(iterate(machine, dataset)[0], 2))
         else:
@@ -123,7 +123,7 @@ def _has_graph(value: Value, depth: int = 3) -> bool:
 
 
 def _encodes(dataset: Value, collate: Value) -> bool:
-    """Whether what a loader gives comes out of a module: in the program's own data set, or in its `collate_fn`."""
+    """True if a loader's items come out of a module: in the program's own data set, or in its `collate_fn`."""
     if isinstance(collate, Function) and _uses_module(collate, None):
         return True
     if not isinstance(dataset, Instance):
@@ -150,7 +150,7 @@ def _uses_module(function: Function, owner: Instance | None, depth: int = 2) -> 
 
 
 def _collated(machine: Machine, items: Sequence[Value], batch: int | None) -> Value:
-    """What the default `collate_fn` makes of the items of a batch."""
+    """The batch that the default `collate_fn` makes of items."""
     first = items[0]
     match first:
         case TensorValue():

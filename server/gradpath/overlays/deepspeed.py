@@ -12,7 +12,7 @@ from gradpath.overlays.optim import OptimizerInstance, write_parameters
 
 
 class DeepSpeedEngine(Object):
-    """What `deepspeed.initialize` gives first: it is called like the model and has its attributes."""
+    """The engine that `deepspeed.initialize` returns: it is called like the model and has its attributes."""
 
     __slots__ = ("model", "optimizer")
     kind_name = "DeepSpeedEngine"
@@ -47,7 +47,7 @@ class DeepSpeedEngine(Object):
                 return machine.attribute(self.model, name)
 
     def _step(self, machine: Machine) -> Value:
-        """Steps and clears where the accumulation is complete; the configuration tells when, so that it may not be."""
+        """Step and clear, or not: the configuration decides when the accumulation is complete."""
         if isinstance(self.optimizer, OptimizerInstance):
             write_parameters(machine, self.optimizer)
         elif isinstance(self.model, ModuleInstance):

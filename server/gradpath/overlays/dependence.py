@@ -18,9 +18,9 @@ DEEPEST = 6
 
 
 def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
-    """A tensor that may have a graph, down to the weights that a value may depend on; none where there are no such.
+    """A tensor that may have a graph with the weights that a value may depend on; empty if there are no such weights.
 
-    Nothing that goes back through the value goes through it.
+    No backward through the value runs through it.
     """
     found: dict[Unknown, None] = {}
     match unknown.origin:
@@ -37,7 +37,7 @@ def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
 
 
 def _collect(machine: Machine, values: Sequence[Value], found: dict[Unknown, None], depth: int) -> bool:
-    """The models behind some values, but for those behind tensors; whether an object is there that may hold any."""
+    """The models upstream of some values other than tensors, and whether there is an object that may hold any."""
     holds_any = False
     for value in values:
         machine.budget.spend()

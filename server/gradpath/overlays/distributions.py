@@ -1,4 +1,4 @@
-"""`torch.distributions`: `sample()` leaves the graph, `rsample()`, `log_prob()` and `entropy()` hang on the parameters.
+"""`torch.distributions`: `sample()` leaves the graph; `rsample()`, `log_prob()` and `entropy()` stay on it.
 
 What raises on a second backward, and which parameters a method depends on, is as observed in PyTorch 2.13.
 """
@@ -132,14 +132,14 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _tensors(machine: Machine, value: Value) -> list[Tensor]:
-    """The tensors of a parameter; those of a distribution that another one is built on, too."""
+    """The tensors of a parameter, also those of a distribution that is the base of another."""
     if isinstance(value, DistributionInstance):
         return list(value.sources)
     return tensors_in(machine, value, presume=True)
 
 
 def _result(machine: Machine, made: DistributionInstance, name: str, sources: Sequence[Tensor]) -> Value:
-    """A tensor that hangs on `sources`, on a node that keeps something."""
+    """A tensor that depends on `sources` by a node that saves something."""
     elsewhere = not made.sources and made.cls.node is not None  # A class of the program may keep its parameters there.
     if made.open or elsewhere:
         return machine.unknown(f"{name} of a distribution", None, (made, *map(wrap, sources)))

@@ -1,4 +1,4 @@
-"""What frameworks do on a program's behalf: hand things back prepared, run a backward, call a step again and again."""
+"""The actions of frameworks on a program's behalf: prepare objects, run a backward, call a step repeatedly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Value
 
 FEW = 3
-"""How often a step is called that a framework calls for each batch."""
+"""The number of calls of a step that a framework calls for each batch."""
 
 _PASSED_ON = ("retain_graph", "create_graph", "inputs", "gradient")
 
@@ -29,7 +29,7 @@ class Block(Context):
 
 
 class Helper(Object):
-    """An object of a framework with methods that are known; what it tells is data, its other attributes are unknown."""
+    """An object of a framework with known methods; its other attributes are plain data if listed, else unknown."""
 
     __slots__ = ("kind", "methods")
 
@@ -56,7 +56,7 @@ use_distributed world_size
 """
 
 _TOLD = frozenset(_STATE.split())
-"""What such objects tell of the processes, and of the state of the training."""
+"""The attributes of such objects about processes and the state of the training."""
 
 
 def block(machine: Machine, arguments: Arguments) -> Value:
@@ -82,7 +82,7 @@ def first(machine: Machine, arguments: Arguments) -> Value:
 
 
 def gathered(machine: Machine, arguments: Arguments) -> Value:
-    """What comes back from other processes: nothing is known of its graph."""
+    """A value gathered from other processes: its graph is unknown."""
     return machine.unknown("gathered from other processes", None, tuple(arguments.all()))
 
 
@@ -129,7 +129,7 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
 
 
 def _place_of_result(function: ast.AST, visits: Mapping[ast.AST, int]) -> ast.AST:
-    """What the last `return` gives that was come to, else the last one that there is."""
+    """The value of the last `return` that was reached, else of the last one in the text."""
     order = {node: number for number, node in enumerate(visits)}
     return max(places_of_result(function), key=lambda each: order.get(each[0], -1))[1]
 

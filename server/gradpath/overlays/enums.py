@@ -1,6 +1,6 @@
 """`enum.Enum`: the members of an enumeration are objects of their own, with a name and a value.
 
-Those of `IntEnum` and of enumerations of texts stay the plain values that they are equal to.
+Members of `IntEnum` and of string enumerations are the plain values that they are equal to.
 """
 
 from __future__ import annotations

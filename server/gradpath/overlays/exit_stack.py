@@ -11,7 +11,7 @@ from gradpath.overlays.namespace import Names
 
 
 class ExitStack(Context):
-    """What was entered is left in reverse order; `leaving` says how."""
+    """`contextlib.ExitStack`: what was entered is left in reverse order, by the calls in `leaving`."""
 
     __slots__ = ("leaving",)
 

@@ -1,4 +1,4 @@
-"""Parameters that nobody annotates, and that only one class of the file fits by what is done with them.
+"""Parameters without an annotation whose uses only one class of the file fits.
 
 `memory.get(nodes)` and `memory.update(nodes, messages)` are calls of the class that has both methods, and a model that
 is called as the only network of a file can be called is that network. What follows from it is presumed.
@@ -19,7 +19,7 @@ from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
-"""Methods that too many things have: one of these alone tells nothing of a class."""
+"""Common methods: one of these alone does not identify a class."""
 
 _MOST_HELPERS = 12
 """Functions that a parameter is followed into."""
@@ -29,7 +29,7 @@ _OTHER_ROLES = frozenset({"loader", "optimizer"})
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How something is called: arguments by position (None: not known), keywords, and how many `results` are taken."""
+    """The form of a call: arguments by position (None: unknown), keywords, and the number of used `results`."""
 
     count: int | None
     keywords: frozenset[str]
@@ -38,7 +38,7 @@ class Shape:
 
 @dataclass(slots=True)
 class Usage:
-    """What a function, or a class, does with one of its places: attributes, methods that it calls, and calls of it.
+    """The uses of a place in a function or class: attributes, method calls, and calls of the place itself.
 
     `is_part` says that it is kept as a part of a network.
     """
@@ -51,7 +51,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a class of the file offers, with the classes of the file that it inherits from."""
+    """The members of a class of the file, with those of its bases in the file."""
 
     node: ast.ClassDef
     methods: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
@@ -95,7 +95,7 @@ def _is_whole(usage: Usage, profile: Profile) -> bool:
 
 
 def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
-    """What the answer depends on: the methods of the classes that could fit, and the functions that are handed them."""
+    """The definitions that the answer depends on: the methods of candidate classes, and the functions that get them."""
     profiles = _profiles_of(tree)
     for each in profiles:
         yield from each.node.body
@@ -106,7 +106,7 @@ def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
-    """The one that fits: that of this name, or the only one that is no part of another one."""
+    """The class that fits: the one of this name, or the only one that is not a part of another."""
     named = [each for each in found if each.node.name.lower() == name.replace("_", "").lower()]
     if len(named) == 1:
         return named[0]
@@ -136,7 +136,7 @@ def _made_in(node: ast.AST) -> frozenset[str]:
 
 
 def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
-    """Whether what is used is the class's own, and not what many things have."""
+    """True if the uses include a member of the class that is not common."""
     own = [name for name in usage.methods if name in profile.methods]
     rare = [name for name in own if name not in _SHARED and MODULE.find(name) is UNDEFINED]
     return bool(rare) and (len(own) > 1 or role == "model" or not profile.is_module)
@@ -191,7 +191,7 @@ def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bo
 
 
 def _length(value: ast.expr | None) -> int | None:
-    """How many values a method gives that returns this, where that shows: what is computed is one."""
+    """The number of values that a `return` of this expression gives, if it is apparent: a computed value is one."""
     match value:
         case ast.Tuple():
             return len(value.elts)
@@ -209,7 +209,7 @@ def _returns(method: ast.AST) -> list[ast.Return]:
 
 
 def _usage_in(function: Function, name: str, tree: ast.Module) -> Usage:
-    """What a function does with a parameter, also by way of the functions of the file that it hands it on to."""
+    """The uses of a parameter in a function, and in the functions of the file to which it is passed on."""
     owner = function.owner
     inside = None if owner is None else owner.node
     own = _usage(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
@@ -268,7 +268,7 @@ def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str, skipped: i
 
 
 def _usage(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module: bool) -> Usage:
-    """What is done with a parameter, also as the attribute of `self` that it is kept as."""
+    """The uses of a parameter, also as the attribute of `self` that it is stored in."""
     usage = _usages_of(body).get(name, Usage())
     if inside is None:
         return usage
@@ -310,7 +310,7 @@ def _usages_of(body: ast.AST) -> dict[str, Usage]:
 
 
 def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
-    """How many values the program takes what an expression gives for, by the id of the expression."""
+    """The number of values into which the result of each expression is unpacked, by the id of the expression."""
     taken = {each.value.id for each in every if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)}
     taken |= {each.value.id for each in every if isinstance(each, ast.Starred) and isinstance(each.value, ast.Name)}
     for node in every:

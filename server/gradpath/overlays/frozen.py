@@ -41,8 +41,8 @@ _SWITCHING = regex(r"^_?((set|toggle|switch|enable)_)?(requires_grads?|grads?)$"
 def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) -> None:
     """`target.requires_grad_(value)`, or the assignment to the flag, on a model or on one of its parameters.
 
-    One parameter stands for all, unless something was asked since it came up. `looked_up` attributes of it are no such
-    question.
+    One parameter represents all, unless other unknowns were met since it first appeared; `looked_up` attributes of it
+    do not count as one.
     """
     if value is not False:
         _doubt(machine, target)
@@ -102,13 +102,13 @@ _PARTS = ("children", "modules", "named_children", "named_modules")
 
 
 def _is_part(target: Unknown) -> bool:
-    """Whether something is a part of a model, and nothing tells that it is a tensor: `model.stem[0]`."""
+    """True if a value is a part of a model and not known to be a tensor: `model.stem[0]`."""
     unsettled = target.kind is Kind.ANYTHING and not isinstance(target.tensor, TensorValue)
     return unsettled and isinstance(target.origin, Attribute | Item) and weights.is_of_model(target)
 
 
 def _drawn(machine: Machine, parameter: Unknown) -> int:
-    """How many unknown things there were when a parameter came up, or the last of those that came up with it."""
+    """The number of unknowns when a parameter first appeared, or the last of those that appeared with it."""
     last = machine.remembered.get(DRAWN, 0)
     return max(parameter.number, last) if isinstance(last, int) else parameter.number
 
@@ -133,7 +133,7 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
 
 @cache
 def _speaks(name: str) -> tuple[bool | None, bool]:
-    """Whether a name says to freeze (or, if false, to thaw), and whether it says to do what an argument tells."""
+    """Whether a name says to freeze (False: to thaw), and whether an argument decides that."""
     freezing = _FREEZING.match(name)
     return None if freezing is None else not freezing[1], _SWITCHING.match(name) is not None
 
@@ -161,7 +161,7 @@ def thaw(machine: Machine, model: Unknown) -> None:
 
 
 def _thaws_somewhere(machine: Machine) -> bool:
-    """Whether the running body sets something free as well, if only where a branch goes that way."""
+    """True if the running body also unfreezes something, even if only on some branch."""
     return _thaws(machine.trace.entry if machine.frame.function is None else machine.frame.function.node)
 
 
@@ -182,7 +182,7 @@ def _is_thaw(node: ast.AST) -> bool:
 
 
 def _doubt(machine: Machine, thing: Value) -> None:
-    """Something was done with a part of a model, of which nobody knows whether it is trained since."""
+    """Note that something was done with a part of a model, after which it may or may not be trained."""
     while isinstance(thing, Unknown) and thing.kind in (Kind.ANYTHING, Kind.PARAMETER):
         machine.remembered.pop((_WHOLLY, thing.number), None)
         match thing.origin:

@@ -104,7 +104,7 @@ _OFF = frozenset({"inference_mode", "no_grad"})
 
 
 def is_called_without_gradients(cls: Class, name: str) -> bool:
-    """Whether methods of a class call one of them, and all do so where gradients are off, as far as the text tells."""
+    """True if methods of a class call one of them, and by their text all do so where gradients are off."""
     called = False
     for each in cls.mro:
         for method in each.node.body if each.node is not None else ():

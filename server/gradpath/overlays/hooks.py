@@ -12,7 +12,7 @@ from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
 class Handle(Object):
-    """What gives a hook gives this as well: it takes the hook away again."""
+    """The handle of a registered hook, which can remove it."""
 
     __slots__ = ("remove",)
     kind_name = "RemovableHandle"
@@ -54,7 +54,7 @@ def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) ->
 
 
 def register_post_hook(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-    """`register_post_accumulate_grad_hook(hook)`: the hook gets the leaf when its gradient is there."""
+    """`register_post_accumulate_grad_hook(hook)`: the hook gets the leaf once its gradient is accumulated."""
     function = arguments.get(0, "hook", None)
     node = machine.autograd.edge(value.tensor)
     if node is None or node.accumulates is None or isinstance(function, Unknown):

@@ -54,7 +54,7 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
             made.node = None
             made.dtype = value.tensor.dtype
         elif made.node is not None and machine.autograd.grad_enabled:
-            sure = value.tensor.surely_requires_grad  # Whatever the key is, the graph goes on.
+            sure = value.tensor.surely_requires_grad  # The graph continues, whatever the key is.
             made.provenance = made.node.provenance = OBSERVED if sure else OPEN
         return wrap(made)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
@@ -113,7 +113,7 @@ def write(machine: Machine, target: TensorValue, new: Value) -> None:
 
 
 def _written(machine: Machine, target: TensorValue, value: Value) -> Value:
-    """What is written: a tensor, or any number."""
+    """The value to write: a tensor, or any number."""
     if isinstance(value, Unknown):
         takes = machine.autograd.grad_enabled and is_differentiable(target.tensor.dtype) is not False
         if takes and (is_unseen(value) or value.kind in OF_TENSORS):
@@ -129,7 +129,7 @@ def indexed(shape: Shape | None, key: Value) -> Shape | None:
 
 
 def _parts(key: Value) -> list[indices.Part] | None:
-    """An index as the rule of sizes sees it; None where it cannot be told."""
+    """An index as the rule of sizes sees it; None where that is unknown."""
     parts: list[indices.Part] = []
     for part in key if isinstance(key, tuple) else (key,):
         found = _part(part)
@@ -140,7 +140,7 @@ def _parts(key: Value) -> list[indices.Part] | None:
 
 
 def _part(key: Value) -> indices.Part:
-    """One index as the rule of sizes sees it; None for None, and for what cannot be told."""
+    """One index as the rule of sizes sees it; None for None, and where that is unknown."""
     match key:
         case bool():
             return None

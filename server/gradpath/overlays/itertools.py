@@ -13,10 +13,10 @@ from gradpath.interpreter.values import CONSTANTS, Arguments, NativeFunction, Va
 from gradpath.overlays.namespace import Names
 
 _MOST = 256
-"""Items of a product and its like: the first of them stand for all."""
+"""The most items of a product and its like; the first ones represent all."""
 
 _DEEPEST = 64
-"""How often a product repeats its iterables at most, and how many iterators `tee` makes."""
+"""The most repetitions of a product, and the most iterators of `tee`."""
 
 
 class _Chain(NativeFunction):

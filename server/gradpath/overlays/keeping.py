@@ -1,4 +1,4 @@
-"""What the variables of running bodies hold: tensors, containers of them, and the optimizers that train them."""
+"""Live values: the tensors, containers of them and optimizers in the variables of running bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDTH = 400
 
 
 def kept(frame: Frame) -> tuple[Kept, ...]:
-    """What the bodies hold that are running where `frame` runs, itself first."""
+    """The live values of the running bodies, those of `frame` first."""
     found: list[Kept] = []
     running: Frame | None = frame
     while running is not None:
@@ -58,7 +58,7 @@ class _Walk:
 
 
 def _parts(value: Value) -> Iterator[tuple[Value, str]]:
-    """What an object leads to, and how: `.name` or `[0]`."""
+    """The values that an object holds, with the way to each: `.name` or `[0]`."""
     match value:
         case ContainerInstance():
             by_name = value.cls.name.endswith("Dict")

@@ -1,4 +1,4 @@
-"""The built-in modules of `torch.nn`: what they hold and do stands in the op table; containers are spelled out here."""
+"""The built-in modules of `torch.nn`: the op table has their parameters and effects, containers are implemented here."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _initialise(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Val
 
 
 def _recurrent_names(settings: Mapping[str, object]) -> Iterator[str]:
-    """What the parameters of a recurrent network with these settings are called, in their order."""
+    """The names of the parameters of a recurrent network with these settings, in order."""
     layers = settings.get("num_layers") if "bidirectional" in settings else 1
     directions = ("", "_reverse") if settings.get("bidirectional") is True else ("",)
     kinds = ["weight_ih", "weight_hh"]
@@ -163,7 +163,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
 
 
 def _incomplete(machine: Machine, module: ModuleInstance, arguments: Arguments, missing: str) -> Value:
-    """What a call without an argument that a module must be given comes to, where nothing unseen may have given it."""
+    """Refuse a call without a required argument, unless an unseen argument may be it."""
     name = module.cls.name
     if arguments.open:
         return machine.unknown(f"call of {name} with arguments that are not seen", None, tuple(arguments.all()))

@@ -26,7 +26,7 @@ from gradpath.overlays.registry import Caller
 
 
 class LightningInstance(ModuleInstance):
-    """A `LightningModule`; `made` optimizers are those of `configure_optimizers`, None before they were asked for."""
+    """A `LightningModule`; `made` optimizers are those of `configure_optimizers`, None before that was called."""
 
     __slots__ = ("made_optimizers",)
 
@@ -109,7 +109,7 @@ def _plain(batch: Value) -> Value:
 
 
 def _optimize(machine: Machine, step: Function, result: Value, optimizers: Value) -> None:
-    """What automatic optimization does with what `training_step` returned."""
+    """Automatic optimization of the result of `training_step`."""
     loss = result.look_up("loss") if isinstance(result, Dict) else result
     if loss is None or loss is UNDEFINED:
         return
@@ -126,7 +126,7 @@ def _discard(value: Value) -> None:
 
 
 def optimizers_of(machine: Machine, module: LightningInstance) -> Value:
-    """What `self.optimizers()` gives: the optimizers of `configure_optimizers`, one alone or a list."""
+    """The result of `self.optimizers()`: the optimizers of `configure_optimizers`, one alone or a list."""
     if module.made_optimizers is None:
         maker = innermost(module.cls.find("configure_optimizers"))
         made = None if maker is None else machine.call(machine.attribute(module, "configure_optimizers"), Arguments())

@@ -29,7 +29,7 @@ class Hooks:
         self.through: list[Value] = []
 
     def copied(self) -> Hooks:
-        """What a copy of the module has: the same functions, each of which it can lose alone."""
+        """A copy for a copied module: the same functions, each of which can be removed separately."""
         made = Hooks()
         made.before, made.after, made.ahead, made.through = (
             list(each) for each in (self.before, self.after, self.ahead, self.through)
@@ -75,7 +75,7 @@ def copy(machine: Machine, model: Unknown, made: Unknown) -> None:
 def run(
     machine: Machine, module: Object, hooks: Hooks, arguments: Arguments, forward: Callable[[Arguments], Value]
 ) -> Value:
-    """Call a module's `forward` between its hooks, each of which may put something else in place of what it is told."""
+    """Call a module's `forward` between its hooks, each of which may replace its inputs or its result."""
     for hook in tuple(hooks.before):
         changed = machine.call(hook, Arguments([module, tuple(arguments.positional)]))
         if changed is not None and not isinstance(changed, Unknown):

@@ -63,7 +63,7 @@ class Fields(Object):
 
 
 def as_value(name: str, meaning: object) -> Value:
-    """What an overlay registered, as a value: host functions become callable."""
+    """An overlay's entry as a value: host functions become callable."""
     if callable(meaning) and not isinstance(meaning, Object):
         function: Callable[[Machine, Arguments], Value] = meaning
         return NativeFunction(name, function)

@@ -129,7 +129,7 @@ class ModuleInstance(Instance):
             yield from child.modules(f"{prefix}.{name}" if prefix else name, seen)
 
     def own_parameters(self) -> Iterator[tuple[str, TensorValue]]:
-        """What is in `_parameters`: parameters, and tensors that the program put there."""
+        """The content of `_parameters`: parameters, and tensors that the program put there."""
         for name, value in self.attributes.items():
             if isinstance(value, TensorValue) and (value.tensor.is_parameter or name in self.tensors):
                 yield name, value
@@ -163,7 +163,7 @@ class ModuleInstance(Instance):
         return bool(self.unknown_parts()) or any(module.cls.open for _, module in self.modules())
 
     def unknown_parts(self) -> list[Unknown]:
-        """What is not seen in attributes of this module and of all below it, and may be a module."""
+        """The unknown attributes of this module and its submodules that may be modules."""
         return [
             value
             for _, module in self.modules()
@@ -260,7 +260,7 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
 
 
 def as_part(value: Value) -> Value:
-    """What a module is given as a part: whatever is not seen of it, it is a module."""
+    """A value that becomes a part of a module: if it is unknown, it is a module."""
     if isinstance(value, Unknown) and not value.role and not value.is_data:
         value.role = "model"
     return value

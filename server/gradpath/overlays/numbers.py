@@ -8,7 +8,7 @@ from gradpath.overlays.tensor_value import TensorNumber
 
 
 class NumberClass(Class):
-    """An abstract number type; `holds` tells which values are its instances."""
+    """An abstract number type; `holds` says which values are its instances."""
 
     __slots__ = ("kinds",)
 

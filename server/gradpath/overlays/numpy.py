@@ -32,7 +32,7 @@ cumsum divide dot exp expand_dims floor histogram hstack interp isclose isfinite
 log2 maximum minimum multiply nanmean percentile power ravel repeat reshape round sign sin sort sqrt square subtract
 tanh tile transpose unique vdot vstack where
 """
-"""Other functions that make an array of what they are given first; what they give is data like that of any library."""
+"""Other functions that make an array of their first argument; their result is plain data."""
 
 
 def _converting(name: str) -> NativeFunction:

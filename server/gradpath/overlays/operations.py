@@ -84,7 +84,7 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
         for parameter in ("input", "other"):
             kinds.setdefault(
                 f"{parameter}.ndim", 2
-            )  # Matrices, where nothing tells: operands of other ranks are saved as well.
+            )  # Matrices, unless known otherwise: operands of other ranks are saved as well.
     behaviour = op.behaviour(kinds)
     if machine.autograd.grad_enabled is False and "out" in bound:
         inputs.pop("out", None)
@@ -95,7 +95,7 @@ _OPERANDS = frozenset({"input", "self", "other"})
 """Parameters that are always given, where they are tensors."""
 
 _NO_TENSORS = (type(None), ModuleInstance, Function, BoundMethod)
-"""What PyTorch refuses for them: a module, for instance, that was handed on instead of being called."""
+"""The refusal of an argument that is not a tensor, such as a module that was passed instead of its result."""
 
 
 def _holds_tensors(machine: Machine, value: Value) -> bool:
@@ -115,7 +115,7 @@ def run_behaviour(
     inputs: dict[str, list[Tensor]],
     arguments: Mapping[str, Value],
 ) -> Value:
-    """Apply a behaviour to tensors; the value that Python code gets back.
+    """Apply a behaviour to tensors, and return the result as a value of the program.
 
     A module's `arguments` are its settings and those of the call together.
     """
@@ -145,7 +145,7 @@ def run_behaviour(
 
 
 def _absence(value: Value) -> Provenance:
-    """How surely an argument that was not taken for a tensor has no graph."""
+    """The provenance of "no graph" for an argument that was not used as a tensor."""
     if not isinstance(value, Unknown) or value.tensor is not None:
         return OBSERVED
     return OPEN if is_unseen(value) else value.provenance
@@ -154,7 +154,7 @@ def _absence(value: Value) -> Provenance:
 def _note_unseen(
     machine: Machine, spec: Op | ModuleSpec, results: Sequence[Tensor], arguments: Mapping[str, Value]
 ) -> None:
-    """Say of results without a graph how surely no argument that is not seen gives them one.
+    """Give results without a graph the provenance of that: unseen arguments might give them one.
 
     To those with a graph such an argument may give another way to a leaf: a backward proves nothing of the rest.
     """
@@ -177,7 +177,7 @@ def _note_unseen(
 def _ordinary(
     machine: Machine, name: str, inputs: Mapping[str, Sequence[Tensor]], arguments: Mapping[str, Value]
 ) -> dict[str, list[Tensor]]:
-    """The ordinary tensor that an operation on inference tensors meets without the program naming one, if any.
+    """An ordinary tensor among the inputs of an operation on inference tensors that the program does not name, if any.
 
     PyTorch makes a tensor of a number beside a tensor, and a copy writes into a new one; so a leaf from inference mode
     has a graph behind `leaf * 2` and `leaf.clone()`, and has none behind `leaf * leaf` or `leaf.exp()`.
@@ -204,7 +204,7 @@ def _parts(
     inputs: dict[str, list[Tensor]],
     arguments: Mapping[str, Value],
 ) -> Value:
-    """What `chunk`, `split` or `unbind` give: a tuple, or a few of unknown number."""
+    """The result of `chunk`, `split` or `unbind`: a tuple, or a few items of an unknown number."""
     shapes = parts_of(spec, given(spec, inputs, arguments))
     count = 3 if shapes is None else len(shapes)
     behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * count)
@@ -268,7 +268,7 @@ def _synonym(name: str, parameters: Sequence[Parameter]) -> str:
 
 
 def kind_of(value: Value) -> object:
-    """What the op table's conditions see of an argument."""
+    """An argument as the conditions of the op table see it."""
     if type(value) in KINDS:
         return ops.SEQUENCE if isinstance(value, range) else value
     match value:

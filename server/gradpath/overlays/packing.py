@@ -46,7 +46,7 @@ class Packed(Object):
 
 
 def repacked(result: Value) -> Value:
-    """What a recurrent layer gives for a packed input: its first output is packed as well."""
+    """The result of a recurrent layer for a packed input: its first output is packed as well."""
     if isinstance(result, tuple) and result and isinstance(result[0], TensorValue):
         return (Packed(result[0]), *result[1:])
     return result

@@ -19,7 +19,7 @@ _CACHE = "parametrizations"
 
 
 def _normed(place: Callable[[ModuleInstance, str], ModuleInstance], *keys: str) -> Native:
-    """`weight_norm(module, name="weight")` and its kin: the weight becomes a product of what lies under the `keys`.
+    """`weight_norm(module, name="weight")` and its kin: the weight becomes a product of the parameters `keys`.
 
     These are a norm and a direction, or the original alone, by whose own norm it is divided. `place` says where
     they lie; `{}` in a key is the name of the parameter.
@@ -62,7 +62,7 @@ def _itself(module: ModuleInstance, _name: str) -> ModuleInstance:
 
 
 def _originals(module: ModuleInstance, name: str) -> ModuleInstance:
-    """`module.parametrizations.weight`: what holds the original of a parameter, and what it goes through."""
+    """`module.parametrizations.weight`: the original parameter, and the modules that are applied to it."""
     for key in ("parametrizations", name):
         found = module.attributes.get(key)
         if not isinstance(found, ModuleInstance):
@@ -72,7 +72,7 @@ def _originals(module: ModuleInstance, name: str) -> ModuleInstance:
 
 
 def _register(machine: Machine, arguments: Arguments) -> Value:
-    """`register_parametrization(module, name, parametrization)`: a module that the weight goes through."""
+    """`register_parametrization(module, name, parametrization)`: a module that is applied to the weight."""
     module, name = arguments.get(0, "module", None), arguments.get(1, "tensor_name", None)
     through = arguments.get(2, "parametrization", None)
     if not isinstance(module, ModuleInstance) or not isinstance(name, str):
@@ -89,7 +89,7 @@ def _register(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _cached(machine: Machine, module: ModuleInstance, name: str) -> Value:
-    """The weight, computed anew; within `parametrize.cached()` as it was computed first."""
+    """The weight, computed again; within `parametrize.cached()` as it was computed first."""
     known = machine.remembered.get(_CACHE)
     key = (machine.id_of(module), name)
     if isinstance(known, dict) and key in known:

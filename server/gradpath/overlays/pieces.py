@@ -1,4 +1,4 @@
-"""Pieces of a tensor that is not seen: `a, b = x.chunk(2)` are views that PyTorch lets nobody write a graph into.
+"""Pieces of an unseen tensor: `a, b = x.chunk(2)` are views into which PyTorch allows no write with a graph.
 
 It refuses that whatever the tensor is. What else a piece is stays open.
 """

@@ -1,4 +1,4 @@
-"""What is plain data, though its value is not known: numbers, texts, arrays, files, options. No tensor, and holds none.
+"""Plain data of unknown value: numbers, texts, arrays, files, options. It is no tensor and holds none.
 
 Nothing that could matter to a gradient is lost with it, and what goes through it has no graph.
 """
@@ -95,7 +95,7 @@ def gives_data(callee: Unknown) -> bool:
 
 
 def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether all methods set an attribute, which `__init__` sets to a number, to numbers, as far as the text tells.
+    """True if all methods assign only numbers to an attribute that `__init__` sets to one, as far as the text shows.
 
     A number divided by what a method is given is one: whoever counts iterations takes the share of one of them.
     """
@@ -113,7 +113,7 @@ def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool
 
 
 def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
-    """What a method sets an attribute to, None where that is not told by one assignment alone."""
+    """The expression that a method assigns to an attribute; None unless there is exactly one."""
     told: dict[ast.expr, ast.expr | None] = {}
     for node in nodes(method):
         match node:
@@ -175,7 +175,7 @@ def _begun(body: ast.AST) -> Iterator[str]:
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:
-    """Whether a parameter takes data, as its annotation, its default or its name tells."""
+    """True if a parameter takes plain data, by its annotation, its default or its name."""
     if role_of_name(argument.arg):
         return False
     if argument.annotation is not None and _is_type(argument.annotation):

@@ -1,4 +1,4 @@
-"""What methods of unknown receivers are presumed to do: `loss.backward()`, `optimizer.step()`, `scaler.scale(loss)`."""
+"""The presumed effects of methods of unknown receivers: `loss.backward()`, `optimizer.step()`, `scaler.scale(loss)`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Valu
 
 
 def _has_result(machine: Machine) -> bool:
-    """Whether what the call gives is used, as by `gradients = layer.backward(gradients)`: a loss gives nothing."""
+    """True if the result of the call is used, as by `gradients = layer.backward(gradients)`: a loss returns None."""
     match machine.node:
         case ast.Call(func=ast.Attribute(attr="backward")):
             function = machine.frame.function
@@ -59,7 +59,7 @@ def _has_result(machine: Machine) -> bool:
 
 
 def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:
-    """What an engine is presumed to do with a loss that it is handed: to call its `backward()`."""
+    """The presumed effect of an engine on the loss that it gets: a call of its `backward()`."""
     before = machine.autograd.presuming
     machine.autograd.presuming = conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward")
     try:
@@ -71,7 +71,7 @@ def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, a
 
 
 def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
-    """Whether `receiver.backward(given)` is an engine's, which takes the loss: a tensor's would take a gradient.
+    """True if `receiver.backward(given)` is a method of an engine, which takes the loss: a tensor's takes a gradient.
 
     A model is no loss, and what has a graph itself is no gradient that somebody hands in.
     """
@@ -91,14 +91,14 @@ _OF_BACKWARD = {"create_graph", "gradient", "inputs", "loss", "retain_graph", "r
 
 
 def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:
-    """Whether a backward in an earlier iteration has been through what an unknown stands for."""
+    """True if a backward of an earlier iteration ran through the tensor of an unknown."""
     node = unknown.tensor.tensor.node if isinstance(unknown.tensor, TensorValue) else None
     freed = None if node is None or node.freed_by is None else node.freed_by.site
     return isinstance(freed, Site) and iterations_between(freed.loops, machine.loops()) is not None
 
 
 def _names_library(unknown: Unknown) -> bool:
-    """Whether it is a library, or stands in one: no loss, whatever its `backward` does."""
+    """True if it is a library or a part of one: not a loss, whatever its `backward` does."""
     while unknown.owner is not None:
         unknown = unknown.owner
     return isinstance(unknown.origin, (Library, Member))
@@ -177,7 +177,7 @@ def _is_of_tensors(value: Value) -> bool:
 
 
 def _is_deepspeed(value: Unknown) -> bool:
-    """Whether a name is that of an engine in DeepSpeed's manner, whose `step()` clears the gradients too."""
+    """True if a name suggests an engine like DeepSpeed's, whose `step()` clears the gradients too."""
     return (value.name or value.label).lower().endswith("engine")
 
 

@@ -1,4 +1,4 @@
-"""The tensors that unknown values stand for, once somebody uses them as tensors: see the table of `presumptions.py`."""
+"""The tensors of unknown values, created when they are used as tensors, by the table of `presumptions.py`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradpath.overlays.tensor_value import TensorValue, wrap
 
 
 def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
-    """The tensor that an unknown value stands for, made when it is first used as one."""
+    """The tensor of an unknown value, created when it is first used as one."""
     if isinstance(unknown.tensor, TensorValue):
         return unknown.tensor
     unknown.tensor = _BEING_MADE
@@ -87,7 +87,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
 
 
 def _way_out(unknown: Unknown) -> str:
-    """How a value without a graph was taken from one that may have one, "" where it was not."""
+    """The operation that took a value without a graph from one that may have one; "" if none did."""
     match unknown.origin:
         case Attribute(name="data"):
             return "data"
@@ -134,7 +134,7 @@ def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tens
 
 
 def _hidden_receiver(unknown: Unknown) -> Unknown | None:
-    """What a method of tensors was called on that gave an unknown value, if nobody has used it as a tensor yet."""
+    """The receiver of the tensor method that returned an unknown value, if it was not used as a tensor yet."""
     if not isinstance(unknown.origin, Call):
         return None
     receiver = unknown.origin.of
@@ -214,7 +214,7 @@ _REQUIRED = "required to have a gradient"
 
 
 def is_made_leaf(unknown: Unknown) -> bool:
-    """Whether what was presumed to be without a graph has become a leaf since, as by `x.detach().requires_grad_()`."""
+    """True if a value that was presumed to have no graph became a leaf since, as by `x.detach().requires_grad_()`."""
     return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
 
 

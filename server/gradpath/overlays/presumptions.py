@@ -1,4 +1,4 @@
-"""What is presumed of unknown things: one table, each row with its reason.
+"""The presumptions about unknown values: one table, each row with its reason.
 
 The kinds of results, items and attributes, and what a call does to gradients, are rows: the first of its
 table that matches decides. On which conditions gradients run on through a call, `conditions.py` says; whose
@@ -9,29 +9,29 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | what the program uses as a module, an optimizer or a loader (`uses.py`) | is one, whatever its name | nothing else has `parameters()`, or gives a loss its graph |
 | the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
 | a value on which `backward()` is called and went through | has a graph, and that graph saved tensors, which are freed | PyTorch would have raised; a leaf and a bare sum save nothing |
-| what an import gives of a library, or of a file that is not seen | is no loss, whatever its `backward` does | libraries have functions of that name |
-| what its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`) tells to be plain data, what libraries of files, options and arrays give, and what comes of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
+| an import from a library, or from an unseen file | is no loss, whatever its `backward` does | libraries have functions of that name |
+| plain data by its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`), the results of libraries for files, options and arrays, and what is computed of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
 | a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |
 | an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
 | a loss that is called again with another flag (`loss(a, b, 1)`) | may compute it of other arguments | one object has the losses of several networks |
-| a method of a model that is handed a graph, or is called where the backward is (`policy.evaluate(x)`) | is a part of the model | it computes with the same weights |
+| a method of a model that gets a graph, or is called where the backward is (`policy.evaluate(x)`) | is a part of the model | it computes with the same weights |
 | items and attributes of a model's result (`a, b = model(x)`, `out.loss`) | share a trunk, and the trunk saved something | two heads on one body are what such models have |
 | items of a loss's result | share the trunk, but no node that saved something | two terms need not share one |
-| such an item that is handed to the same model again (`out, hidden = model(x, hidden)`) | tells that the trunk saved something | a hidden state and an output come out of one computation |
-| an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is handed to the model again | Transformer-XL does so |
+| such an item that is passed to the same model again (`out, hidden = model(x, hidden)`) | shows that the trunk saved something | a hidden state and an output come out of one computation |
+| an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is passed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
-| what `requires_grad_()` is called on | is a leaf from there on | a tensor with a graph needs no such call |
-| a parameter of a model that is not seen, in arithmetic | is a tensor that requires grad, unless the model is frozen | nobody adds up anything else |
+| the receiver of `requires_grad_()` | is a leaf from then on | a tensor with a graph needs no such call |
+| a parameter of an unseen model, in arithmetic | is a tensor that requires grad, unless the model is frozen | nothing else is added up |
 | a piece of `x.chunk(2)` or `x.unbind()` (`pieces.py`) | is a view of a tensor, once a graph is written into it | nothing else has them |
-| what any other unknown call makes of such a result | has a graph or has none | helpers detach |
+| the result of any other unknown call with such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
-| any other unknown optimizer | owns nothing that is seen | nothing is reported of it |
+| any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
-| a function that is handed to an unknown call | is called at any time from there on | hooks are |
-| a function inside a function that nobody called | is called later, with unknown arguments | closures are made to be handed on |
-| the argument of an unknown decorator | is what the decorator gives back, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |
+| a function that is passed to an unknown call | may be called at any time from then on | hooks are |
+| a nested function without a caller | is called later, with unknown arguments | closures are made to be passed on |
+| the argument of an unknown decorator | is what the decorator returns, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |
 | `assertRaises` of a test case whose class is not seen | heads a block that is expected to fail | unittest has it so |
 """  # noqa: E501
 
@@ -60,7 +60,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What something gives where `match` says yes: a value of a kind, on a condition (or as surely as its owner).
+    """A row: if `match` holds, the result is of this kind, under this condition (or with the provenance of its owner).
 
     `case` is the page and the heading in `tests/cases` of a program that shows it.
     """
@@ -73,7 +73,7 @@ class Row:
     case: str
 
     def provenance(self, name: str, owner: Unknown | None) -> Provenance:
-        """How surely what is called `name` is of this kind."""
+        """The provenance of the kind for a value that is called `name`."""
         if self.condition is not None:
             return self.condition.of(name)
         return OBSERVED if owner is None else owner.provenance
@@ -309,7 +309,7 @@ CALLS: tuple[Row, ...] = (
         "presumptions/kinds.md#a-loss-of-data",
     ),
 )
-"""What a call gives."""
+"""The kinds of the results of calls."""
 
 ITEMS: tuple[Row, ...] = (
     Row(
@@ -345,7 +345,7 @@ ITEMS: tuple[Row, ...] = (
         "presumptions/kinds.md#a-part-of-a-tensor",
     ),
 )
-"""What an index gives, or the next iteration."""
+"""The kinds of items, by an index or of the next iteration."""
 
 ATTRIBUTES: tuple[Row, ...] = (
     Row(
@@ -365,7 +365,7 @@ ATTRIBUTES: tuple[Row, ...] = (
         "presumptions/kinds.md#a-weight-of-a-module",
     ),
 )
-"""What an attribute is."""
+"""The kinds of attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +455,7 @@ EFFECTS: tuple[Effect, ...] = (
         "presumptions/effects.md#a-method-by-which-a-model-gets-ready",
     ),
 )
-"""What a call does to gradients; nothing, where no row says so."""
+"""The effects of calls on gradients; none where no row matches."""
 
 
 _Row = TypeVar("_Row", Row, Effect)

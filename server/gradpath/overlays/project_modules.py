@@ -1,4 +1,4 @@
-"""What the names of the project's own modules mean."""
+"""The meaning of names of the project's own modules."""
 
 from __future__ import annotations
 

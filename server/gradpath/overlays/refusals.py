@@ -1,4 +1,4 @@
-"""What functions of PyTorch refuse, as seen in 2.13: a number for a tensor, a tensor as its own source."""
+"""Argument checks of PyTorch's functions, as observed in 2.13: a number for a tensor, a tensor as its own source."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def refused_source(op: Op, bound: Mapping[str, Value]) -> TensorValue | None:
 
 
 def _is_number(value: Value) -> bool:
-    """Whether a value is surely a number that was read out of a tensor, comes of comparing one, or holds one."""
+    """True if a value certainly is, holds, or compares a number that was read from a tensor."""
     match value:
         case Unknown():
             return isinstance(value.origin, Computed) and value.origin.made is Made.COMPARED

@@ -1,8 +1,8 @@
-"""What the overlays register together: the names that they know, the libraries, and the methods that frameworks call.
+"""The registry of all overlays: names, libraries, and the methods that frameworks call.
 
 An overlay is a module of this package with a `NAMES` table, and nothing else names it. With `FOLLOWED` the other names
-of its libraries are looked for in their files, as those of any package; with `GENERAL` its libraries are such as
-programs without tensors use as well.
+of its libraries are looked for in their files, as those of any package; with `GENERAL` its libraries are ones
+that programs without tensors use as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradpath.support.plugins import modules_of
 
 
 class Caller:
-    """What a class of a framework has besides, which calls methods that the program writes in subclasses of it."""
+    """A class of a framework that calls methods which the program defines in subclasses of it."""
 
     __slots__ = ()
 
@@ -28,7 +28,7 @@ class Caller:
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
     ) -> Value:
-        """Run one of the methods that it `calls`, which nobody else calls, as the framework does."""
+        """Run one of the methods that it `calls`, without another caller, as the framework does."""
         raise NotImplementedError
 
 
@@ -41,7 +41,7 @@ def overlays() -> tuple[ModuleType, ...]:
 
 @cache
 def names() -> dict[str, object]:
-    """What all overlays register, by dotted names."""
+    """The entries of all overlays, by dotted names."""
     return {name: meaning for overlay in overlays() for name, meaning in getattr(overlay, "NAMES", {}).items()}
 
 
@@ -64,7 +64,7 @@ def is_overlaid(name: str) -> bool:
 
 @cache
 def libraries() -> frozenset[str]:
-    """The libraries of which a program with tensors uses one: those of the overlays, but for what any program uses."""
+    """The libraries that mark a program with tensors: those of the overlays, except those that any program uses."""
     tops = {name.partition(".")[0] for name in names()}
     return frozenset(tops - sys.stdlib_module_names - _marked("GENERAL"))
 

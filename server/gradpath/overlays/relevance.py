@@ -1,8 +1,7 @@
-"""Which texts have to do with tensors, and which of the project's functions are not worth following.
+"""Relevance: the texts that use tensors, and the project's functions that are not worth following.
 
-Those are the ones that only shuffle options, texts and files about. They can cost more than all the rest: parsers of
-configurations that call themselves, walks over folders. A call of one gives something unknown, as that of a library's
-function does.
+The latter only handle options, texts and files. They can cost more than all the rest: recursive parsers of
+configurations, walks over folders. A call of one returns an unknown, like that of a library's function.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictC
 
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
 _USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
-"""What programs call libraries of tensors, and parts of them, besides by their own names."""
+"""The usual aliases of tensor libraries and their parts."""
 
 
 def speaks_of_tensors(text: str) -> bool:
@@ -53,7 +52,7 @@ def speaks_of_tensors(text: str) -> bool:
 
 
 def is_of_tensors(module: str) -> bool:
-    """Whether a dotted name is that of a library of tensors, or of a part of one, by its looks."""
+    """True if a dotted name looks like that of a tensor library or of a part of one."""
     return "torch" in module or module.partition(".")[0] in libraries()
 
 
@@ -63,7 +62,7 @@ def _definitions() -> tuple[str, ...]:
 
 
 def _is_imported(name: str, text: str) -> bool:
-    """Whether a name stands in an import statement, in its first line at least."""
+    """True if a name is in the first line of an import statement."""
     at = text.find(name)
     while at >= 0:
         start = text.rfind("\n", 0, at) + 1
@@ -86,7 +85,7 @@ def is_chore(statement: ast.stmt, module: str) -> bool:
 
 
 class _Kind(Enum):
-    """What a function does: something with tensors perhaps, nothing with tensors by its looks, or a chore on files."""
+    """The relevance of a function: perhaps about tensors, apparently not about tensors, or only file handling."""
 
     OPEN = "open"
     BLIND = "blind"

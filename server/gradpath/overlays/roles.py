@@ -1,4 +1,4 @@
-"""What the name of an unknown thing promises: a model, a loss, an optimizer, a loader, an engine."""
+"""Naming conventions: the role that a name suggests, such as model, loss, optimizer, loader or engine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OPTION = regex(
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The role that names of a pattern promise, where a program does nothing that tells more.
+    """The role that names of a pattern suggest, where the program's uses do not determine it.
 
     `case` is the page and the heading in `tests/cases` of a program that shows it.
     """
@@ -58,7 +58,7 @@ PROMISES: tuple[Promise, ...] = (
     Promise("optimizer", OPTIMIZER, "so are optimizers", "presumptions/effects.md#called-an-optimizer,-and-handed-on"),
     Promise("loader", LOADER, "so are loaders and data sets", "presumptions/kinds.md#an-item-of-a-loader"),
 )
-"""What a name promises: the first row whose pattern matches decides."""
+"""The table of naming conventions: the first row whose pattern matches decides."""
 
 _OPTIMIZER_PART = regex(r"opt(im(i[sz]er)?)?s?", re.I)
 _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
@@ -66,12 +66,12 @@ _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.
 
 @cache
 def role_of_name(name: str) -> str:
-    """What a name promises: "model", "loss", "optimizer", "loader", or "" for nothing."""
+    """The role that a name suggests: "model", "loss", "optimizer", "loader", or "" for none."""
     return next((row.id for row in PROMISES if row.pattern.match(name)), "")
 
 
 def role_of(value: Value) -> str:
-    """What an unknown value is presumed to be: by its use, by its own name or else by the variable that holds it."""
+    """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it."""
     return value.role or role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
 
 
@@ -105,7 +105,7 @@ def _holds_settings(owner: Unknown) -> bool:
 
 @cache
 def part_of_optimizer(name: str) -> str:
-    """What an optimizer is for, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""
+    """The model of an optimizer, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""
     named = OPTIMIZER.match(name)  # Else it is one by its use, and its name says nothing.
     return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower() if named else ""
 

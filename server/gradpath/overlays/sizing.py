@@ -132,7 +132,7 @@ _WIDENING = frozenset({"broadcast", "same"})
 def forget_count(
     spec: Op | ModuleSpec, parameter: str, results: Sequence[Tensor], inputs: Inputs, arguments: Mapping[str, Value]
 ) -> None:
-    """Forget the sizes of results that depend on how many tensors a list has, which stands for a longer one."""
+    """Forget the sizes of results that depend on the length of a list that may be longer."""
     longer = {**inputs, parameter: [*inputs[parameter], inputs[parameter][-1]]}
     for word, result in zip(spec.size, results, strict=False):
         shape, other = result.shape, None if word is None else size(word, given(spec, longer, arguments))
@@ -141,7 +141,7 @@ def forget_count(
 
 
 def _fresh(word: str, shape: Shape | None, operands: Sequence[Tensor]) -> Layout:
-    """The layout of what an operation makes anew."""
+    """The layout of a fresh result of an operation."""
     if shape is not None and len(shape) < 2:
         return Order.ROWS
     if word == "odd":
@@ -189,7 +189,7 @@ def _dtype(word: str | None, everything: Sequence[Tensor], arguments: Mapping[st
 
 
 def _number(value: Value) -> type:
-    """The type of a Python number among the operands; that of None for anything else."""
+    """The type of a Python number among the operands; NoneType for anything else."""
     match value:
         case bool():
             return bool

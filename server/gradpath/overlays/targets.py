@@ -1,4 +1,4 @@
-"""What predictions are compared with: a target that a caller hands over is presumed to be data."""
+"""Targets of losses: a target that the caller passes is presumed to be data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_GRAPH = frozenset({"no_grad", "inference_mode"})
 
 
 def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
-    """`loss(input, target)`: where the prediction was cut off, nobody expects a graph of a target that is handed over.
+    """`loss(input, target)`: if the prediction was cut off, a target from the caller is presumed to have no graph.
 
     The `name` is that of the function or class of the loss, "" for a criterion that is not seen, and for a difference.
     Without a cut, nothing is presumed: a backward through the loss may be all about the target.
@@ -39,7 +39,7 @@ def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
 
 
 def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
-    """Whether what a tensor was computed from lost its graph; `deliberately` leaves out blocks without gradients."""
+    """True if an input of a tensor lost its graph; `deliberately` leaves out blocks without gradients."""
     if tensor.requires_grad or tensor.is_open:
         return False
     cuts = [each.cut for each in (tensor, *tensor.ancestors()) if each.cut is not None]

@@ -1,4 +1,4 @@
-"""What tensors do in Python code: attributes, methods, operators, indexing. The op table does the rest."""
+"""Tensors in Python code: attributes, methods, operators, indexing. The op table does the rest."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
 
 
 def _is_presumed(tensor: Tensor) -> bool:
-    """Whether a graph hangs on a presumption: somebody may call the function where gradients are off."""
+    """True if a graph depends on a presumption: unseen code may call the function where gradients are off."""
     todo, seen = [tensor.node], set()
     while todo:
         node = todo.pop()

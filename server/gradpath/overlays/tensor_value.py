@@ -1,4 +1,4 @@
-"""Tensors, dtypes and sizes as values of the program. What their methods do stands in `tensor_methods`."""
+"""Tensors, dtypes and sizes as values of the program. Their methods are in `tensor_methods`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gradpath.support.fast_dataclasses import replace
 
 
 class TensorProtocol(Protocol):
-    """What a tensor does when Python code handles it."""
+    """The protocol by which Python code uses a tensor."""
 
     def knows(self, name: str) -> bool: ...
     def attribute(self, machine: Machine, value: TensorValue, name: str) -> Value: ...
@@ -74,7 +74,7 @@ class TensorValue(Object):
         return ("tensor", id(self.tensor), self.tensor.storage.version)
 
     def dict_key(self) -> object:
-        """What stands for it as the key of a dict."""
+        """Its identity as the key of a dict."""
         return ("tensor", id(self.tensor))
 
     def attribute(self, machine: Machine, name: str) -> Value:
@@ -154,7 +154,7 @@ class TensorValue(Object):
 
 
 def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Value:
-    """Note where a number that was read out of a tensor goes into arithmetic with another one."""
+    """Note where a number that was read from a tensor is used in arithmetic with another one."""
     read = _read_in(other)
     if read is not None and isinstance(result, TensorValue):
         machine.emit(Mixed(operator, read, result, machine.site()))
@@ -162,7 +162,7 @@ def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Valu
 
 
 def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
-    """What was read out of a tensor to compute a number, by settings and NumPy alone, as in `beta * kl.item()`."""
+    """The read from a tensor that a number was computed from, by settings and NumPy alone, as in `beta * kl.item()`."""
     if isinstance(value, TensorNumber):
         return value.read
     if not isinstance(value, Unknown) or depth == 0:
@@ -286,7 +286,7 @@ _DIVISIONS = ("truediv", "floordiv", "mod")
 
 
 def _is_presumed_number(other: Unknown, operator: str, reflected: bool) -> bool:
-    """Whether what meets a number in arithmetic is taken for one: options are, and what a number is divided by."""
+    """True if the other operand of a number's arithmetic is taken for a number, as options and divisors are."""
     if is_array(other) or other.kind not in (Kind.ANYTHING, Kind.PLAIN):
         return False
     return (operator in _DIVISIONS and not reflected) or is_of_settings(other)
@@ -344,7 +344,7 @@ class DType(Object):
 
 
 ANOTHER_DEFAULT = "another default device"
-"""What the machine remembers once tensors may be made elsewhere than on the CPU without a word."""
+"""The mark of a program whose default device may not be the CPU."""
 
 
 class Device(Context):
@@ -375,7 +375,7 @@ class Size(tuple[Value, ...]):
     __slots__ = ()
 
     def numel(self) -> Value:
-        """How many elements there are; nothing that is a constant where a size is not known."""
+        """The number of elements; an unknown number where a size is unknown."""
         return math.prod(each for each in self if isinstance(each, int)) if all(map(_is_int, self)) else NotImplemented
 
     def __getitem__(self, index: Any) -> Any:

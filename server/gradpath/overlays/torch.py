@@ -273,7 +273,7 @@ def _data_dtype(value: Value) -> str | None:
 
 
 def tensor(machine: Machine, arguments: Arguments) -> Value:
-    """`torch.tensor(data)`: copies the numbers and leaves the graph behind."""
+    """`torch.tensor(data)`: copies the numbers without the graph."""
     data = arguments.get(0, "data", ())
     shape, dtype = (_data_shape(data), _data_dtype(data)) if is_slender(data) else (None, None)
     made = finish(machine, arguments, shape, dtype)
@@ -299,7 +299,7 @@ def _note_cut(machine: Machine, made: Tensor, sources: list[Tensor], data: Value
 
 
 def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
-    """How Python or NumPy came by what `data` was computed from, where that is known, and the tensor with a graph."""
+    """The operation by which `data` left PyTorch for Python or NumPy, if known, and the tensor with a graph."""
     how = ""
     todo: list[Value] = [data]
     for value in islice(iter(lambda: todo.pop(0) if todo else None, None), _LONGEST_SEARCH):

@@ -1,4 +1,4 @@
-"""What is done with values of which nothing is known but where they came from; `presumptions.py` says what they are."""
+"""Operations on unknown values; `presumptions.py` says what these are."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     if isinstance(other, Unknown) and operator not in _COMPARISONS and _meets_as_tensor(other, operator, unknown):
         return presume_tensor(machine, other).binary(machine, operator, unknown, not reflected)
     if operator in ("eq", "ne") and isinstance(other, bool):
-        same = other is (operator == "eq")  # Nobody compares anything but a flag with True or False.
+        same = other is (operator == "eq")  # Only a flag is compared with True or False.
         return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
         key = ("compare", operator, reflected, unknown.number, identity(other))
@@ -104,7 +104,7 @@ def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Va
 
 
 def _is_trained_by_hand(machine: Machine, unknown: Unknown) -> bool:
-    """Whether a program asks for the gradient of something behind a backward of its own: `w -= lr * w.grad`."""
+    """True if a program reads a gradient after a backward of its own: `w -= lr * w.grad`."""
     if unknown.kind is not Kind.ANYTHING or unknown.is_data or role_of(unknown) or not machine.autograd.grad_enabled:
         return False
     return ("attr", unknown.number, "grad") in machine.unknowns and bool(machine.trace.of(BackwardRan))
@@ -135,7 +135,7 @@ def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:
 
 
 def _compared(operator: str, hint: Value, other: Value) -> Value:
-    """What the comparison of two values that are probably these constants is, `UNDEFINED` where nothing tells."""
+    """The result of comparing two values that probably equal these constants; `UNDEFINED` where that is unknown."""
     probable = other.hint if isinstance(other, Unknown) else other
     if not isinstance(hint, (int, float, str)) or not isinstance(probable, (int, float, str)):
         return UNDEFINED
@@ -156,9 +156,9 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
 
 
 def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role: str = "") -> Value:
-    """A parameter for which nobody gave an argument, and which the program uses as `role` says.
+    """A parameter without an argument, which the program uses as `role` says.
 
-    Whoever calls a function again hands in the same model and the same optimizer.
+    Repeated calls of a function get the same model and the same optimizer.
     """
     data = not role and plain_data.is_parameter(argument, default)
     lasts = (role or role_of_name(argument.arg)) in ("model", "optimizer")
@@ -209,7 +209,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
 
 
 def _inherit(part: Unknown, whole: Unknown) -> None:
-    """Parts are of the kind of the whole, but for those of a parameter: its gradient is none."""
+    """The kind of a part: that of the whole, except that the gradient of a parameter is not a parameter."""
     if whole.kind is not Kind.PARAMETER:
         part.kind, part.provenance = whole.kind, whole.provenance
 
@@ -254,7 +254,7 @@ def _has_tensor(value: Value) -> bool:
 
 
 def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
-    """What something unseen is handed may be frozen by it, be detached in place, or be made to require gradients."""
+    """Arguments of unseen code may be frozen by it, be detached in place, or be made to require gradients."""
     said = conditions.LEFT.of(conditions.callee(None, machine.site()) or conditions.name_of(callee))
     todo = list(arguments.all())
     while todo:
@@ -360,7 +360,7 @@ def _method_call(machine: Machine, unknown: Unknown, owner: Unknown, arguments: 
 
 
 def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> None:
-    """What a method does to plain data that it is called on: it may put its arguments there."""
+    """The effect of a method on its plain data: it may store its arguments there."""
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             unknown_stores.fill(machine, owner, value)
@@ -369,7 +369,7 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
 
 
 def _change_gradients(machine: Machine, unknown: Unknown, arguments: Arguments, *, data: bool) -> None:
-    """What a call may do to gradients: clear them, or lend them to code that is not seen."""
+    """The effect of a call on gradients: it may clear them, or lend them to unseen code."""
     if not data and presumptions.may_clear(machine, unknown, arguments):
         weights.clear(machine)
         given = _in_hands(unknown, arguments)

@@ -1,4 +1,4 @@
-"""Generators of parameters, which give what they have once: whoever goes through one again finds nothing in it."""
+"""Generators of parameters, which are exhausted after one iteration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradpath.support.fast_dataclasses import dataclass, field
 
 
 class Drawn(List):
-    """What `parameters()` of a module gives: a generator whose items are known."""
+    """The result of a module's `parameters()`: a generator whose items are known."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class _Used:
 
 
 def go_through(machine: Machine, parameters: Value) -> Site | None:
-    """Something goes through the parameters that it is given: where that was done before, so that none are left."""
+    """Iterate over parameters; return the place that exhausted them before, if any."""
     if not _is_generator(parameters):
         return None
     used = machine.remembered.setdefault("used up", _Used())

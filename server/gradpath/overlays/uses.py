@@ -1,6 +1,6 @@
-"""What things are by what a program does with them: `x.parameters()` makes `x` a module under any name.
+"""The roles of values by their uses: `x.parameters()` makes `x` a module under any name.
 
-The use may stand anywhere in a function, also after the place that asks; for `self.x` anywhere in its class.
+The use may be anywhere in a function, also after the place that asks; for `self.x` anywhere in its class.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _MODULES = frozenset(
 _WRAPPERS = frozenset(
     "AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel".split()  # noqa: SIM905
 )
-"""What is made of a module that is handed over first."""
+"""Constructors and functions whose first argument is a module."""
 
 _TYPES = {"Module": "model", "DataLoader": "loader", "Optimizer": "optimizer"}
 _NO_OPTIMIZER = frozenset({"backward", "parameters", "prepare"})
 
 Roles = Mapping[str, str]
-"""What the places of a function are, by their texts: "model", "loss", "optimizer", or "loader"."""
+"""The roles of the places of a function, by their texts: "model", "loss", "optimizer", or "loader"."""
 
 _Followed = Mapping[str, "Found"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the places of a body are: `told` by a use that only such things have, or `called` on the way to a backward.
+    """The roles of the places of a body: `told` by a characteristic use, or `called` on the way to a backward.
 
-    `followed` are the functions of the program that were looked for, by their places, on which that depends besides.
+    `followed` are the functions of the program, by their places, on which that also depends.
     """
 
     told: Roles
@@ -70,7 +70,7 @@ _known_classes: Noted[_Known] = Noted("_uses_known_classes")
 
 
 def role_of_parameter(function: Function, name: str, default: Value = None) -> str:
-    """What a function, or the class that it is a method of, uses a parameter as; "" where nothing tells."""
+    """The role of a parameter by its use in a function or in the class of a method; "" where that is unknown."""
     if isinstance(default, (Function, NativeFunction)):
         return ""
     return _role(function.node, function.owner, name, function.scope)
@@ -147,7 +147,7 @@ def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope, *, inher
 
 
 def _finder(owner: Class | None, scope: Scope) -> Find:
-    """What the functions and the methods of the program are called in a body, and which names nothing binds."""
+    """The names of the program's functions and methods in a body, and the names that are unbound."""
 
     def find(place: str) -> Found:
         holder, _, method = place.rpartition(".")
@@ -180,7 +180,7 @@ def _kept(method: ast.AST) -> dict[str, list[str]]:
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What an assignment assigns to what, side by side in `self.a, self.b = a, b`."""
+    """The pairs of target and value of an assignment, as in `self.a, self.b = a, b`."""
     for target in node.targets if isinstance(node, ast.Assign) else ():
         match target, getattr(node, "value", None):
             case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
@@ -205,7 +205,7 @@ def _holds(followed: _Followed, find: Find) -> bool:
 
 
 def _of_class(node: ast.ClassDef, find: Find) -> _Known:
-    """What the methods of a class use its attributes as, also by way of variables that are kept in them."""
+    """The roles of a class's attributes by their uses in its methods, also by variables that are stored in them."""
     known = _known_classes.get(node)
     if known is None or not _holds(known.followed, find):
         known = _known_classes[node] = _worked_out_class(node, find)
@@ -279,7 +279,7 @@ def _steppers(body: ast.AST) -> frozenset[str]:
 
 
 def _stepper(node: ast.AST) -> str:
-    """The place `x` of `x.step()`, unless its name is that of something that steps along with an optimizer."""
+    """The place `x` of `x.step()`, unless its name is that of a companion of an optimizer, such as a scheduler."""
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[], keywords=[]):
             place = place_of(owner)
@@ -292,7 +292,7 @@ _STEPS_ALONG = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)
 
 
 def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What annotations say, and what takes only things of one kind."""
+    """The roles by annotations, and by functions that take only values of one kind."""
     match node:
         case ast.arg(arg=name, annotation=ast.Name(id=kind) | ast.Attribute(attr=kind)) if kind in _TYPES:
             yield name, _TYPES[kind]
@@ -313,7 +313,7 @@ def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
-    """What is called on the way to a backward: the last one with a result and a target is the loss, all else models."""
+    """The roles of callees on the way to a backward: the last one, with a result and a target, is the loss."""
     handed_on = {other for calls in chain.calls.values() for call in calls for other in call.results}
     for callee, calls in chain.calls.items():
         name = callee.removesuffix("[]").rpartition(".")[2]
@@ -335,7 +335,7 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
 
 
 def _is_helper(chain: Chain, call: Call, roles: Roles) -> bool:
-    """Whether what is called is handed a model, or the same thing again and again beside what changes."""
+    """True if a callee gets a model, or the same argument in every call beside ones that change."""
     if any(roles.get(each) in ("model", "optimizer") for each in call.arguments):
         return True
     return call.repeated and bool(call.arguments & chain.fixed) and bool(call.arguments - chain.fixed)

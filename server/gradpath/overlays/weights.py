@@ -1,6 +1,6 @@
 """The weights of unknown models, which their calls save and the steps of their optimizers write.
 
-There is one tensor for a model's result, and one for each part of it that is used: what is presumed, and why, stands in
+There is one tensor for a model's result, and one for each part of it that is used: what is presumed, and why, is in
 `presumptions.py`.
 """
 
@@ -33,7 +33,7 @@ class _Known:
     `blind` are those of models that were called only while gradients were off, by the model's number. `handed_in` are
     the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules
     that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen` are those that the program
-    has frozen by name, and `left_out` those among them that an optimizer left out, each time with what it spares.
+    has frozen by name, and `left_out` those among them that an optimizer left out, each with what it spares.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
 def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:
     """A part of a model's result has weights of its own: which ones it shares with other parts is not known.
 
-    What is picked by an index that is not known, as by a mask, has those of what it is picked from.
+    A value picked by an unknown index, as by a mask, has the weights of what it is picked from.
     """
     called = machine.remembered.get(("called", whole.number))
     by_name = isinstance(index, (int, str))
@@ -121,7 +121,7 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
 
 
 def flag(machine: Machine, model: Unknown, value: bool) -> None:
-    """The program freezes a model or sets it free: its weights are told from those of what it is a part of."""
+    """Freeze or unfreeze a model: its weights become distinct from those of the model around it."""
     known = _known(machine)
     known.models.setdefault(model.number, model)
     is_new = (model.number, ()) not in known.tensors
@@ -215,7 +215,7 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
 
 
 def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
-    """The parameters of the parts of a model that are told from the rest: a call of the model goes through each."""
+    """The parameters of the parts of a model that are distinct from the rest; a call of the model uses each."""
     known = _known(machine)
     trained = [
         tensor for (number, part), tensor in known.tensors.items() if not part and _is_in(known.models[number], model)
@@ -229,7 +229,7 @@ def _is_in(part: Unknown, model: Unknown) -> bool:
 
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The weights that an unknown optimizer surely has."""
+    """The weights that an unknown optimizer certainly has."""
     models = ((model.name or model.label, (model, tensor)) for model, tensor in _known(machine).all())
     found = owners.owned(optimizer.name or optimizer.label, models)
     return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
@@ -270,7 +270,7 @@ def named_in(machine: Machine, inputs: Value) -> list[Tensor]:
 
 
 def note_trained(machine: Machine, parameters: Value) -> None:
-    """An optimizer is made for unknown parameters: those of a part of a model are told from the rest of it."""
+    """Make an optimizer for unknown parameters: those of a part of a model become distinct from the rest."""
     for model in models_of_parameter(parameters):
         if model.owner is not None:
             _known(machine).models.setdefault(model.number, model)
@@ -299,7 +299,7 @@ def note_put_in(machine: Machine, holder: Unknown, value: Value, before: Unknown
 
 
 def is_of_its_own(owner: Unknown) -> bool:
-    """Whether a model or an optimizer has a name that tells it from others of its kind: it clears nothing of theirs."""
+    """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
     name = owner.name or owner.label
     return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
 
@@ -312,7 +312,7 @@ def _root(model: Unknown) -> Unknown:
 
 
 def count_put_in(machine: Machine) -> int:
-    """How many modules have been made parts of unknown models so far."""
+    """The number of modules that were made parts of unknown models so far."""
     return len(_known(machine).put_in)
 
 
@@ -347,7 +347,7 @@ def models_of_parameter(parameter: Value) -> list[Unknown]:
 
 
 def whole_of(parameter: Value) -> Value:
-    """What a parameter is an item of, at any depth: what is not seen, or a list of the program."""
+    """The unknown value or list that a parameter is an item of, at any depth."""
     while isinstance(parameter, Unknown) and isinstance(parameter.origin, Item):
         parameter = parameter.origin.of
     return parameter
@@ -385,7 +385,7 @@ def line(model: Unknown) -> list[int]:
 
 
 def _holder(model: Unknown) -> Unknown | None:
-    """What a model is a part of: that of which it is an attribute, or an item as `model.blocks[0]` is."""
+    """The model that a model is a part of, as an attribute or as an item like `model.blocks[0]`."""
     if model.owner is None and isinstance(model.origin, Item) and isinstance(model.origin.of, Unknown):
         return model.origin.of
     return model.owner
@@ -420,7 +420,7 @@ def _one_by_one(put_in: Sequence[tuple[Unknown, list[Tensor]]]) -> list[tuple[Un
 
 
 def write(machine: Machine, tensors: Sequence[Tensor], optimizer: Unknown | None = None) -> list[Tensor]:
-    """Count a step's write to those of `tensors` that have a gradient; these.
+    """Bump the versions of those of `tensors` that have a gradient, for a step, and return them.
 
     That an `optimizer` has parameters which the program is not seen to give it is presumed.
     """

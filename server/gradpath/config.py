@@ -137,7 +137,7 @@ def level_of(config: Config, rule: str, family: str, default: Level) -> Level | 
 
 
 def is_selected(config: Config, rule: str, family: str, path: str = "") -> bool:
-    """Whether a rule may report in the file `path`.
+    """True if a rule may report in the file `path`.
 
     A rule's own id outweighs its family; where both lists name the same, `ignore` wins.
     """

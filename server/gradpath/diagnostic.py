@@ -123,7 +123,7 @@ class Fix:
         return cls(title_of(done), safety, edits, preferred, rewrite, repairs=done)
 
     def does(self, transformation: Transformation) -> bool:
-        """Whether the first of its repairs, which the others complete, is such a transformation."""
+        """True if the first of its repairs, which the others complete, is such a transformation."""
         return bool(self.repairs) and self.repairs[0].transformation is transformation
 
 
@@ -149,7 +149,7 @@ class Advice:
 
     @property
     def stands(self) -> bool:
-        """Whether there is anything that it stands on."""
+        """True if there is anything that it stands on."""
         return self.fix is not None or self.refuted is not None or self.reason is not None
 
     @classmethod

@@ -137,7 +137,7 @@ def _passes_turned(found: Found, index: int, paths: Paths) -> bool:
 
 
 def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
-    """Whether the fault depends on the mode that a function of another file is given: `if method == "step"`.
+    """True if the fault depends on the mode that a function of another file is given: `if method == "step"`.
 
     Such a function offers several, and who calls it chooses one that fits.
     """
@@ -149,7 +149,7 @@ def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
 
 
 def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bool:
-    """Whether a silent fault is found on every path that runs to its end and reaches the places that it is about.
+    """True if a silent fault is found on every path that runs to its end and reaches the places that it is about.
 
     Nothing raises where the fault is, so a single path without it is reason enough to stay silent. One that leaves a
     loop before the fault can be, where that takes two iterations, says nothing about it.
@@ -183,7 +183,7 @@ def _visits(found: Found) -> dict[ast.stmt, int]:
 
 
 def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
-    """Whether a path comes to the places of a story as often as the story does."""
+    """True if a path comes to the places of a story as often as the story does."""
     return all(trace.visits.get(statement, 0) >= times for statement, times in visits.items())
 
 

@@ -90,7 +90,7 @@ _DOING = (ast.AugAssign, ast.For, ast.While, ast.With)
 
 
 def is_entry(function: Definition, owner: str | None) -> bool:
-    """Whether a function, or a method of the class `owner`, is worth entering, whatever else the file holds."""
+    """True if a function, or a method of the class `owner`, is worth entering, whatever else the file holds."""
     if is_telling(function) or _loses(function):
         return True
     return owner is not None and function.name in called_methods()
@@ -236,7 +236,7 @@ _INTO_ITEM = regex(r"\][^=\n]*=")
 
 
 def runs_backward(text: str) -> bool:
-    """Whether a document has what it takes to run a backward; plain searches are many times as fast as expressions."""
+    """True if a document has what it takes to run a backward; plain searches are many times as fast as expressions."""
     return "backward(" in text or any(not _is_part(text[at - 1 : at]) for at in _places(text, "grad("))
 
 
@@ -249,7 +249,7 @@ def _places(text: str, part: str) -> Iterator[int]:
 
 
 def _is_part(character: str) -> bool:
-    """Whether a character beside a word belongs to it; nothing is beside the ends of a text."""
+    """True if a character beside a word belongs to it; nothing is beside the ends of a text."""
     return character.isalnum() or character == "_"
 
 
@@ -416,7 +416,7 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def is_telling(node: ast.stmt) -> bool:
-    """Whether a function, or a statement, does anything that a rule could speak of: a backward, a step, a gradient."""
+    """True if a function, or a statement, does anything that a rule could speak of: a backward, a step, a gradient."""
     return mentions(node).tells
 
 

@@ -213,7 +213,7 @@ class Reuse:
         )
 
     def _mentions(self, record: Record) -> bool:
-        """Whether anything that an entry point depends on speaks of a name that means something else now."""
+        """True if anything that an entry point depends on speaks of a name that means something else now."""
         if self.mentioning is None:
             names = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(self.changed_names))) + r")\b")
             self.mentioning = frozenset(
@@ -339,7 +339,7 @@ def _whole(piece: Piece) -> list[ast.AST]:
 
 
 def _are_same(one: object, other: object) -> bool:
-    """Whether two parts of trees are the same, their places included."""
+    """True if two parts of trees are the same, their places included."""
     todo = [(one, other)]
     while todo:
         one, other = todo.pop()
@@ -367,7 +367,7 @@ def _declared(node: Definition) -> tuple[object, ...]:
 
 
 def _only_binds(node: ast.stmt) -> bool:
-    """Whether a statement does nothing but give names a meaning that nothing else depends on."""
+    """True if a statement does nothing but give names a meaning that nothing else depends on."""
     match node:
         case ast.Import():
             return True

@@ -26,7 +26,7 @@ _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
 
 @noted
 def is_without_grad(function: Function) -> bool:
-    """Whether a decorator switches gradients off."""
+    """True if a decorator switches gradients off."""
     return any(_mentions(each, _WITHOUT_GRAD) for each in function.decorator_list)
 
 
@@ -38,19 +38,19 @@ def asks_for_parameters(function: Function) -> bool:
 
 @noted
 def names_weights(function: Function) -> bool:
-    """Whether a function names the weight or the bias of something."""
+    """True if a function names the weight or the bias of something."""
     return _mentions(function, _WEIGHTS)
 
 
 @noted
 def takes_apart(function: Function) -> bool:
-    """Whether a function asks for several views of one tensor."""
+    """True if a function asks for several views of one tensor."""
     return _mentions(function, PARTING)
 
 
 @noted
 def may_be_refused(function: Function) -> bool:
-    """Whether PyTorch may refuse a write of a function, at once or in a backward."""
+    """True if PyTorch may refuse a write of a function, at once or in a backward."""
     if is_without_grad(function):
         return False
     body = nodes(function)
@@ -78,7 +78,7 @@ def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
 
 
 def is_called_without_grad(function: Function, defined: Defined, depth: int = 3) -> bool:
-    """Whether functions of the file call it, each of them where gradients are off, be it for its own callers."""
+    """True if functions of the file call it, each of them where gradients are off, be it for its own callers."""
     every, off = set[ast.Call](), set[ast.Call]()
     for caller in {each for functions in defined.values() for each in functions}:
         calls = _calls_of(function.name, caller)
@@ -101,7 +101,7 @@ def _switches_off(block: ast.With) -> bool:
 
 
 def hands_on_weights(function: Function, defined: Defined) -> bool:
-    """Whether a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
+    """True if a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
     for node in nodes(function):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in defined and _has_weight(node):
@@ -118,7 +118,7 @@ def _has_weight(call: ast.Call) -> bool:
 
 
 def _mentions(root: ast.AST, names: Collection[str]) -> bool:
-    """Whether one of some names, or an attribute of that name, is in a tree."""
+    """True if one of some names, or an attribute of that name, is in a tree."""
     inside = contents(root)
     return any(each.id in names for each in inside.names) or any(each.attr in names for each in inside.attributes)
 
@@ -165,7 +165,7 @@ def _asks_in_place(keyword: ast.keyword) -> bool:
 
 
 def _is_no_number(value: ast.expr) -> bool:
-    """Whether no tensor with a gradient takes a value: only masks take True and False."""
+    """True if no tensor with a gradient takes a value: only masks take True and False."""
     return isinstance(value, (ast.Compare, ast.Dict, ast.JoinedStr)) or (
         isinstance(value, ast.Constant) and isinstance(value.value, (bool, str, type(None)))
     )

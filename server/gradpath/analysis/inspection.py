@@ -236,7 +236,7 @@ def _inspect(
 
 
 def _is_of_result(runs: Runs, report: Report) -> bool:
-    """Whether the backward through the result is where PyTorch would raise, or compute wrongly, and no other place."""
+    """True if the backward through the result is where PyTorch would raise, or compute wrongly, and no other place."""
     last = report.raised_at or report.steps[-1].site
     places = () if runs.entry is None else places_of_result(runs.entry.function)
     return any(last.node is given for _, given in places)
@@ -250,5 +250,5 @@ def _failure(runs: Runs, error: Exception, rule: str = "") -> Gap:
 
 
 def _begins(report: Report, home: str) -> bool:
-    """Whether code of the file `home` leads to the place; what happens in an import is that module's own business."""
+    """True if code of the file `home` leads to the place; what happens in an import is that module's own business."""
     return any(site.path == home for site in report.at.frames())

@@ -45,7 +45,7 @@ def _uncalled(tree: ast.Module, called: Collection[str]) -> Iterator[Entry]:
 
 
 def _trains(files: Files, origin: _Origin, called: Collection[str]) -> bool:
-    """Whether an import brings a function that trains, or a class with such a method which is `called`."""
+    """True if an import brings a function that trains, or a class with such a method which is `called`."""
     module, name = origin
     path = files.locate(module, files.checked.document.path)
     if path is None or not runs_backward(files.text(path)):

@@ -15,7 +15,7 @@ Decided = Mapping[tuple[int, int], bool]
 
 
 def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
-    """Whether a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
+    """True if a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
 
     `kept` says where the lines of the document are after the fix: only what they do counts.
     """

@@ -9,7 +9,7 @@ from gradpath.source.nodes import nodes, noted
 
 @noted
 def keeps_modules(owner: ast.ClassDef) -> bool:
-    """Whether `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
+    """True if `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
     made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
     return any(_keeps(node) for method in made for node in nodes(method))
 
@@ -35,7 +35,7 @@ def _holds(value: ast.expr) -> bool:
 
 
 def _makes(made: ast.expr) -> bool:
-    """Whether an expression calls a class, by the way classes are written."""
+    """True if an expression calls a class, by the way classes are written."""
     match made:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name[:1].isupper()

@@ -29,5 +29,5 @@ class Allowance:
 
     @property
     def is_void(self) -> bool:
-        """Whether nobody wants what has been found so far."""
+        """True if nobody wants what has been found so far."""
         return self.ending is Ending.CANCELLED

@@ -66,7 +66,7 @@ def held() -> int:
 
 
 def has_grown() -> bool:
-    """Whether the process holds much more than it did when the analysis was loaded, garbage aside."""
+    """True if the process holds much more than it did when the analysis was loaded, garbage aside."""
     if held() <= _loaded + MUCH:
         return False
     gc.unfreeze()

@@ -105,7 +105,7 @@ def _begin(
 
 
 def _is_later(target: Node, call: BackwardCall) -> bool:
-    """Whether an operation was run after all that lead to the roots, so that none of them can have used its result.
+    """True if an operation was run after all that lead to the roots, so that none of them can have used its result.
 
     The node of what is not seen is made when its result is first used, and so later than the result, if anything.
     """
@@ -122,7 +122,7 @@ def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Ten
 
 
 def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
-    """Whether all is known of a graph, so that it leads nowhere else than is seen."""
+    """True if all is known of a graph, so that it leads nowhere else than is seen."""
     todo = [edge for edge in map(autograd.edge, outputs) if edge is not None]
     seen = set(todo)
     while todo:
@@ -135,7 +135,7 @@ def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
 
 
 def _may_have_graph(root: Tensor) -> bool:
-    """Whether something open went into a tensor, which may have given it a graph that is not seen."""
+    """True if something open went into a tensor, which may have given it a graph that is not seen."""
     todo, seen = [root], {id(root)}
     while todo:
         tensor = todo.pop()
@@ -147,7 +147,7 @@ def _may_have_graph(root: Tensor) -> bool:
 
 
 def _only_by_base(autograd: Autograd, root: Tensor) -> bool:
-    """Whether it requires grad as its base does, and has no graph: a view that was made under no_grad."""
+    """True if it requires grad as its base does, and has no graph: a view that was made under no_grad."""
     return root.base is not None and not root.flag and autograd.grad_fn(root) is None
 
 

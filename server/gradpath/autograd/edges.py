@@ -33,7 +33,7 @@ class Edges:
 
 
 def leads_on(behaviour: Behaviour, parameter: str) -> bool:
-    """Whether an output may require grad because of a parameter."""
+    """True if an output may require grad because of a parameter."""
     outputs = behaviour.outputs
     if len(outputs) == 1:
         return parameter in outputs[0].grad or parameter in outputs[0].maybe_grad

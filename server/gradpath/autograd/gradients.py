@@ -52,7 +52,7 @@ _STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "
 
 
 def is_step_function(node: Node) -> bool:
-    """Whether the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
+    """True if the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
     return node.name.replace("torch.Tensor.", "torch.").rstrip("_") in _STEPS
 
 
@@ -124,7 +124,7 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
 
 
 def is_of_gradient(node: Node) -> bool:
-    """Whether a node is in the graph that a gradient has with `create_graph`: not all that it saves is known."""
+    """True if a node is in the graph that a gradient has with `create_graph`: not all that it saves is known."""
     return node.behaviour is None and node.name.startswith("gradient")
 
 

@@ -148,7 +148,7 @@ class Autograd:
             return tensor.node
 
     def is_leaf(self, tensor: Tensor) -> bool:
-        """Whether `tensor` has no grad_fn."""
+        """True if `tensor` has no grad_fn."""
         return self.grad_fn(tensor) is None
 
     # Operations
@@ -486,12 +486,12 @@ def _write_through(node: Node, base_edge: Node | None, written: str) -> None:
 
 
 def _copies_onto_itself(name: str, everything: Sequence[Tensor]) -> bool:
-    """Whether a copy may find its source where it writes: then it ends early (aten/src/ATen/native/Copy.cpp)."""
+    """True if a copy may find its source where it writes: then it ends early (aten/src/ATen/native/Copy.cpp)."""
     return name.endswith(".copy_") and all(each.storage is everything[0].storage for each in everything)
 
 
 def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:
-    """Whether a tensor of one of these parameters requires grad."""
+    """True if a tensor of one of these parameters requires grad."""
     for parameter in parameters:
         for tensor in inputs.get(parameter, ()):
             if tensor.requires_grad:

@@ -78,7 +78,7 @@ def promote(tensors: Sequence[Tensor], numbers: Sequence[type] = ()) -> str | No
 
 
 def is_differentiable(dtype: str | None) -> bool | None:
-    """Whether a tensor of this dtype can require grad; None where the dtype is not known."""
+    """True if a tensor of this dtype can require grad; None where the dtype is not known."""
     if dtype is None:
         return None
     return dtype.startswith(("float", "bfloat", "complex"))

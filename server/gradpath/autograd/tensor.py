@@ -182,7 +182,7 @@ class Node:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may as well not be there: nothing is reported of it."""
+        """True if it may as well not be there: nothing is reported of it."""
         return self.provenance is OPEN
 
 
@@ -334,7 +334,7 @@ class Tensor:
 
     @property
     def one_element(self) -> bool | None:
-        """Whether it has exactly one element; None where the shape does not tell."""
+        """True if it has exactly one element; None where the shape does not tell."""
         if self.shape is None:
             return False if self.several else None
         if any(size not in (1, None) for size in self.shape):

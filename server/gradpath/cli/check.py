@@ -131,7 +131,7 @@ def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
 
 
 def _wants_trials(arguments: argparse.Namespace) -> bool:
-    """Whether anybody will look at the fixes, or at advice that stands on them; each costs a check of its file."""
+    """True if anybody will look at the fixes, or at advice that stands on them; each costs a check of its file."""
     shown = arguments.output_format == "full" and not arguments.quiet
     return bool(_allowed(arguments)) or shown or arguments.output_format in ("json", "sarif")
 

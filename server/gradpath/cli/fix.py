@@ -132,7 +132,7 @@ def fix_document(
 
 
 def _uncovers_more(before: Checked, after: Checked) -> bool:
-    """Whether there are errors of a rule of which there were fewer before."""
+    """True if there are errors of a rule of which there were fewer before."""
     return bool(_errors(after) - _errors(before))
 
 

@@ -94,7 +94,7 @@ def _channels() -> tuple[list[_Channel], dict[int, int]]:
 
 
 def _same(one: int, other: int) -> bool:
-    """Whether two streams go to one place."""
+    """True if two streams go to one place."""
     try:
         return os.path.sameopenfile(one, other)
     except OSError:  # One of them is closed.
@@ -196,7 +196,7 @@ def _signals(process: subprocess.Popen[bytes], channels: Sequence[_Channel]) -> 
 
 
 def _in_the_foreground() -> bool:
-    """Whether the keys of a terminal reach this process, and so the program."""
+    """True if the keys of a terminal reach this process, and so the program."""
     if sys.platform == "win32":
         return True
     try:

@@ -99,7 +99,7 @@ def _made_own_folder(folder: Path) -> bool:
 
 
 def _is_own_folder(folder: Path) -> bool:
-    """Whether it is a folder of this user, and no link to one."""
+    """True if it is a folder of this user, and no link to one."""
     try:
         status = os.lstat(folder)
     except OSError:

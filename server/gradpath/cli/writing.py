@@ -44,7 +44,7 @@ def write_file(path: str, data: bytes) -> None:
 
 
 def leads_outside(path: str, walked: Iterable[str]) -> bool:
-    """Whether a file is a link, found in one of the folders that were `walked`, to a file outside of all of them.
+    """True if a file is a link, found in one of the folders that were `walked`, to a file outside of all of them.
 
     A link that is named itself leads where its user wants it to.
     """
@@ -108,7 +108,7 @@ def _keep_rights(handle: int, target: str) -> None:
 
 
 def _has_changed(target: str, data: bytes) -> bool:
-    """Whether a file no longer holds what was read."""
+    """True if a file no longer holds what was read."""
     try:
         return read_bytes(target, len(data)) != data
     except OSError:

@@ -100,7 +100,7 @@ def _ignores(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Acti
 
 
 def _touch(one: Range, other: Range) -> bool:
-    """Whether two ranges share a place; the end counts, so that a cursor after the last character still matches."""
+    """True if two ranges share a place; the end counts, so that a cursor after the last character still matches."""
     return one.start <= other.end and other.start <= one.end
 
 
@@ -110,7 +110,7 @@ def _in_style(analysis: Analysis, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
 
 
 def _still_parses(analysis: Analysis, edits: Sequence[Edit]) -> bool:
-    """Whether the document parses after the edits, if it did before."""
+    """True if the document parses after the edits, if it did before."""
     path = analysis.document.path
     notebook = isinstance(analysis.document, CellsDocument)
     if not edits or (analysis.parsed.problems and not notebook):

@@ -33,7 +33,7 @@ def edited(document: Document, edits: Sequence[Edit]) -> Document | None:
 
 
 def still_parses(before: Document, after: Document) -> bool:
-    """Whether a document that was edited parses; of a notebook the cells that have changed count."""
+    """True if a document that was edited parses; of a notebook the cells that have changed count."""
     problems = parse(after).problems
     if not isinstance(before, CellsDocument) or not isinstance(after, CellsDocument):
         return not problems
@@ -42,7 +42,7 @@ def still_parses(before: Document, after: Document) -> bool:
 
 
 def overlap(one: Edit, other: Edit) -> bool:
-    """Whether two edits touch the same text; two insertions at one place do, because their order would matter."""
+    """True if two edits touch the same text; two insertions at one place do, because their order would matter."""
     if one.path != other.path:
         return False
     return one.range == other.range or (one.range.start < other.range.end and other.range.start < one.range.end)

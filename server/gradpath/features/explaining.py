@@ -62,7 +62,7 @@ def matching(
 
 
 def _touches(diagnostic: Diagnostic, place: Place) -> bool:
-    """Whether a place of the story is the line at `place`."""
+    """True if a place of the story is the line at `place`."""
     ranges = [(diagnostic.path, diagnostic.range), *((label.path, label.range) for label in diagnostic.labels)]
     return any(
         within.start.line <= place.line <= within.end.line and _same(path, place.path) for path, within in ranges

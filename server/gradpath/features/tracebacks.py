@@ -86,7 +86,7 @@ class _Reader:
 
 
 def mentions_a_traceback(text: str) -> bool:
-    """Whether there may be any; quick, where most texts have none."""
+    """True if there may be any; quick, where most texts have none."""
     return "Error" in text
 
 

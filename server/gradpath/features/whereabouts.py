@@ -98,7 +98,7 @@ class Whereabouts:
 
 
 def _is_installed(path: str) -> bool:
-    """Whether a file belongs to a library or to Python itself."""
+    """True if a file belongs to a library or to Python itself."""
     parts = path.replace("\\", "/").split("/")
     standard = "lib" in parts and any(part.startswith("python3") for part in parts)
     return path.startswith("<") or standard or not _INSTALLED.isdisjoint(parts)

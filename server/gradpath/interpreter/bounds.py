@@ -33,7 +33,7 @@ TOO_MUCH = (Overworked, RecursionError, MemoryError, OverflowError)
 
 
 def is_small(value: object) -> bool:
-    """Whether a constant or tuple is within bounds; of a tuple, only its length counts."""
+    """True if a constant or tuple is within bounds; of a tuple, only its length counts."""
     match value:
         case bool() | float():
             return True
@@ -48,7 +48,7 @@ def is_small(value: object) -> bool:
 
 
 def is_light(value: tuple[object, ...]) -> bool:
-    """Whether a tuple has few enough parts, tuples within tuples included, to be compared and walked as a whole."""
+    """True if a tuple has few enough parts, tuples within tuples included, to be compared and walked as a whole."""
     left = NODES
     todo: list[Sequence[object]] = [value]
     while todo:
@@ -61,7 +61,7 @@ def is_light(value: tuple[object, ...]) -> bool:
 
 
 def is_affordable(operator: str, left: object, right: object) -> bool:
-    """Whether a binary operation on constants and tuples takes Python but a moment."""
+    """True if a binary operation on constants and tuples takes Python but a moment."""
     if not (is_small(left) and is_small(right)):
         return False
     match operator:
@@ -96,7 +96,7 @@ def length_of(numbers: range) -> int:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a number that is not too long to count with."""
+    """True if a value is a number that is not too long to count with."""
     return isinstance(value, int) and abs(value) <= WIDTH
 
 

@@ -241,7 +241,7 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
 
 
 def _computes(machine: Machine, instance: Instance, name: str) -> bool:
-    """Whether the `__getattr__` of the program gives an attribute; an AttributeError says that it does not."""
+    """True if the `__getattr__` of the program gives an attribute; an AttributeError says that it does not."""
     try:
         with machine.frame.catching(lambda cls: cls.name == "AttributeError"):
             machine.attribute(instance, name)

@@ -490,7 +490,7 @@ def contains(machine: Machine, items: Sequence[Value], wanted: Value, open: bool
 
 
 def same_constants(left: Sequence[Value], right: Sequence[Value]) -> bool | None:
-    """Whether two sequences of constants are equal; None where one holds something else."""
+    """True if two sequences of constants are equal; None where one holds something else."""
     if all(isinstance(item, CONSTANTS) for item in (*left, *right)):
         return list(left) == list(right)
     return None

@@ -88,12 +88,12 @@ def _is_observed_absence(machine: Machine) -> bool:
 
 
 def _is_elsewhere(machine: Machine) -> bool:
-    """Whether the program is in code of another file than the checked one, of which only a part is run."""
+    """True if the program is in code of another file than the checked one, of which only a part is run."""
     return machine.frame.path != machine.file
 
 
 def _is_awaited(machine: Machine, cls: Class) -> bool:
-    """Whether a handler around waits for exceptions of the class, and not just for any."""
+    """True if a handler around waits for exceptions of the class, and not just for any."""
     frame = machine.frame
     while True:
         if any(waits(cls) for waits in frame.catchers):

@@ -94,7 +94,7 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
 
 
 def _goes_through(machine: Machine, node: ast.Try, unseen: bool) -> bool:
-    """Whether the `else` of a `try` follows: where the body calls something `unseen`, that may raise, and decides."""
+    """True if the `else` of a `try` follows: where the body calls something `unseen`, that may raise, and decides."""
     calls = any(isinstance(each, ast.Call) for statement in node.body for each in nodes(statement))
     if not (unseen and calls and node.handlers):
         return True
@@ -105,7 +105,7 @@ def _goes_through(machine: Machine, node: ast.Try, unseen: bool) -> bool:
 
 
 def _waits(machine: Machine, frame: Frame, handlers: Sequence[ast.ExceptHandler], cls: Class) -> bool:
-    """Whether a handler names a class of exceptions, or a base of it that is not the base of nearly all."""
+    """True if a handler names a class of exceptions, or a base of it that is not the base of nearly all."""
     before = machine.frame, machine.node
     machine.frame = frame
     try:

@@ -11,7 +11,7 @@ from gradpath.support.lazy_regex import regex
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a block ends by leaving the iteration, the function or the program."""
+    """True if a block ends by leaving the iteration, the function or the program."""
     if not statements:
         return False
     match statements[-1]:
@@ -49,7 +49,7 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
 
 
 def _trains(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a block calls a `backward` itself."""
+    """True if a block calls a `backward` itself."""
     return any(
         isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "backward"
         for statement in statements
@@ -58,7 +58,7 @@ def _trains(statements: Sequence[ast.stmt]) -> bool:
 
 
 def _makes_room(statements: Sequence[ast.stmt]) -> bool:
-    """Whether a block does nothing but drop the oldest item of a buffer: `memory.pop(0)`."""
+    """True if a block does nothing but drop the oldest item of a buffer: `memory.pop(0)`."""
     match statements:
         case [ast.Expr(value=ast.Call(func=ast.Attribute(attr="popleft"), args=[]))]:
             return True
@@ -71,7 +71,7 @@ def _makes_room(statements: Sequence[ast.stmt]) -> bool:
 
 
 def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
-    """Whether an arm of a condition looks like the life of a graph; `making` says that an `__init__` is around it.
+    """True if an arm of a condition looks like the life of a graph; `making` says that an `__init__` is around it.
 
     Other conditions are turned around last, and not at all in a file that is not the checked one: that is done where it
     is checked itself.
@@ -84,7 +84,7 @@ def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
 
 
 def leaves_gradients_out(bodies: Collection[ast.AST], visited: Collection[ast.AST]) -> bool:
-    """Whether simple statements of some bodies that were not visited speak of what happens to gradients."""
+    """True if simple statements of some bodies that were not visited speak of what happens to gradients."""
     for body in bodies:
         inner = [body, *(each for each in nodes(body) if isinstance(each, ast.stmt) and each not in visited)]
         simple = (each for each in inner if not any(isinstance(getattr(each, block, None), list) for block in BLOCKS))
@@ -94,7 +94,7 @@ def leaves_gradients_out(bodies: Collection[ast.AST], visited: Collection[ast.AS
 
 
 def is_about_gradients(node: ast.AST, *, making: bool) -> bool:
-    """Whether a node speaks of what happens to gradients; `making` says that an `__init__` is around it."""
+    """True if a node speaks of what happens to gradients; `making` says that an `__init__` is around it."""
     match node:
         case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) if not making:
             return True
@@ -116,7 +116,7 @@ _known: Noted[dict[ast.If, tuple[bool, bool]]] = Noted("_idle_known")
 
 
 def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:
-    """Whether a block does nothing that a graph could notice: it raises, passes, or computes what it prints."""
+    """True if a block does nothing that a graph could notice: it raises, passes, or computes what it prints."""
     if not statements:
         return True
     if isinstance(statements[-1], ast.Raise) and len(statements) <= 2:
@@ -142,7 +142,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _only_reads(value: ast.expr) -> bool:
-    """Whether an expression reads and computes, and changes nothing."""
+    """True if an expression reads and computes, and changes nothing."""
     return all(
         isinstance(each, _READING) or (isinstance(each, ast.Call) and _name(each.func) in _TELLING)
         for each in nodes(value)
@@ -158,7 +158,7 @@ _TELLING = frozenset({"float", "format", "int", "item", "len", "perf_counter", "
 
 
 def _stays_inside(names: set[str], statements: Sequence[ast.stmt], scope: ast.AST) -> bool:
-    """Whether nothing outside a block reads what it assigns, nor the block itself what it assigned the last time."""
+    """True if nothing outside a block reads what it assigns, nor the block itself what it assigned the last time."""
     done: set[str] = set()
     for statement in statements:
         if not names.isdisjoint(_read([statement]).keys() - done):

@@ -23,12 +23,12 @@ Place = tuple["Instance | Scope", str]
 
 
 def leaves_graph(machine: Machine, function: Function, receiver: Value) -> bool:
-    """Whether a function, which was called, has left a graph where its next call may meet it."""
+    """True if a function, which was called, has left a graph where its next call may meet it."""
     return any(True for _ in _live(machine, function, receiver))
 
 
 def leaves_gradients(trace: Trace) -> bool:
-    """Whether a step of a call has used gradients that the call does not clear: its next one may add to them."""
+    """True if a step of a call has used gradients that the call does not clear: its next one may add to them."""
     cleared = trace.of(Cleared)
     owners = {id(event.owner) for event in cleared if event.owner is not None}
     tensors = {id(tensor) for event in cleared for tensor in event.tensors}
@@ -53,7 +53,7 @@ def is_left_to_it(trace: Trace, tree: ast.Module, receiver: Value) -> bool:
 
 
 def _clears(body: ast.AST) -> bool:
-    """Whether something in a body has to do with clearing gradients, to go by its words."""
+    """True if something in a body has to do with clearing gradients, to go by its words."""
     return any(
         (isinstance(node, ast.Attribute) and (node.attr == "grad" or "zero" in node.attr))
         or (isinstance(node, ast.Name) and "zero" in node.id)
@@ -103,7 +103,7 @@ def _live(machine: Machine, function: Function, receiver: Value) -> Iterator[Pla
 
 
 def _holds(machine: Machine, value: Value, seen: set[int], todo: list[Instance | Scope]) -> bool:
-    """Whether a graph is in a value, be it in a container; instances in it are looked through later."""
+    """True if a graph is in a value, be it in a container; instances in it are looked through later."""
     inside, found = [value], False
     for each in inside:
         if not isinstance(each, (Object, tuple)):

@@ -37,7 +37,7 @@ class Late:
         return asked and self._count < MOST and self._next() <= self._length
 
     def is_over(self) -> bool:
-        """Whether the late iteration was the last one that there is."""
+        """True if the late iteration was the last one that there is."""
         return self._length is not None and self._next() > self._length
 
     def _next(self) -> int:

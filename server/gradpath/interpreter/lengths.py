@@ -34,7 +34,7 @@ _IN_THE_LAST = {"eq": True, "gt": False, "le": True}
 
 
 def is_last(machine: Machine, iterated: Value, item: Value, done: int) -> bool:
-    """Whether the path has decided that there are no more iterations than so many, of which `item` is the last."""
+    """True if the path has decided that there are no more iterations than so many, of which `item` is the last."""
     if isinstance(iterated, Unknown):
         return _is_end(machine, iterated, item)
     if not isinstance(iterated, Iteration):
@@ -56,7 +56,7 @@ def _answers(machine: Machine, operator: str, left: Unknown, right: Value) -> It
 
 
 def _is_end(machine: Machine, iterated: Unknown, item: Value) -> bool:
-    """Whether the path has decided that an item is the last one: `x != items[-1]` was false."""
+    """True if the path has decided that an item is the last one: `x != items[-1]` was false."""
     end = machine.unknowns.get(("item", iterated.number, identity(-1)))
     if not isinstance(item, Unknown) or not isinstance(end, Unknown):
         return False
@@ -70,7 +70,7 @@ def _is_end(machine: Machine, iterated: Unknown, item: Value) -> bool:
 
 
 def _is_last_number(machine: Machine, numbers: Numbers, item: Value) -> bool:
-    """Whether the path has decided that a range comes to its end: by a comparison of its number with its end."""
+    """True if the path has decided that a range comes to its end: by a comparison of its number with its end."""
     sign, step = (1, numbers.step) if numbers.step > 0 else (-1, -numbers.step)
     for number, more in _near(machine, item, step):
         for end, beyond in _near(machine, numbers.stop, step):
@@ -91,7 +91,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 
 
 def _tells(compare: Callable[[int, int], bool], shift: int, towards: int, step: int, outcome: bool) -> bool:
-    """Whether a comparison turns out so in the last iteration alone.
+    """True if a comparison turns out so in the last iteration alone.
 
     The last number is at most a step from the end. `shift` is by how much the left side is more where both are equal.
     """

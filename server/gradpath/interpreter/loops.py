@@ -168,7 +168,7 @@ class _Watch:
         return 1 if done == 1 and self._last == self.round() else STEADY
 
     def _spends_all(self) -> bool:
-        """Whether no variable of the body holds a graph that was built after the last backward."""
+        """True if no variable of the body holds a graph that was built after the last backward."""
         machine, since = self._machine, self._machine.spent_before
         if since == self._spent_before:
             return True
@@ -282,7 +282,7 @@ def _length(machine: Machine, test: ast.expr, start: int | None, done: int) -> i
 
 
 def never_ends(node: ast.stmt) -> bool:
-    """Whether a statement is the loop of an endless generator: `while True` with a `yield`, and no way out."""
+    """True if a statement is the loop of an endless generator: `while True` with a `yield`, and no way out."""
     if not isinstance(node, ast.While) or not isinstance(node.test, ast.Constant) or not node.test.value:
         return False
     inside = list(nodes(node))

@@ -164,7 +164,7 @@ def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
 
 
 def _is_told_apart(target: Dict, key: Value) -> bool:
-    """Whether a key is an instance that equals nothing but itself, and all keys of the dict are known."""
+    """True if a key is an instance that equals nothing but itself, and all keys of the dict are known."""
     plain = isinstance(key, Instance) and key.cls.find("__eq__") is UNDEFINED and not key.cls.open
     return plain and not any(isinstance(each, Unknown) for each, _ in target.entries.values())
 

@@ -16,7 +16,7 @@ Assign = Callable[[Machine, ast.expr, Value], None]
 
 
 def matches(machine: Machine, pattern: ast.pattern, subject: Value, assign: Assign) -> bool:
-    """Whether `subject` matches, its captures bound; where that is not settled, the path decides."""
+    """True if `subject` matches, its captures bound; where that is not settled, the path decides."""
     match pattern:
         case ast.MatchValue():
             return _equal(machine, pattern, evaluate(machine, pattern.value), subject)

@@ -120,7 +120,7 @@ class Module(Object):
         return [each for each in listed if isinstance(each, str)] if isinstance(listed, tuple) else None
 
     def _offers(self, machine: Machine, name: str, asked: tuple[Module, ...]) -> bool:
-        """Whether `from module import *` brings a name; `asked` are the modules that wait for the answer."""
+        """True if `from module import *` brings a name; `asked` are the modules that wait for the answer."""
         self.load(machine)
         names = self._listed()
         if names is not None:

@@ -162,7 +162,7 @@ def equal(machine: Machine, left: Value, right: Value) -> Value:
 
 
 def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
-    """Whether two tuples are not equal, whatever the objects in them are."""
+    """True if two tuples are not equal, whatever the objects in them are."""
     pairs = zip(left, right, strict=False)
     return len(left) != len(right) or any(
         isinstance(one, CONSTANTS) and isinstance(other, CONSTANTS) and one != other for one, other in pairs
@@ -170,7 +170,7 @@ def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
 
 
 def _is_told_by_negation(machine: Machine, left: Value, right: Value) -> bool:
-    """Whether `left != right` is one answer, and the opposite of `left == right`: a tensor has one for each element."""
+    """True if `left != right` is one answer, and the opposite of `left == right`: a tensor has one for each element."""
     if not isinstance(left, Unknown) and not isinstance(right, Unknown):
         return False
     return not any(machine.library.has_attribute(each, "requires_grad") for each in (left, right))

@@ -124,7 +124,7 @@ DATA = frozenset({Made.NUMBER, Made.COUNTED, Made.COMPARED, Made.ARRAY, Made.DRA
 
 
 def is_of_another(one: Origin, other: Origin) -> bool:
-    """Whether two are attributes or items of two objects: what is computed again has other ones."""
+    """True if two are attributes or items of two objects: what is computed again has other ones."""
     return isinstance(one, (Attribute, Item)) and isinstance(other, (Attribute, Item)) and one.of is not other.of
 
 

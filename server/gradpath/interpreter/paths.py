@@ -132,7 +132,7 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
 
 
 def _is_refused(trace: Trace) -> bool:
-    """Whether a path ended by an exception of the program's own, or of Python's."""
+    """True if a path ended by an exception of the program's own, or of Python's."""
     return any(failure.error is None for failure in trace.failures())
 
 

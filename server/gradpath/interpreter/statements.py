@@ -327,7 +327,7 @@ def _if(machine: Machine, node: ast.If) -> Steps:
 
 
 def _condition(machine: Machine, node: ast.expr, likely: bool, idle: bool) -> bool:
-    """Whether the condition of an `if` holds; where one part of it settles that, the others are not asked."""
+    """True if the condition of an `if` holds; where one part of it settles that, the others are not asked."""
     if not isinstance(node, ast.BoolOp):
         return machine.decide(settled(machine, node), node, likely=likely, idle=idle)
     stops = isinstance(node.op, ast.Or)

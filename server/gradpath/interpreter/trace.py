@@ -144,7 +144,7 @@ class Discarded(_WithTensor):
 
     @property
     def is_of_tensor(self) -> bool:
-        """Whether the program uses as a tensor, here or elsewhere, what an unseen method was called on."""
+        """True if the program uses as a tensor, here or elsewhere, what an unseen method was called on."""
         origin = getattr(self.value, "origin", None)
         of = origin.of if isinstance(origin, Call) else None
         return any(getattr(each, "tensor", None) is not None for each in (of, getattr(of, "owner", None)))
@@ -227,7 +227,7 @@ class Lent:
     free: bool = True
 
     def reaches(self, owner: object) -> bool:
-        """Whether it has a module or an optimizer of the program in its hands, or may have."""
+        """True if it has a module or an optimizer of the program in its hands, or may have."""
         return self.free or any(each is owner for each in self.given)
 
 
@@ -258,12 +258,12 @@ class Bound:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is something unknown that has no graph."""
+        """True if it is something unknown that has no graph."""
         return getattr(self.value, "kind", None) is Kind.PLAIN
 
     @property
     def is_leaf(self) -> bool:
-        """Whether it is a leaf that requires a gradient, or a parameter of a model that is not seen."""
+        """True if it is a leaf that requires a gradient, or a parameter of a model that is not seen."""
         if isinstance(self.value, Tensor):
             return self.value.flag and self.value.node is None
         return getattr(self.value, "kind", None) is Kind.PARAMETER
@@ -295,7 +295,7 @@ class Stepped:
     unseen: tuple[Tensor, ...] = ()
 
     def finds_none_after(self, cleared: Cleared) -> bool:
-        """Whether all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
+        """True if all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
         return cleared.owner is self.optimizer or (len(self.models) == 1 and cleared.owner is self.models[0])
 
 
@@ -473,5 +473,5 @@ class Trace:
 
 
 def _leaves_out(trace: Trace) -> bool:
-    """Whether there is more about gradients in what was given up, or in what it may have called, than was come to."""
+    """True if there is more about gradients in what was given up, or in what it may have called, than was come to."""
     return leaves_gradients_out({*trace.given_up, *trace.interrupted}, trace.visits)

@@ -205,7 +205,7 @@ class Unknown(Object):
 
 
 def is_data(value: Value) -> bool:
-    """Whether a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
+    """True if a value is known to be a number, a text or the like, though maybe not which; it holds no tensor."""
     if isinstance(value, tuple):
         return is_light(value) and all(map(is_data, value))
     return type(value) in KINDS or isinstance(value, slice) or getattr(value, "is_data", False)

@@ -117,7 +117,7 @@ _QUESTION = ""
 
 
 def _is_wanted(kind: str, only: Any) -> bool:
-    """Whether a kind is one of those that the client asks for, or below one of them."""
+    """True if a kind is one of those that the client asks for, or below one of them."""
     if only is None:
         return True
     names = [name.value if isinstance(name, types.CodeActionKind) else name for name in only]

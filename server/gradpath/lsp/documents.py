@@ -58,7 +58,7 @@ class OpenDocument:
 
     @property
     def is_python(self) -> bool:
-        """Whether the document is checked at all; the language counts, since a new file may not have a name yet."""
+        """True if the document is checked at all; the language counts, since a new file may not have a name yet."""
         return self.language == "python" or self.path.endswith(".py")
 
     @property

@@ -13,7 +13,7 @@ INTERVAL = 2.0
 
 
 def is_alive(process: int) -> bool:
-    """Whether a process of that id exists, whoever owns it."""
+    """True if a process of that id exists, whoever owns it."""
     if process <= 0:
         return False
     if sys.platform == "win32":

@@ -30,7 +30,7 @@ class OpenCell:
 
     @property
     def is_python(self) -> bool:
-        """Whether the cell is checked."""
+        """True if the cell is checked."""
         return self.is_code and self.language == "python"
 
 

@@ -147,7 +147,7 @@ class Outgoing:
         return self.range(self._document.path, local, cell.number)
 
     def is_in(self, place: Range, uri: str) -> bool:
-        """Whether a place of what was analysed lies in the document, or the cell, of a URI."""
+        """True if a place of what was analysed lies in the document, or the cell, of a URI."""
         notebook = self._notebooks.get(self._document.path)
         cell = None if notebook is None else notebook.in_cell(place)[0].number
         return self._uri(self._document.path, cell) == uri

@@ -59,7 +59,7 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def is_shut_down(self) -> bool:
-        """Whether the client has asked for the shutdown."""
+        """True if the client has asked for the shutdown."""
         return self._shutdown
 
     def receive(self, body: bytes) -> None:

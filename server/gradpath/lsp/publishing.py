@@ -117,7 +117,7 @@ class Publishing:
         return found if outcome is None else [*found, *gap_hints(outcome.incomplete, parses=outcome.parses)]
 
     def _has_news(self, paths: Set[str], asked: str | None = None) -> bool:
-        """Whether a client would hear something new if it asked, of these files and those that it was told of before.
+        """True if a client would hear something new if it asked, of these files and those that it was told of before.
 
         What is `asked` for anyway does not count.
         """

@@ -41,7 +41,7 @@ class EditorSettings:
         return True
 
     def switch(self, name: str, path: str, *, default: bool) -> bool:
-        """Whether a setting such as `gradpath.inlayHints` is on for the file `path`."""
+        """True if a setting such as `gradpath.inlayHints` is on for the file `path`."""
         holders = [root for root in self.by_folder if Path(path).parent.is_relative_to(root)]
         settings = self.by_folder[max(holders, key=len)] if holders else self.everywhere
         value = settings.get(name)

@@ -183,7 +183,7 @@ async def serve_ws(server: Server, host: str, port: int) -> int:
 
 
 def is_own_host(header: str, bound: str) -> bool:
-    """Whether a request was sent to an address, to `localhost`, or to the name that the server is bound to.
+    """True if a request was sent to an address, to `localhost`, or to the name that the server is bound to.
 
     Any other name may be one that a hostile page has let point to this machine.
     """
@@ -192,7 +192,7 @@ def is_own_host(header: str, bound: str) -> bool:
 
 
 def is_own_origin(header: str) -> bool:
-    """Whether a web page comes from this machine."""
+    """True if a web page comes from this machine."""
     name = _host_of(header)
     address = _address(name)
     return name == "localhost" or (address is not None and address.is_loopback)

@@ -203,7 +203,7 @@ class Files:
         return Surroundings(dict(self._located), dict(self._members), texts, dict(self._texts))
 
     def still(self, before: Surroundings) -> bool:
-        """Whether an earlier check would see the same today; what it saw counts as seen by this one."""
+        """True if an earlier check would see the same today; what it saw counts as seen by this one."""
         for path, text in before.texts.items():
             if _text_of(self.parsed(path)) != text:
                 return False

@@ -20,7 +20,7 @@ _known: dict[str, tuple[int, frozenset[str]]] = {}
 
 
 def has(folder: Path, name: str) -> bool:
-    """Whether there is anything called `name` in a folder."""
+    """True if there is anything called `name` in a folder."""
     return bool(held(folder, (name,)))
 
 

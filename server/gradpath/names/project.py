@@ -83,7 +83,7 @@ class Project:
         return None if package.suffix == ".py" else self._step(package, name)
 
     def is_file(self, path: Path) -> bool:
-        """Whether a file is on disk or open in the editor."""
+        """True if a file is on disk or open in the editor."""
         return os.path.isfile(path) or self.read(path) is not None
 
     def _absolute(self, parts: Sequence[str], importer: Path, roots: Sequence[Layout]) -> Path | None:
@@ -152,7 +152,7 @@ class Project:
         return inner if is_there and os.path.isdir(inner) else None
 
     def _is_own(self, path: Path, importer: Path) -> bool:
-        """Whether a file is not an installed copy, or is one of the package that the importer belongs to."""
+        """True if a file is not an installed copy, or is one of the package that the importer belongs to."""
         installed = _installed_in(path)
         return installed is None or installed == _installed_in(importer)
 

@@ -116,7 +116,7 @@ def _left_out(rules: Sequence[_Rules], names: tuple[str, ...], *, folder: bool) 
 
 
 def _excluded(rules: Sequence[_Rules], names: tuple[str, ...], *, folder: bool) -> bool:
-    """Whether a configuration names a file or folder, or a folder around it: the walk may begin below that."""
+    """True if a configuration names a file or folder, or a folder around it: the walk may begin below that."""
     around = (names[:end] for each in rules for end in range(each.depth + 1, len(names)))
     return _left_out(rules, names, folder=folder) or any(_left_out(rules, each, folder=True) for each in around)
 

@@ -172,24 +172,24 @@ class Overlays:
         return chance.at_random(items)
 
     def has_attribute(self, value: Value, name: str) -> bool | None:
-        """Whether a tensor has an attribute; None where that is not known, and for other values."""
+        """True if a tensor has an attribute; None where that is not known, and for other values."""
         return (isinstance(value, TensorValue) and tensor_methods.has_attribute(value, name)) or None
 
     def is_instance(self, value: Value, kind: Value) -> bool | None:
-        """Whether a value is of an unknown class: no tensor, list, tuple or dict is one of NumPy's, or of its like."""
+        """True if a value is of an unknown class: no tensor, list, tuple or dict is one of NumPy's, or of its like."""
         known = isinstance(value, (TensorValue, List, Dict, tuple))
         return False if known and isinstance(kind, Unknown) and plain_data.is_of_library(kind) else None
 
     def is_live(self, value: Value) -> bool:
-        """Whether a value is a tensor that a gradient flows through."""
+        """True if a value is a tensor that a gradient flows through."""
         return isinstance(value, TensorValue) and value.tensor.requires_grad
 
     def lacks_graph(self, value: Value) -> bool:
-        """Whether a value is a tensor of which it is known that it has no graph."""
+        """True if a value is a tensor of which it is known that it has no graph."""
         return isinstance(value, TensorValue) and not value.tensor.requires_grad and not value.tensor.is_open
 
     def holds_graph(self, value: Value, *, since: int = 0) -> bool:
-        """Whether a value is or holds a tensor that was computed on a graph, or is presumed to be one.
+        """True if a value is or holds a tensor that was computed on a graph, or is presumed to be one.
 
         With `since`, only what came up when there were so many unknown values, and was not back-propagated.
         """
@@ -210,7 +210,7 @@ class Overlays:
         machine.emit(Cleared((), machine.site(), None, known=False))
 
     def trains(self, decorator: Unknown) -> bool:
-        """Whether something unknown was made of a model or an optimizer: `@Captured(model=net, optim=optimizer)`."""
+        """True if something unknown was made of a model or an optimizer: `@Captured(model=net, optim=optimizer)`."""
         given = decorator.origin.arguments if isinstance(decorator.origin, Call) else ()
         return any(
             isinstance(each, (ModuleInstance, OptimizerInstance)) or roles.role_of(each) in ("model", "optimizer")
@@ -218,7 +218,7 @@ class Overlays:
         )
 
     def is_observed(self, value: Value) -> bool:
-        """Whether a value that was misused is a tensor, or a number that was read out of one."""
+        """True if a value that was misused is a tensor, or a number that was read out of one."""
         parts = value if isinstance(value, tuple) else (value,)
         return any(isinstance(part, (TensorValue, TensorNumber)) for part in parts)
 

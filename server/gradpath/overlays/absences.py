@@ -80,7 +80,7 @@ def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
 
 
 def _is_unseen(node: Node) -> bool:
-    """Whether a gradient that arrives at a node may reach anything that was handed to what is not seen."""
+    """True if a gradient that arrives at a node may reach anything that was handed to what is not seen."""
     return node.is_open or node.onward is not None
 
 

@@ -79,7 +79,7 @@ def _fields(cls: Class) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _has_forward(cls: Class) -> bool:
-    """Whether a class of modules has a `forward` that does something."""
+    """True if a class of modules has a `forward` that does something."""
     forward = cls.find("forward")
     if not isinstance(forward, Function) or isinstance(forward.node, ast.Lambda):
         return False

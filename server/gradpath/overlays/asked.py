@@ -32,22 +32,22 @@ class Asked:
 
     @property
     def has_graph(self) -> bool:
-        """Whether an argument has a graph."""
+        """True if an argument has a graph."""
         return self.machine is not None and has_graph(self.machine, self.arguments.all())
 
     @property
     def is_of_tensors(self) -> bool:
-        """Whether an argument is known to be a tensor, with a graph or without."""
+        """True if an argument is known to be a tensor, with a graph or without."""
         return self.machine is not None and bool(graph_sources(self.machine, tuple(self.arguments.all())))
 
 
 def has_graph(machine: Machine, values: Iterable[Value]) -> bool:
-    """Whether one of some values has a graph, or is presumed to."""
+    """True if one of some values has a graph, or is presumed to."""
     return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(values)))
 
 
 def is_open(value: Value) -> bool:
-    """Whether a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
+    """True if a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
     if isinstance(value, (Instance, Function, BoundMethod)):
         return True  # A module that is handed to its loss.
     return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

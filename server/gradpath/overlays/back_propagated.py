@@ -348,7 +348,7 @@ class _Slices:
             self.handed.update(filter(None, map(place_of, _given(call))))
 
     def _is_own(self, callee: str, scope: Definition | None) -> bool:
-        """Whether a callee is held by the function or its object, not a function of the file or of a library.
+        """True if a callee is held by the function or its object, not a function of the file or of a library.
 
         What a fragment leaves out may be held as well.
         """
@@ -370,7 +370,7 @@ class _Read:
 
 
 def _is_grad_mode(decorator: ast.expr) -> bool:
-    """Whether a decorator switches gradients: what a function calls under it, it calls without it."""
+    """True if a decorator switches gradients: what a function calls under it, it calls without it."""
     callee = decorator.func if isinstance(decorator, ast.Call) else decorator
     return place_of(callee).rpartition(".")[2] in _GRAD_MODES
 

@@ -41,7 +41,7 @@ def lively(values: Sequence[Value], model: Value) -> tuple[Value, ...]:
 
 
 def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
-    """Whether a value, or one that it is a part of, is called like such a state or is a slice of the model's result.
+    """True if a value, or one that it is a part of, is called like such a state or is a slice of the model's result.
 
     What one model gives and another takes is no state: `head(features[:n])`.
     """

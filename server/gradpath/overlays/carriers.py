@@ -73,7 +73,7 @@ def _may_have_graph(value: object) -> bool:
 
 
 def _saves(value: Unknown) -> bool:
-    """Whether the operation that gave a value saves something, whatever its operand is."""
+    """True if the operation that gave a value saves something, whatever its operand is."""
     match value.origin:
         case Call(name=name):
             op = find_op(f"torch.Tensor.{name}")

@@ -39,7 +39,7 @@ def _choice(machine: Machine, arguments: Arguments) -> Value:
 
 
 def is_index(root: Origin) -> bool:
-    """Whether an unknown number comes of one drawn at random, or round as the samples of a data set do."""
+    """True if an unknown number comes of one drawn at random, or round as the samples of a data set do."""
     return isinstance(root, Computed) and root.made in (Made.DRAWN, Made.BATCH)
 
 
@@ -65,7 +65,7 @@ def _array_choice(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _has_graph(value: Value, depth: int) -> bool:
-    """Whether a value holds a tensor with a graph, or may."""
+    """True if a value holds a tensor with a graph, or may."""
     match value:
         case TensorValue():
             return value.tensor.requires_grad or value.tensor.is_open
@@ -89,7 +89,7 @@ def _spent_first(items: list[Value]) -> list[Value]:
 
 
 def _is_spent(value: Value, depth: int) -> bool:
-    """Whether a value holds a tensor whose graph a backward has freed."""
+    """True if a value holds a tensor whose graph a backward has freed."""
     match value:
         case TensorValue():
             return value.tensor.node is not None and value.tensor.node.freed_by is not None

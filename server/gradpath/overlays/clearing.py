@@ -15,7 +15,7 @@ from gradpath.support.lazy_regex import regex
 
 
 def is_engine(value: Unknown) -> bool:
-    """Whether an unknown is named like an engine of a framework, such as Accelerate's."""
+    """True if an unknown is named like an engine of a framework, such as Accelerate's."""
     return _names_engine(value.name or value.label)
 
 
@@ -26,7 +26,7 @@ def _names_engine(name: str) -> bool:
 
 @cache
 def trains(name: str) -> bool:
-    """Whether a name says that a model trains itself, or is made ready for that."""
+    """True if a name says that a model trains itself, or is made ready for that."""
     return _TRAINING.search(name) is not None
 
 
@@ -37,12 +37,12 @@ def clears(name: str) -> bool:
 
 
 def is_own(origin: Origin) -> bool:
-    """Whether it is a method of `self` that is not seen: it reaches all that `self` has."""
+    """True if it is a method of `self` that is not seen: it reaches all that `self` has."""
     return isinstance(origin, Attribute) and isinstance(origin.of, Instance)
 
 
 def is_result(origin: Origin) -> bool:
-    """Whether it is a function that another one gave."""
+    """True if it is a function that another one gave."""
     return isinstance(origin, (Call, Computed)) or (isinstance(origin, Item) and origin.key is None)
 
 
@@ -68,14 +68,14 @@ OVERWRITING = frozenset({"copy_", "fill_", "set_", "zero_"})
 
 
 def is_gradient(value: Unknown | None) -> bool:
-    """Whether an unknown is `p.grad`, or `p.grad.data`."""
+    """True if an unknown is `p.grad`, or `p.grad.data`."""
     while value is not None and value.name == "data":
         value = value.owner
     return value is not None and value.name == "grad"
 
 
 def has_state(value: Value) -> bool:
-    """Whether a callee could clear gradients or step through this argument."""
+    """True if a callee could clear gradients or step through this argument."""
     match value:
         case Unknown():
             return role_of(value) in ("model", "optimizer")

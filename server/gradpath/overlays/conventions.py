@@ -55,5 +55,5 @@ def member(machine: Machine, unknown: Unknown, name: str) -> Value:
 
 
 def is_conventional(name: str) -> bool:
-    """Whether everybody calls something of a library so."""
+    """True if everybody calls something of a library so."""
     return name in _MODULES or name in _WHOLE_NAMES

@@ -108,7 +108,7 @@ def _plain(machine: Machine, source: Value) -> Value:
 
 
 def _has_graph(value: Value, depth: int = 3) -> bool:
-    """Whether a data set holds a tensor with a graph; modules that it uses do not count."""
+    """True if a data set holds a tensor with a graph; modules that it uses do not count."""
     match value:
         case TensorValue():
             return value.tensor.node is not None and not value.tensor.is_open
@@ -133,7 +133,7 @@ def _encodes(dataset: Value, collate: Value) -> bool:
 
 
 def _uses_module(function: Function, owner: Instance | None, depth: int = 2) -> bool:
-    """Whether a function, or a method that it calls on its `owner`, names a module that has parameters."""
+    """True if a function, or a method that it calls on its `owner`, names a module that has parameters."""
     for node in ast.walk(function.node):
         match node:
             case ast.Name(id=name):

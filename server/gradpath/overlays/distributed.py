@@ -81,7 +81,7 @@ class DistributedInstance(ModuleInstance):
 
 
 def _is_seen(executed: Sequence[Node]) -> bool:
-    """Whether a backward went through nothing that may have reached more than is seen."""
+    """True if a backward went through nothing that may have reached more than is seen."""
     return not any(
         node.is_open or node.name == PRESUMED or any(saved.role == CHECKPOINT for saved in node.saved)
         for node in executed

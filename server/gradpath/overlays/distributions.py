@@ -83,7 +83,7 @@ class DistributionInstance(Instance):
 
     @property
     def has_rsample(self) -> bool:
-        """Whether it can draw so that gradients run on; as far as is known, for a class of the program."""
+        """True if it can draw so that gradients run on; as far as is known, for a class of the program."""
         if self.base is not None:
             return self.base.has_rsample
         names = {each.name for each in self.cls.mro}

@@ -90,7 +90,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
 
 
 def _is_whole(usage: Usage, profile: Profile) -> bool:
-    """Whether something is more than called, or may be a network of which the file makes the parts."""
+    """True if something is more than called, or may be a network of which the file makes the parts."""
     return not usage.calls or (profile.is_module and not usage.is_part)
 
 
@@ -118,7 +118,7 @@ def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
 
 
 def _takes(profile: Profile, part: Profile) -> bool:
-    """Whether a class is given something that it keeps and calls, and `part` may be that."""
+    """True if a class is given something that it keeps and calls, and `part` may be that."""
     initialiser = profile.methods.get("__init__")
     if initialiser is None or not profile.is_module:
         return False
@@ -143,7 +143,7 @@ def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
 
 
 def _is_alone(function: Function, profile: Profile, argument: ast.arg, tree: ast.Module) -> bool:
-    """Whether no other parameter is called like that, so that the class is this one's."""
+    """True if no other parameter is called like that, so that the class is this one's."""
     for other in _arguments(function.node):
         if other is argument or (function.owner is not None and other is _arguments(function.node)[0]):
             continue
@@ -172,7 +172,7 @@ def _is_native(name: str) -> bool:
 
 
 def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bool:
-    """Whether a method can be called like that, and gives as much as is unpacked."""
+    """True if a method can be called like that, and gives as much as is unpacked."""
     given = method.args
     places = [each.arg for each in (*given.posonlyargs, *given.args)][0 if _is_static(method) else 1 :]
     required = places[: len(places) - len(given.defaults)]

@@ -202,5 +202,5 @@ def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
 
 
 def is_frozen(machine: Machine, model: Unknown) -> bool:
-    """Whether a model, or one that it is a part of, is frozen."""
+    """True if a model, or one that it is a part of, is frozen."""
     return any((_FROZEN, number) in machine.remembered for number in weights.line(model))

@@ -91,7 +91,7 @@ def _fields(value: Instance) -> list[str] | None:
 
 
 def _is_frozen(value: Instance) -> bool:
-    """Whether an object is one of a `@dataclass(frozen=True)`."""
+    """True if an object is one of a `@dataclass(frozen=True)`."""
     decorators = value.cls.node.decorator_list if value.cls.node is not None else []
     options = [each for call in decorators if isinstance(call, ast.Call) for each in call.keywords]
     return any(each.arg == "frozen" and ast.unparse(each.value) == "True" for each in options)

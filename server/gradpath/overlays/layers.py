@@ -1,4 +1,4 @@
-"""The built-in modules of `torch.nn`: the op table has their parameters and effects, containers are implemented here."""
+"""The built-in modules of `torch.nn`: their effects are in the op table, containers are implemented here."""
 
 from __future__ import annotations
 

@@ -30,5 +30,5 @@ def on_tensor(machine: Machine, tensor: Tensor, name: str, value: Value) -> None
 
 
 def is_near(name: str) -> bool:
-    """Whether a name is meant to be `requires_grad`, and is another one."""
+    """True if a name is meant to be `requires_grad`, and is another one."""
     return name != FLAG and _MEANT.match(name) is not None

@@ -159,7 +159,7 @@ class ModuleInstance(Instance):
 
     @property
     def has_unknown_parts(self) -> bool:
-        """Whether it may have parameters that are not seen: an unknown submodule or base class."""
+        """True if it may have parameters that are not seen: an unknown submodule or base class."""
         return bool(self.unknown_parts()) or any(module.cls.open for _, module in self.modules())
 
     def unknown_parts(self) -> list[Unknown]:
@@ -244,7 +244,7 @@ def note_optimizer(machine: Machine) -> None:
 
 
 def has_optimizer(machine: Machine) -> bool:
-    """Whether an optimizer has been made."""
+    """True if an optimizer has been made."""
     return _OPTIMIZER in machine.remembered
 
 

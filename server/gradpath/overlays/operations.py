@@ -99,7 +99,7 @@ _NO_TENSORS = (type(None), ModuleInstance, Function, BoundMethod)
 
 
 def _holds_tensors(machine: Machine, value: Value) -> bool:
-    """Whether an operand is an object that has tensors: its class says what comes of it, or PyTorch refuses it."""
+    """True if an operand is an object that has tensors: its class says what comes of it, or PyTorch refuses it."""
     return (
         isinstance(value, Object)
         and not isinstance(value, (Unknown, TensorValue, Container))

@@ -106,7 +106,7 @@ PACKED_SEQUENCE = TypeClass("PackedSequence", _sequence, lambda value: isinstanc
 
 
 def is_packed(machine: Machine, unknown: Unknown) -> bool:
-    """Whether the path has decided that something unknown is a packed sequence: `isinstance(x, PackedSequence)`."""
+    """True if the path has decided that something unknown is a packed sequence: `isinstance(x, PackedSequence)`."""
     answer = machine.unknowns.get(("isinstance", identity(unknown), identity(PACKED_SEQUENCE)))
     return answer is not None and machine.decided(answer) is True
 

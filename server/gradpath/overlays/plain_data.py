@@ -55,12 +55,12 @@ _MEASURING = frozenset({"dim", "element_size", "get_device", "ndimension", "nele
 
 
 def is_library(name: str) -> bool:
-    """Whether a dotted name is one of a library of data."""
+    """True if a dotted name is one of a library of data."""
     return _is_in(_OF_DATA, name) or _is_in(_OF_ANYTHING, name)
 
 
 def is_part(owner: Unknown, name: str) -> bool:
-    """Whether an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
+    """True if an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
     names = [name]
     value: object = owner
     while isinstance(value, Unknown) and isinstance(value.origin, Attribute):
@@ -73,13 +73,13 @@ def is_part(owner: Unknown, name: str) -> bool:
 
 @cache
 def _is_in(libraries: frozenset[str], name: str) -> bool:
-    """Whether a dotted name is one of some libraries or modules, or of what is in them."""
+    """True if a dotted name is one of some libraries or modules, or of what is in them."""
     parts = name.split(".")
     return any(".".join(parts[:count]) in libraries for count in range(1, len(parts) + 1))
 
 
 def is_of_library(value: Unknown) -> bool:
-    """Whether a value comes from a library that gives data whatever it is given."""
+    """True if a value comes from a library that gives data whatever it is given."""
     match value.root:
         case Library(name=name):
             return value.is_data and _is_in(_OF_DATA, name)
@@ -90,7 +90,7 @@ def is_of_library(value: Unknown) -> bool:
 
 
 def gives_data(callee: Unknown) -> bool:
-    """Whether calling something unknown gives data."""
+    """True if calling something unknown gives data."""
     return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
 
 
@@ -113,7 +113,7 @@ def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool
 
 
 def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
-    """The expression that a method assigns to an attribute; None unless there is exactly one."""
+    """The expressions that a method assigns to an attribute; None for one by unpacking, a loop or the like."""
     told: dict[ast.expr, ast.expr | None] = {}
     for node in nodes(method):
         match node:

@@ -81,7 +81,7 @@ def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
 
 
 def _is_no_loss(machine: Machine, receiver: Unknown, arguments: Arguments) -> bool:
-    """Whether its `backward` is a method of its own: no tensor can be called, or takes arguments of other names."""
+    """True if its `backward` is a method of its own: no tensor can be called, or takes arguments of other names."""
     if role_of(receiver) == "model":
         return False
     return (CALLED, receiver.number) in machine.remembered or not arguments.keywords.keys() <= _OF_BACKWARD
@@ -105,7 +105,7 @@ def _names_library(unknown: Unknown) -> bool:
 
 
 def _is_of_class(machine: Machine, receiver: Unknown) -> bool:
-    """Whether an unknown is an object with a `backward` of its own, or may be: a class of the program has one."""
+    """True if an unknown is an object with a `backward` of its own, or may be: a class of the program has one."""
     if receiver.is_object and receiver.kind not in OF_TENSORS:
         return True
     classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))

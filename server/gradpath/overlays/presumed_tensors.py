@@ -98,7 +98,7 @@ def _way_out(unknown: Unknown) -> str:
 
 
 def _is_known_data(unknown: Unknown) -> bool:
-    """Whether data was used as a tensor already, or was taken from what may have a graph."""
+    """True if data was used as a tensor already, or was taken from what may have a graph."""
     return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
 
 
@@ -114,7 +114,7 @@ def _data_behind(machine: Machine, unknown: Unknown) -> list[Tensor]:
 
 
 def is_of_frozen(machine: Machine, value: object) -> bool:
-    """Whether a frozen model has computed something, or a loss has of such."""
+    """True if a frozen model has computed something, or a loss has of such."""
     if not isinstance(value, Unknown) or value.kind is not Kind.PLAIN or not isinstance(value.origin, Call):
         return False
     return bool(frozen.frozen_whole(machine, value.origin.of)) or any(
@@ -164,7 +164,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
 
 
 def is_unseen(value: Value) -> bool:
-    """Whether a value may be a tensor with a graph, though it was not taken for one."""
+    """True if a value may be a tensor with a graph, though it was not taken for one."""
     return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
 
 
@@ -206,7 +206,7 @@ def require(machine: Machine, unknown: Unknown) -> None:
 
 
 def is_required(machine: Machine, unknown: Unknown) -> bool:
-    """Whether the program has required a gradient for it."""
+    """True if the program has required a gradient for it."""
     return (_REQUIRED, unknown.number) in machine.remembered
 
 
@@ -219,7 +219,7 @@ def is_made_leaf(unknown: Unknown) -> bool:
 
 
 def is_computed(unknown: Unknown) -> bool:
-    """Whether arithmetic or a method of tensors gave it: modules have neither."""
+    """True if arithmetic or a method of tensors gave it: modules have neither."""
     match unknown.origin:
         case Call(name=name, of=Unknown()):
             return is_method_of_tensors(name)
@@ -230,7 +230,7 @@ def is_computed(unknown: Unknown) -> bool:
 
 
 def is_made_as_tensor(key: Value) -> bool:
-    """Whether an index is what a loader gives, or what a method of tensors does: no name, and no number."""
+    """True if an index is what a loader gives, or what a method of tensors does: no name, and no number."""
     while isinstance(key, Unknown):
         if isinstance(key.provenance, Presumption) and key.provenance.row == conditions.LOADER.row:
             return True
@@ -250,7 +250,7 @@ def _is_of_graph(value: Value) -> bool:
 
 @cache
 def is_method_of_tensors(name: str) -> bool:
-    """Whether tensors have a method of that name, and what else models give has none."""
+    """True if tensors have a method of that name, and what else models give has none."""
     return name not in _SHARED and find_op(f"torch.Tensor.{name}") is not None
 
 

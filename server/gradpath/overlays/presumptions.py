@@ -90,7 +90,7 @@ def _is_frozen(asked: Asked) -> bool:
 
 
 def _is_wholly_frozen(asked: Asked) -> bool:
-    """Whether the program has frozen all of a model, and hands it data."""
+    """True if the program has frozen all of a model, and hands it data."""
     if asked.role != "model" or asked.machine is None or not frozen.frozen_whole(asked.machine, asked.unknown):
         return False
     given = asked.arguments.all()
@@ -98,7 +98,7 @@ def _is_wholly_frozen(asked: Asked) -> bool:
 
 
 def _is_computed_by_model(asked: Asked) -> bool:
-    """Whether a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
+    """True if a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
     owner = asked.unknown.owner
     if owner is None or asked.grad_enabled or role_of(owner) != "model" or asked.unknown.name.startswith("get_"):
         return False
@@ -106,14 +106,14 @@ def _is_computed_by_model(asked: Asked) -> bool:
 
 
 def _is_handed_in(value: Value) -> bool:
-    """Whether it is what a function was called with, and neither an option nor something with a role: a graph, say."""
+    """True if it is what a function was called with, and neither an option nor something with a role: a graph, say."""
     return (
         isinstance(value, Unknown) and isinstance(value.origin, Parameter) and not value.is_data and not role_of(value)
     )
 
 
 def _is_told_which(asked: Asked) -> bool:
-    """Whether a loss of several graphs is called with another flag or number than before: `loss(a, b, 1)`."""
+    """True if a loss of several graphs is called with another flag or number than before: `loss(a, b, 1)`."""
     if asked.role != "loss" or asked.machine is None:
         return False
     given = asked.arguments.all()
@@ -123,7 +123,7 @@ def _is_told_which(asked: Asked) -> bool:
 
 
 def _is_handed_on(asked: Asked) -> bool:
-    """Whether a method of a model is handed what has a graph, such as `model.decode(z)`."""
+    """True if a method of a model is handed what has a graph, such as `model.decode(z)`."""
     owner = asked.unknown.owner
     if owner is None or not asked.grad_enabled or role_of(owner) != "model" or asked.role:
         return False
@@ -131,14 +131,14 @@ def _is_handed_on(asked: Asked) -> bool:
 
 
 def _is_of_inference(asked: Asked) -> bool:
-    """Whether it is computed under `inference_mode` of what a model gave there."""
+    """True if it is computed under `inference_mode` of what a model gave there."""
     if asked.machine is None or not asked.machine.autograd.inference:
         return False
     return any(isinstance(each, Unknown) and each.kind is Kind.CUT for each in asked.arguments.all())
 
 
 def _is_density(asked: Asked) -> bool:
-    """Whether a distribution that a model gives is asked for what depends on its parameters."""
+    """True if a distribution that a model gives is asked for what depends on its parameters."""
     owner = asked.unknown.owner
     return owner is not None and owner.kind is Kind.LIVE and asked.grad_enabled and asked.unknown.name in _DENSITIES
 
@@ -171,13 +171,13 @@ def _is_loss_of_data(asked: Asked) -> bool:
 
 
 def _is_tensor_index(asked: Asked) -> bool:
-    """Whether only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[batch]`."""
+    """True if only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[batch]`."""
     computed = isinstance(asked.key, (tuple, TensorValue, Slice)) or is_made_as_tensor(asked.key)
     return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
 
 
 def _is_entry_of_data(asked: Asked) -> bool:
-    """Whether `x.data["h"]` asks for an entry of a table: the `data` of a tensor has no names."""
+    """True if `x.data["h"]` asks for an entry of a table: the `data` of a tensor has no names."""
     origin = asked.unknown.origin
     if not isinstance(origin, Attribute) or origin.name != "data" or not isinstance(asked.key, str):
         return False
@@ -471,7 +471,7 @@ def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | No
 
 
 def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
-    """Whether an unknown callee could clear gradients, or step."""
+    """True if an unknown callee could clear gradients, or step."""
     effect = _first(EFFECTS, Asked(machine, callee, arguments))
     return effect is not None and effect.clears
 

@@ -57,7 +57,7 @@ def prefixes() -> frozenset[str]:
 
 @cache
 def is_overlaid(name: str) -> bool:
-    """Whether a dotted name is not looked for in files: overlays say what it means, or speak for its whole library."""
+    """True if a dotted name is not looked for in files: overlays say what it means, or speak for its whole library."""
     top = name.partition(".")[0]
     return name in names() or name in prefixes() or (top in prefixes() and top not in _marked("FOLLOWED"))
 

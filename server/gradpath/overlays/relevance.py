@@ -38,7 +38,7 @@ _USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
 
 
 def speaks_of_tensors(text: str) -> bool:
-    """Whether a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
+    """True if a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
 
     That is one which speaks of PyTorch, runs a backward, imports a library that an overlay knows, or defines a method
     that a framework calls.
@@ -73,7 +73,7 @@ def _is_imported(name: str, text: str) -> bool:
 
 
 def is_chore(statement: ast.stmt, module: str) -> bool:
-    """Whether a statement of a module (its text) defines a function that is not worth following.
+    """True if a statement of a module (its text) defines a function that is not worth following.
 
     That is one which loops or calls itself, and in which nothing looks like the life of a tensor or an optimizer. In a
     module that speaks of tensors it must also handle files or modules, and mention no library of tensors.

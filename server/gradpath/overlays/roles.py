@@ -79,7 +79,7 @@ _SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|pa
 
 
 def is_setting(value: Value) -> bool:
-    """Whether an unknown value is a number that a program is set by: a parameter, or `args.beta`, `cfg["beta"]`."""
+    """True if an unknown value is a number that a program is set by: a parameter, or `args.beta`, `cfg["beta"]`."""
     if not isinstance(value, Unknown) or value.kind is not Kind.ANYTHING:
         return False
     if isinstance(value.origin, Parameter):
@@ -89,7 +89,7 @@ def is_setting(value: Value) -> bool:
 
 
 def is_of_settings(value: Unknown) -> bool:
-    """Whether an unknown value is read out of settings: `args.beta`, `cfg["beta"]`, `conf.get("beta", 1)`."""
+    """True if an unknown value is read out of settings: `args.beta`, `cfg["beta"]`, `conf.get("beta", 1)`."""
     match value.origin:
         case Attribute(of=Unknown() as owner) | Item(of=Unknown() as owner):
             return _holds_settings(owner) or is_of_settings(owner)
@@ -118,5 +118,5 @@ def part_of_model(name: str) -> str:
 
 @cache
 def is_option(name: str) -> bool:
-    """Whether a name promises options, numbers, texts or places to write to: nothing that is a tensor."""
+    """True if a name promises options, numbers, texts or places to write to: nothing that is a tensor."""
     return OPTION.match(name) is not None and not role_of_name(name)

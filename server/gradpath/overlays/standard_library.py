@@ -313,7 +313,7 @@ class NumberClass(Class):
     __slots__ = ()
 
     def holds(self, value: Value) -> bool | None:
-        """Whether `value` is an instance."""
+        """True if `value` is an instance."""
         if isinstance(value, (int, float, TensorNumber)):
             return True
         return None if isinstance(value, Unknown) else False

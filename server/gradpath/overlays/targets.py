@@ -47,7 +47,7 @@ def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
 
 
 def _is_handed_over(value: Unknown) -> bool:
-    """Whether a caller, or what a snippet leaves out, gives it: a parameter, a name that nothing binds, a part of one.
+    """True if a caller, or what a snippet leaves out, gives it: a parameter, a name that nothing binds, a part of one.
 
     What a tensor's method made of such a thing is one, too.
     """

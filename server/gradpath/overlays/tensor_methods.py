@@ -179,7 +179,7 @@ _ATTRIBUTES = frozenset({"data", "device", "dtype", "grad", "grad_fn", "is_leaf"
 
 
 def has_attribute(value: TensorValue, name: str) -> bool:
-    """Whether a tensor is known to have an attribute: one of its own, one that the program gave it, or a method."""
+    """True if a tensor is known to have an attribute: one of its own, one that the program gave it, or a method."""
     return name in _ATTRIBUTES or name in value.attributes or find_op(f"torch.Tensor.{name}") is not None
 
 
@@ -354,7 +354,7 @@ class Methods:
     """The tensor protocol over the op table."""
 
     def knows(self, name: str) -> bool:
-        """Whether tensors have an attribute of that name."""
+        """True if tensors have an attribute of that name."""
         return name in _PROPERTIES or name in _METHODS or find_op(f"torch.Tensor.{name}") is not None
 
     def attribute(self, machine: Machine, value: TensorValue, name: str) -> Value:
@@ -492,7 +492,7 @@ def unbound(machine: Machine, value: TensorValue, count: int) -> list[Value]:
 
 
 def may_be_tensor(unknown: Unknown) -> bool:
-    """Whether an unknown operand is worth presuming a tensor: one that came from a call, item or parameter."""
+    """True if an unknown operand is worth presuming a tensor: one that came from a call, item or parameter."""
     return unknown.kind is not Kind.ANYTHING or isinstance(unknown.tensor, TensorValue)
 
 

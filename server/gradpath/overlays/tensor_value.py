@@ -180,7 +180,7 @@ def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
 
 
 def _is_steady(value: Value) -> bool:
-    """Whether a value is a constant, a setting, or a function of NumPy."""
+    """True if a value is a constant, a setting, or a function of NumPy."""
     if isinstance(value, Unknown):
         return (isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")) or is_setting(value)
     return not isinstance(value, Object)
@@ -264,12 +264,12 @@ def _counted(value: Value) -> Value:
 
 
 def is_array(value: Unknown) -> bool:
-    """Whether an unknown is an array of NumPy."""
+    """True if an unknown is an array of NumPy."""
     return isinstance(value.origin, Computed) and value.origin.made is Made.ARRAY
 
 
 def is_number(value: Value) -> bool:
-    """Whether a value that is not known is a number for sure: a setting, a counter, or what is computed from such."""
+    """True if a value that is not known is a number for sure: a setting, a counter, or what is computed from such."""
     if isinstance(value, Unknown):
         if not value.is_data:
             return False

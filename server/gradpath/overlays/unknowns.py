@@ -172,7 +172,7 @@ def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role:
 
 
 def _may_get_graph(method: Unknown, arguments: Arguments) -> bool:
-    """Whether data may have a graph after a method of it: it is made a leaf, or something unseen is written into it."""
+    """True if data may have a graph after a method of it: it is made a leaf, or something unseen is written into it."""
     if method.name == "requires_grad_":
         return True
     return method.name.endswith("_") and any(map(presumptions.is_open, arguments.all()))
@@ -215,7 +215,7 @@ def _inherit(part: Unknown, whole: Unknown) -> None:
 
 
 def _may_be_part(unknown: Unknown, name: str) -> bool:
-    """Whether `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own.
+    """True if `x.name` may be a part of what a model gives, such as `outputs.logits`, rather than a tensor's own.
 
     The gradient of a parameter comes from backwards that reach the model, of which the parameter knows nothing.
     """
@@ -243,7 +243,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
 
 
 def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:
-    """Whether data is used as a tensor is, and a set is not: `target.gather(1, order)`."""
+    """True if data is used as a tensor is, and a set is not: `target.gather(1, order)`."""
     if method.owner is None or method.owner.kind is not Kind.PLAIN or hasattr(set, method.name):
         return False
     return any(map(_has_tensor, arguments.all()))

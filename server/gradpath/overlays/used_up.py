@@ -37,7 +37,7 @@ def go_through(machine: Machine, parameters: Value) -> Site | None:
 
 
 def _is_generator(parameters: Value) -> bool:
-    """Whether it is one for sure, or `parameters()` of a model that is not seen."""
+    """True if it is one for sure, or `parameters()` of a model that is not seen."""
     match parameters:
         case Drawn() | Iteration():
             return True

@@ -102,12 +102,12 @@ def note_call(machine: Machine, callee: Unknown) -> None:
 
 
 def is_inherited(callee: Unknown) -> bool:
-    """Whether it may be a method of a base class that is not seen, with all that its object has."""
+    """True if it may be a method of a base class that is not seen, with all that its object has."""
     return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
 
 
 def _may_have_role(value: Unknown) -> bool:
-    """Whether something may be a module or the like: not data, nor what is a plain function unless one is handed in."""
+    """True if something may be a module or the like: not data, nor what is a plain function unless one is handed in."""
     return not value.is_data and not isinstance(value.hint, (Function, NativeFunction))
 
 
@@ -115,7 +115,7 @@ _METHOD = "method of a model"
 
 
 def is_method(machine: Machine, callee: Unknown) -> bool:
-    """Whether something is a model only in so far as it is a method of one, whose weights it computes with."""
+    """True if something is a model only in so far as it is a method of one, whose weights it computes with."""
     return (_METHOD, callee.number) in machine.remembered
 
 
@@ -264,7 +264,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
 
 
 def is_only_optimizer(machine: Machine) -> bool:
-    """Whether one thing alone steps in the running body, and in the class that it is a method of."""
+    """True if one thing alone steps in the running body, and in the class that it is a method of."""
     function = machine.frame.function
     if function is None:
         return False

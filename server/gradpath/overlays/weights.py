@@ -149,7 +149,7 @@ def leave_out(machine: Machine, parameter: Value, spared: set[Tensor]) -> None:
 
 
 def is_filtered(machine: Machine, parameter: Value) -> bool:
-    """Whether the program has asked a parameter whether it requires grad: it takes those that do."""
+    """True if the program has asked a parameter whether it requires grad: it takes those that do."""
     return isinstance(parameter, Unknown) and ("attr", parameter.number, "requires_grad") in machine.unknowns
 
 
@@ -329,7 +329,7 @@ def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[T
 
 
 def is_of_model(thing: Unknown) -> bool:
-    """Whether something is a model, or a part of one: `model.blocks[0].fc`, `model.get_input_embeddings()`."""
+    """True if something is a model, or a part of one: `model.blocks[0].fc`, `model.get_input_embeddings()`."""
     while role_of(thing) != "model":
         match thing.origin:
             case Attribute(of=Unknown() as whole) | Item(of=Unknown() as whole):

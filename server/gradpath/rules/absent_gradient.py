@@ -50,7 +50,7 @@ def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsen
 
 
 def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Step], str, str]:
-    """What led to it, in labels and in words, and the way out."""
+    """The cause, as labels and in words, and the way out."""
     tensor = absent.tensor
     name = _name(trace, source, absent)
     ran = trace.of(BackwardRan)
@@ -78,7 +78,7 @@ def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Ste
 
 
 def _name(trace: Trace, source: Source, absent: GradientAbsent) -> str:
-    """What a person calls what has no gradient: the parameter itself rather than the variable of a loop."""
+    """The name of the tensor without a gradient: that of the parameter rather than that of a loop variable."""
     group = next((each.name for each in groups_of(trace, source, [absent.tensor]) if each.name), "")
     name = group or name_of(trace, source, absent.tensor, absent.site)
     return f"`{name}`" if name else "it"

@@ -24,7 +24,7 @@ _WRITE = "CopySlices"
 
 @dataclass(frozen=True, slots=True)
 class Growing:
-    """A place that puts a live tensor to those of earlier iterations: `site` adds `tensor` to what is kept."""
+    """A place that adds a live tensor to those of earlier iterations: `site` adds `tensor` to what is kept."""
 
     site: Site
     tensor: Tensor
@@ -33,7 +33,7 @@ class Growing:
 def growing(trace: Trace) -> Iterator[Growing]:
     """The places that keep the graphs of several iterations, none of which is back-propagated from there.
 
-    An `autograd.grad` with `create_graph` ends nothing: what it gives is a part of a loss that somebody goes back from.
+    An `autograd.grad` with `create_graph` does not count: its result is a part of a loss that is back-propagated.
     """
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
@@ -49,7 +49,7 @@ def growing(trace: Trace) -> Iterator[Growing]:
 
 
 def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
-    """`total += loss`, `history = torch.cat([history, loss])`: what hangs on the same line of an iteration before."""
+    """`total += loss`, `history = torch.cat([history, loss])`: a value of the same line in an earlier iteration."""
     sums: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
         if event.node.name in _SUMS | _BLENDS | JOINS or event.node.name == _WRITE:
@@ -75,9 +75,9 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
 
 
 def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
-    """Whether a backward runs between an addition and the one it hangs on: else the total is gone with the step.
+    """True if a backward runs between an addition and the one it depends on; otherwise the total ends with the step.
 
-    An `autograd.grad` beside the graph of the total is no step: what it gives is a part of the computation.
+    An `autograd.grad` outside of the graph of the total does not count: its result is a part of the computation.
     """
     ran: dict[Node, int] = {}
     count = 0
@@ -97,7 +97,7 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
 
 
 def _add_fresh(events: Sequence[Built]) -> bool:
-    """Whether an addition adds what was computed after the one it depends on: otherwise all of it was there."""
+    """True if an addition adds what was computed after the one it depends on: otherwise all of it was there."""
     added = {event.node: _latest(event) for event in events}
     for event in events:
         before = [_led_back(edge, event.site, 3) for edge in event.node.edges]
@@ -107,9 +107,9 @@ def _add_fresh(events: Sequence[Built]) -> bool:
 
 
 def _stands_apart(trace: Trace, first: Site, later: Site) -> bool:
-    """Whether two places are in iterations of a loop that is beside the one that trains, as those of an evaluation are.
+    """True if two places are in iterations of a loop beside the one that trains, such as an evaluation's.
 
-    What a loop inside a training step gathers is gone with the step, and what an inner loop gathers with the outer's
+    What a loop inside a training step gathers ends with the step, and what an inner loop gathers ends with the outer's
     iteration.
     """
     loop = iterations_between(first.loops, later.loops)
@@ -122,17 +122,17 @@ def _stands_apart(trace: Trace, first: Site, later: Site) -> bool:
 
 
 def _shared(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> int:
-    """How many loops around two places are in the same iteration."""
+    """The number of loops around two places that are in the same iteration."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _is_evaluation(trace: Trace, first: Built, second: Built) -> bool:
-    """Whether two additions add losses of an evaluation."""
+    """True if two additions add losses of an evaluation."""
     return _stands_apart(trace, first.site, second.site) and _are_disjoint(_latest(first), _latest(second))
 
 
 def _are_disjoint(first: Tensor | None, second: Tensor | None) -> bool:
-    """Whether two tensors were computed apart from each other, all but the parameters."""
+    """True if two tensors were computed apart from each other, all but the parameters."""
     if first is None or second is None or first.node is None or second.node is None:
         return False
     return all(node.accumulates is not None for node in reach([first.node]).keys() & reach([second.node]).keys())
@@ -169,14 +169,14 @@ def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
 
 
 def _is_total(node: ast.AST) -> bool:
-    """Whether a statement adds to a variable."""
+    """True if a statement adds to a variable."""
     if isinstance(node, ast.Assign):
         return isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add)
     return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
 
 
 def _added(event: Built) -> Tensor | None:
-    """What an addition adds to the total of an earlier iteration; None where it has no such total."""
+    """The tensor that an addition adds to the total of an earlier iteration; None where it has no such total."""
     before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
     rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
     if not before or not rest:
@@ -186,12 +186,12 @@ def _added(event: Built) -> Tensor | None:
 
 
 def _is_returned(trace: Trace, node: ast.AST, executed: set[Node]) -> bool:
-    """Whether a sum may be the next state of something rather than a total: a function gives it, or nobody trains."""
+    """True if a sum may be a next state rather than a total: a function returns it, or nothing is trained."""
     return not executed or isinstance(statement_of(trace, node), ast.Return)
 
 
 def _is_computed_from(added: Tensor, event: Built) -> bool:
-    """Whether what is added comes from the total itself: a state, as in `z = z + step * f(z)`."""
+    """True if the added value depends on the total itself, which makes it a state, as in `z = z + step * f(z)`."""
     before = [edge for edge in event.node.edges if _led_back(edge, event.site, 3) is not None]
     return added.node is not None and any(leads_to(added.node, target) for target in before)
 
@@ -206,9 +206,9 @@ def _led_back(node: Node, site: Site, depth: int) -> Node | None:
 
 
 def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
-    """Whether a tensor surely holds a graph that nobody will go back through.
+    """True if a tensor certainly holds a graph through which no backward will run.
 
-    Either a backward has been through it already, or the program has ended and none did.
+    Either a backward has freed it already, or the program has ended without one.
     """
     if tensor.node is None or tensor.is_open:
         return False
@@ -221,9 +221,9 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
-    """The nodes below `start`; none below a part of an unknown call's result of which nobody has seen the graph.
+    """The nodes upstream of `start`, except those of a part of an unknown call's result whose graph was not seen.
 
-    What a model gives beside its loss is as often a number: an accuracy, a count.
+    What a model returns beside its loss is as often a number: an accuracy, a count.
     """
     found: dict[Node, None] = {}
     todo = [start]
@@ -236,12 +236,12 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
 
 
 def _is_part(node: Node) -> bool:
-    """Whether a node stands for a part of what an unknown call gave: below it is the trunk, of the same call."""
+    """True if a node represents a part of an unknown call's result: upstream of it is the trunk of the same call."""
     return node.name == PRESUMED and any(edge.name == PRESUMED and edge.site is node.site for edge in node.edges)
 
 
 def is_number(trace: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor has one element for sure: by its shape, or because its like was back-propagated."""
+    """True if a tensor has one element for sure: by its shape, or because its like was back-propagated."""
     if tensor.one_element is not None:
         return tensor.one_element
     place = tensor.node.site.node if tensor.node is not None and isinstance(tensor.node.site, Site) else None
@@ -285,7 +285,7 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
 
 
 def _one_by_one(event: Stored) -> Iterator[tuple[int, Stored]]:
-    """What was stored, or each part of a record: `log.append({"loss": loss, "n": n})`."""
+    """The stored value, or each part of a stored record: `log.append({"loss": loss, "n": n})`."""
     yield from enumerate(replace(event, value=each) for each in _in_record(event.value))
 
 
@@ -304,7 +304,7 @@ def _parts_of(value: object) -> Sequence[object]:
 
 
 def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> bool:
-    """Whether tensors of any size come from an evaluation: no backward has freed what their graphs have saved."""
+    """True if tensors of any size come from an evaluation: no backward has freed what their graphs have saved."""
     first, second = kept[0], kept[1]
     if not executed or not _stands_apart(trace, first.site, second.site):
         return False
@@ -312,12 +312,12 @@ def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> b
 
 
 def _is_spent(tensor: Tensor) -> bool:
-    """Whether a backward has freed the graph of a tensor: nobody can go back through it."""
+    """True if a backward has freed the graph of a tensor."""
     return tensor.node is not None and tensor.node.freed_by is not None
 
 
 def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
-    """Whether a backward runs while a container is filled: else it may be gone with the step that fills it."""
+    """True if a backward runs while a container is filled: else it may be gone with the step that fills it."""
     places = {id(event.site) for event in filled}
     begun = ran = False
     for event in trace.among(BackwardRan, Stored):
@@ -331,7 +331,7 @@ def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
 
 
 def _is_kept(event: Stored) -> bool:
-    """Whether the container still holds the tensor when the path ends."""
+    """True if the container still holds the tensor when the path ends."""
     tensor = event.tensor
     if tensor is None or tensor.node is None:
         return False
@@ -339,7 +339,7 @@ def _is_kept(event: Stored) -> bool:
 
 
 def _grows(events: list[Stored]) -> bool:
-    """Whether a later iteration adds to what an earlier one has put into the same container."""
+    """True if a later iteration adds to what an earlier one has put into the same container."""
     first = events[0]
     for later in events[1:]:
         if later.container is not first.container:
@@ -352,19 +352,19 @@ def _grows(events: list[Stored]) -> bool:
 
 
 def _are_made_apart(first: Stored, later: Stored) -> bool:
-    """Whether two tensors were computed in different iterations: else the loop only gathers what is there already."""
+    """True if two tensors were computed in different iterations; otherwise the loop only gathers existing ones."""
     return _come_apart(first.tensor, later.tensor)
 
 
 def _come_apart(first: Tensor | None, later: Tensor | None) -> bool:
-    """Whether two tensors may have been computed in different iterations."""
+    """True if two tensors may have been computed in different iterations."""
     sites = [each.node.site for each in (first, later) if each is not None and each.node is not None]
     made = [site.loops for site in sites if isinstance(site, Site)]
     return len(made) < 2 or iterations_between(made[0], made[1]) is not None
 
 
 def _takes(event: Built, tensor: Tensor | None) -> bool:
-    """Whether an operation takes the tensor, or a constant that was computed from it."""
+    """True if an operation takes the tensor, or a constant that was computed from it."""
     inputs = [each for tensors in event.inputs.values() for each in tensors]
     return any(
         each is tensor or (not each.requires_grad and any(one is tensor for one in each.ancestors())) for each in inputs
@@ -372,18 +372,18 @@ def _takes(event: Built, tensor: Tensor | None) -> bool:
 
 
 def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:
-    """Whether a backward starts from the stored tensor when the iteration that has stored it is over."""
+    """True if a backward starts from the stored tensor when the iteration that has stored it is over."""
     later = bool(stored.site.loops) and stored.site.loops[-1] not in event.site.loops
     return later and any(root is stored.tensor for root in event.call.roots)
 
 
 def _is_in_forward(trace: Trace, site: Site) -> bool:
-    """Whether a place is in a `forward`, or in what that calls."""
+    """True if a place is in a `forward`, or in what that calls."""
     return any(getattr(function_of(trace, each.node), "name", "") == "forward" for each in site.frames())
 
 
 def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
-    """Whether something is computed from the tensor after it was stored, and takes part in a backward.
+    """True if something is computed from the tensor after it was stored, and takes part in a backward.
 
     Where nothing is, a function may put its own terms together, as a `forward` does whatever else is trained: they
     are gone with what it returns. What a layer keeps of its work takes part in the backward of its own iteration.

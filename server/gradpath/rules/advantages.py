@@ -71,7 +71,7 @@ def _is_live(tensor: Tensor) -> bool:
 
 
 def _value(built: dict[Node, Built], difference: Tensor) -> Tensor | None:
-    """What is subtracted from data, or data from it."""
+    """The tensors that are subtracted from data, or from which data is subtracted."""
     event = None if difference.node is None else built.get(difference.node)
     if event is None or short_operation(event.node.name) not in ("sub", "rsub"):
         return None

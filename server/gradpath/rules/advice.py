@@ -12,8 +12,8 @@ from gradpath.support.fast_dataclasses import replace
 def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[Fix], bool]) -> Diagnostic:
     """The diagnostic with the `fixes` that have held, and the advice that they leave.
 
-    A line on what is no way out goes where its fix `holds`, or is offered. The help tells of the best fix where the one
-    that it told of has failed.
+    A "not a way out" line is dropped if its fix `holds`, or is offered. The help describes the best fix if the one that
+    it described has failed.
     """
     if not diagnostic.advice:
         return replace(diagnostic, fixes=fixes)
@@ -42,5 +42,5 @@ def _is_alike(one: Fix, other: Fix) -> bool:
 
 
 def says(fix: Fix, other: Fix) -> bool:
-    """Whether a fix does what another one does, and perhaps more than that."""
+    """True if a fix does what another one does, and perhaps more than that."""
     return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))

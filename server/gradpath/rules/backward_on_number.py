@@ -91,7 +91,7 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
 
 
 def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:
-    """Whether the number got names of its own besides the one that is back-propagated."""
+    """True if the number got names of its own besides the one that is back-propagated."""
     names = {event.name for event in trace.of(Bound) if event.value is read}
     return len(names) > 1
 

@@ -44,7 +44,7 @@ def _made(built: dict[Node, Built], tensor: Tensor) -> Built | None:
 
 
 def _is_same(one: Built, other: Built) -> bool:
-    """Whether one expression was evaluated twice, on the same tensors, and nothing in it is drawn or unseen."""
+    """True if one expression was evaluated twice, on the same tensors, and nothing in it is drawn or unseen."""
     if one.site.node is other.site.node:
         return False  # Parts of one result, or what several rounds gave.
     names = {one.node.name, other.node.name}

@@ -1,4 +1,4 @@
-"""A backward that goes back into the graph of an earlier iteration."""
+"""A backward that runs into the graph of an earlier iteration."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 def _advice(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> str | Advice:
-    """The way out, with the fix that it tells of."""
+    """The way out, with the fix that it describes."""
     text, told = _help(case, preferred), preferred
     keeps = preferred is not None and preferred.does(Transformation.RETAIN_GRAPH)
     cuts = preferred is not None and preferred.does(Transformation.DETACH) and is_border(case)
@@ -184,14 +184,14 @@ def _help_of_carried(case: Case) -> str:
 
 
 def _around(case: Case) -> str:
-    """What is run again and again: the loop, or the function that is called."""
+    """The repeated code in words: the loop, or the function that is called."""
     if isinstance(case.loop, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return f"`{case.loop.name}`"
     return f"the loop on line {case.loop.lineno}"
 
 
 def _adds(fix: Fix) -> bool:
-    """Whether a fix puts one backward after the loop."""
+    """True if a fix puts one backward after the loop."""
     return fix.repairs[0].way is Way.SUM_AFTER_LOOP
 
 
@@ -232,13 +232,13 @@ def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> 
 
 
 def _trains_more(case: Case) -> bool:
-    """Whether what the call goes back from depends on other parameters than the old graph does."""
+    """True if the root of the call depends on parameters that the old graph does not depend on."""
     old = {id(leaf) for leaf in leaves([case.first])}
     return any(id(leaf) not in old for leaf in leaves(nodes_of(case.roots)))
 
 
 def _is_out_of_date(case: Case) -> bool:
-    """Whether a step has changed parameters that the old graph was computed with."""
+    """True if a step has changed parameters that the old graph was computed with."""
     behind = {id(leaf) for leaf in leaves([case.first])}
     later = (each for each in case.trace.of(Stepped) if case.number in dict(each.site.loops))
     return any(id(each) in behind for step in later for each in step.updated)

@@ -1,4 +1,4 @@
-"""What crosses from one iteration into the next: the value, the variable that keeps it, and where it is used again."""
+"""Loop-carried graphs: the value, the variable that keeps it, and where the next iteration uses it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradpath.source.index import contents, methods_called, names_of, variables
 from gradpath.support.fast_dataclasses import dataclass
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
-"""What is run again and again: loops, and functions that a framework calls for each batch."""
+"""Repeated code: loops, and functions that a framework calls for each batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class Case:
 
     @property
     def from_outside(self) -> bool:
-        """Whether the graph was built before the loop, once for all iterations."""
+        """True if the graph was built before the loop, once for all iterations."""
         return is_from_outside(self.first, self.again, self.number)
 
     @property
     def all_from_outside(self) -> bool:
-        """Whether even the tensors that backward starts from were made before the loop."""
+        """True if even the tensors that backward starts from were made before the loop."""
         nodes = nodes_of(self.roots)
         return bool(nodes) and all(is_from_outside(node, self.again, self.number) for node in nodes)
 
@@ -115,7 +115,7 @@ class Case:
         appended = set(_appended(self.trace))
         for frame in self.carried[0].place.frames():
             if isinstance(frame.node, Definition):
-                continue  # That of the function that was entered, which nobody called.
+                continue  # The frame of the entered function, which has no caller.
             statement = statement_of(self.trace, frame.node)
             around = frame.node if statement is None or isinstance(statement, Compound) else statement
             for each in variables(around):
@@ -125,7 +125,7 @@ class Case:
         return self._gone_through(appended)
 
     def _gone_through(self, appended: set[str]) -> tuple[Site, ast.expr] | None:
-        """The attribute that a loop around the use goes through."""
+        """The attribute that a loop around the use iterates over."""
         carried = self.carried[0]
         for loop in reversed(ancestry(self.trace, carried.use.node)):
             if not isinstance(loop, ast.For) or loop is self.loop or not same_activation(carried.use, self.again):
@@ -137,7 +137,7 @@ class Case:
         return None
 
     def _is_fresh(self, frame: Site, variable: ast.expr) -> bool:
-        """Whether each iteration has a variable of its own: it is bound there before it is read."""
+        """True if each iteration has a variable of its own: it is bound there before it is read."""
         if not isinstance(variable, ast.Name):
             return False
         function = function_of(self.trace, frame.node)
@@ -158,14 +158,14 @@ def _appended(trace: Trace) -> Iterator[str]:
 def loop_between(trace: Trace, earlier: Site, later: Site) -> int | None:
     """The activation of the loop that two places share in different iterations; a comprehension counts as none.
 
-    It has no body in which a state could be let go of: what fails there is told like what stands in a line.
+    It has no body in which a state could be detached: what fails there is reported like straight-line code.
     """
     number = iterations_between(earlier.loops, later.loops)
     return number if number is not None and isinstance(trace.loops[number], _LOOPS) else None
 
 
 def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
-    """The case behind a failure; None where both calls belong to the same iteration."""
+    """The case of a failure; None where both calls belong to the same iteration."""
     earlier, node = error.earlier, error.node
     if earlier is None or node is None or not isinstance(earlier.site, Site):
         return None
@@ -212,7 +212,7 @@ def _iteration(site: object, number: int) -> int:
 def _crossing(
     trace: Trace, source: Source, roots: Sequence[Tensor], needed: Node, later: Site, number: int, last: int
 ) -> Iterator[Carried]:
-    """What leads from iterations behind `last` back to `last` or before, on the way to `needed`; nearest first."""
+    """The edges from iterations after `last` back to `last` or before, on the way to `needed`; nearest first."""
     for root in roots:
         if root.node is not None and _iteration(root.node.site, number) <= last:
             yield from _carried(trace, source, None, root.node, later, number, last)
@@ -259,7 +259,7 @@ def _carried(
 
 
 def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
-    """The tensors by which `user` hangs on `node`."""
+    """The tensors by which `user` depends on `node`."""
     for event in trace.events:
         if isinstance(event, Built) and event.node is user:
             found = [each for tensors in event.inputs.values() for each in tensors if each.node is node]
@@ -269,7 +269,7 @@ def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
 
 
 def _is_used_at_once(trace: Trace, tensor: Tensor, use: Site) -> bool:
-    """Whether the place that uses it now used it in the iteration that made it, too."""
+    """True if the place that uses it now used it in the iteration that made it, too."""
     way = [frame.node for frame in use.frames()]
     return any(
         isinstance(event, Built)
@@ -290,7 +290,7 @@ def _reads(source: Source, use: Site, name: str) -> Iterator[ast.expr]:
 
 
 def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
-    """Whether the variable was bound anew by the iteration that fails, other than from its own old value."""
+    """True if the iteration that fails has bound the variable again, not from its own old value."""
     inside = False
     for event in trace.events:
         if inside and isinstance(event, Bound) and event.name == bound.name:

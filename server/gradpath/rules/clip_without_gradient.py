@@ -78,7 +78,7 @@ def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr |
 
 
 def _stored(given: ast.expr | None) -> str:
-    """What the target of an assignment to a variable, or to an attribute, looks like."""
+    """The dump of the target of an assignment to a variable or an attribute."""
     match given:
         case ast.Name(id=name):
             return ast.dump(ast.Name(name, ast.Store()))
@@ -129,9 +129,9 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
 
 
 def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tuple[BackwardRan, Stepped] | None:
-    """The backward before a clip and the step behind it, which use other parameters, and clip none of those.
+    """The backward before a clip and the step after it, if they use other parameters and none of those is clipped.
 
-    What is clipped has no gradient that waits for a step of its own.
+    The clipped parameters have no gradient that waits for a step of their own.
     """
     own = set(map(id, clip.tensors))
     near = trace.among(BackwardRan, Clipped, Stepped)
@@ -155,7 +155,7 @@ def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tup
 
 
 def _effects(flow: Iterable[Entry | Clipped], clip: Clipped, *, seen: bool) -> Iterator[Effect]:
-    """What happens to the clipped gradients; where not all of them or of the steps are seen, what happens to any."""
+    """The events for the clipped gradients; for any gradients if not all of them or of the steps are known."""
     clipped = {id(tensor) for tensor in clip.tensors}
     for entry in flow:
         if isinstance(entry, Clipped):
@@ -213,7 +213,7 @@ def _report_missed(source: Source, clip: Clipped, ran: BackwardRan, step: Steppe
 
 
 def _is_scaled(trace: Trace) -> bool:
-    """Whether a scaler makes the steps: `scaler.step(optimizer)`."""
+    """True if a scaler makes the steps: `scaler.step(optimizer)`."""
     calls = (call_of(trace, step.site.node) for step in trace.of(Stepped))
     return any(call is not None and call.args for call in calls)
 

@@ -1,4 +1,4 @@
-"""What cut a tensor off from its graph: the nearest cause behind it, in words."""
+"""The causes that cut tensors off from their graph, and their words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "in
 
 
 STEP = "step function"
-"""The cause of a gradient that is there, and zero everywhere."""
+"""The cause of a gradient that exists and is zero everywhere."""
 
 MOST_CAUSES = 3
 """Causes besides the nearest one whose fixes are offered."""
@@ -30,10 +30,10 @@ MOST_CAUSES = 3
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why nothing leads back from a tensor.
+    """The reason why a tensor has no graph.
 
     `how` is that of a `Cut`, or "gradient" (a gradient without create_graph), "late", "frozen", "plain". `site`
-    is where it happened, None where there is no such place; `tensor` is what has no graph.
+    is its place, if there is one; `tensor` is the tensor without a graph.
     """
 
     how: str
@@ -43,7 +43,7 @@ class Cause:
 
 
 def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
-    """The nearest cause behind `root`, which has no graph; where it is `rewrapped`, it was made a leaf by force."""
+    """The nearest cause upstream of `root`, which has no graph; if it is `rewrapped`, it was made a leaf by force."""
     for tensor in (root, *_before_parameters(root)):
         cut = tensor.cut
         if cut is not None and isinstance(cut.site, Site):
@@ -88,7 +88,7 @@ def _before_parameters(root: Tensor) -> Iterator[Tensor]:
 
 
 def other_causes(root: Tensor, first: Cause) -> list[Cause]:
-    """Other places behind `root` where something was cut off, the nearest first."""
+    """Other places upstream of `root` where a tensor was cut off, the nearest first."""
     found: dict[int, Cause] = {}
     for tensor in _before_parameters(root):
         cause: Cause | None = None
@@ -161,12 +161,12 @@ def _switched_off(source: Source, cause: Cause, switch: Switch | None, operation
 
 
 def is_checkpoint(cause: Cause) -> bool:
-    """Whether the cause lies in a call of `torch.utils.checkpoint.checkpoint`."""
+    """True if the cause is in a call of `torch.utils.checkpoint.checkpoint`."""
     return checkpoint_of(cause) is not None
 
 
 def checkpoint_of(cause: Cause) -> Site | None:
-    """The call of `torch.utils.checkpoint.checkpoint` that the cause lies in."""
+    """The call of `torch.utils.checkpoint.checkpoint` that contains the cause."""
     for frame in cause.site.frames() if cause.site is not None else ():
         name = frame.node.func if isinstance(frame.node, ast.Call) else None
         if (isinstance(name, ast.Name) and name.id == "checkpoint") or (
@@ -177,7 +177,7 @@ def checkpoint_of(cause: Cause) -> Site | None:
 
 
 def creates_graph(cause: Cause) -> bool:
-    """Whether the gradient was asked for with `create_graph=True` already."""
+    """True if the gradient was asked for with `create_graph=True` already."""
     node = cause.site.node if cause.site is not None else None
     return isinstance(node, ast.Call) and any(each.arg == "create_graph" for each in node.keywords)
 
@@ -203,7 +203,7 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
 
 
 def leaving(cause: Cause) -> Iterator[Step]:
-    """Where what comes back from NumPy has left its graph to go there: `out.detach().numpy()` on a line before."""
+    """The place where a value left its graph for NumPy before it came back: an earlier `out.detach().numpy()`."""
     if cause.how != "numpy" or cause.site is None or cause.tensor.cut is None:
         return
     source = cause.tensor.cut.source
@@ -217,7 +217,7 @@ def leaving(cause: Cause) -> Iterator[Step]:
 
 
 def way_out(cause: Cause) -> str:
-    """What to do instead, as a help line."""
+    """The way out, as a help line."""
     if cause.how == "not differentiable":
         return _counterpart(cause.detail)
     if is_checkpoint(cause) and cause.how in _SWITCHED:
@@ -227,7 +227,7 @@ def way_out(cause: Cause) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How a kind of cause is described: as the second half of a headline, as a label, and the way out of it."""
+    """The words for a kind of cause: the second half of a headline, a label, and the way out."""
 
     headline: str
     label: str
@@ -317,7 +317,7 @@ def _counterpart(detail: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """What switches gradients off: the expression, the `with` that holds it or the name of the decorated function.
+    """A switch that turns gradients off: the expression, and its `with` or the name of the decorated function.
 
     `lasting` is a bare `torch.set_grad_enabled(False)`.
     """

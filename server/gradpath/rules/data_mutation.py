@@ -49,7 +49,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _hidden(event: object) -> Tensor | None:
-    """The tensor whose memory an event changes behind the back of its version counter."""
+    """The tensor whose memory an event changes without a change of its version counter."""
     if isinstance(event, Replaced):
         return event.tensor
     if not isinstance(event, Mutated):
@@ -65,7 +65,7 @@ def _hidden(event: object) -> Tensor | None:
 
 
 def _changes_nothing(trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor) -> bool:
-    """Whether a projection such as `w.data = torch.renorm(w.data, ...)` meets what it has left itself."""
+    """True if a projection such as `w.data = torch.renorm(w.data, ...)` meets what it has left itself."""
     statement = statement_of(trace, change.site.node)
     value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
     name = value.func if isinstance(value, ast.Call) else None
@@ -107,7 +107,7 @@ def _position(reading: _Reading) -> int:
 
 
 def _readings(trace: Trace) -> dict[int, list[_Reading]]:
-    """What the backwards of a path read, in order, by the identity of the tensor, and of the memory that it lies in."""
+    """The saved tensors that the backwards of a path read, in order, by the identities of tensor and storage."""
     built: dict[int, int] = {}
     found: dict[int, list[_Reading]] = {}
     for at, event in enumerate(trace.events):
@@ -124,7 +124,7 @@ def _readings(trace: Trace) -> dict[int, list[_Reading]]:
 
 
 def _reads_anew(reading: _Reading) -> bool:
-    """Whether an exchange reaches what was saved; it does not reach results, which are saved as copies."""
+    """True if an exchange reaches what was saved; it does not reach results, which are saved as copies."""
     return not reading.saved.role.startswith("out") and short_operation(reading.node.name) in _READS_ANEW
 
 

@@ -133,7 +133,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     ]
     for other in cuts.other_causes(root, cause):
         if other.how in ("no_grad", "inference_mode"):
-            continue  # Nobody wants a graph in some of the blocks alone.
+            continue  # A graph is not wanted in only some of the blocks.
         fixes += [
             fix
             for fix in cut_fixes.undo(trace, source, other, failure.site)
@@ -153,7 +153,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 
 def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:
-    """What silences the error alone."""
+    """The advice against what only silences the error."""
     call, statement = call_of(trace, failure.site.node), statement_of(trace, failure.site.node)
     if call is None or statement is None or not isinstance(call.func, ast.Attribute):
         return
@@ -166,7 +166,7 @@ def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:
 
 
 def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:
-    """What the program calls the loss at the call that fails."""
+    """The program's name for the loss at the call that fails."""
     call = call_of(trace, failure.site.node)
     if call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and not call.args:
         return source.short(failure.site, call.func.value, 30)
@@ -175,7 +175,7 @@ def _loss(trace: Trace, source: Source, failure: Failed, root: Tensor) -> str:
 
 
 def _asked(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> str:
-    """What the program calls the tensor whose gradient is asked for, or the list that it is in."""
+    """The program's name for the tensor whose gradient is asked for, or for the list that it is in."""
     name = name_of(trace, source, wanted, failure.site)
     call = call_of(trace, failure.site.node)
     given = next((each.value for each in call.keywords if each.arg == "inputs"), None) if call is not None else None

@@ -23,7 +23,7 @@ from gradpath.rules.unused_terms import unused_terms
 from gradpath.support.fast_dataclasses import dataclass
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
-"""What makes a penalty of a gradient; what is but scaled may be a step, as in first-order meta-learning."""
+"""Operations that make a penalty of a gradient; a scaled one may be a step, as in first-order meta-learning."""
 
 _SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
 
@@ -31,12 +31,12 @@ _VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
 """Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
 
 _LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
-"""How the names of functions and modules end that make losses of predictions."""
+"""Suffixes of the names of functions and modules that compute losses of predictions."""
 
 _DISTANCES = frozenset(
     {"norm", "vector_norm", "pow", "square", "abs", "cosine_similarity", "pairwise_distance", "cdist"}
 )
-"""What measures a loss by hand: of what is cut off before it, nothing but the loss was to be made."""
+"""Operations that compute a loss by hand: what is cut off before them was meant for the loss alone."""
 
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 
@@ -56,7 +56,7 @@ class Term:
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Terms that are plain copies, or whose parameters learn from nothing else, where nothing tells more of the cut."""
+    """Terms that are plain copies, or whose parameters learn from nothing else, if nothing else is known of the cut."""
     if not is_whole(trace):
         return
     built = {id(event.node): event for event in trace.of(Built)}
@@ -148,7 +148,7 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
 
 
 def _is_measured(value: Tensor) -> bool:
-    """Whether a loss, or a distance, was computed on the way to a value since it was cut off."""
+    """True if a loss, or a distance, was computed on the way to a value since it was cut off."""
     todo, seen = [value], set[int]()
     while todo:
         each = todo.pop()
@@ -161,7 +161,7 @@ def _is_measured(value: Tensor) -> bool:
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
-    """Whether a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
+    """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
     if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
         return False
     made = {short_operation(each.operation) for each in (term, *term.ancestors())}
@@ -179,7 +179,7 @@ def _without_factor(trace: Trace, term: Tensor) -> Tensor:
 
 
 def _is_nothing(term: Tensor) -> bool:
-    """Whether a term is written as zero times something: nothing of it was meant to be learnt."""
+    """True if a term is written as zero times something: nothing of it was meant to be learnt."""
     match term.origin:
         case Site(node=ast.BinOp(op=ast.Mult(), left=left, right=right)):
             return any(isinstance(each, ast.Constant) and each.value == 0 for each in (left, right))
@@ -187,7 +187,7 @@ def _is_nothing(term: Tensor) -> bool:
 
 
 def _scales(trace: Trace, factor: Tensor) -> bool:
-    """Whether all that a path does with a tensor is to multiply by it."""
+    """True if all that a path does with a tensor is to multiply by it."""
     uses = [each for each in trace.of(Built) if any(factor is one for given in each.inputs.values() for one in given)]
     return all(short_operation(each.node.name) in _SCALING for each in uses)
 
@@ -218,7 +218,7 @@ def _asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | No
 
 
 def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
-    """Whether a cut keeps the loss from all that it could learn through `source`.
+    """True if a cut keeps the loss from all that it could learn through `source`.
 
     The values of a weight, too, are a slip; but one of a single element may be a multiplier, constant on purpose.
     """
@@ -238,7 +238,7 @@ def _before_detach(tensor: Tensor) -> Tensor:
 
 
 def _is_lost(trace: Trace, term: Term) -> bool:
-    """Whether the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
+    """True if the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
     if term.cause.how in _COPIES or term.measured:
         return True
     if term.cause.how == "gradient":
@@ -261,7 +261,7 @@ def _is_lost(trace: Trace, term: Term) -> bool:
 
 
 def _is_anchor(term: Term) -> bool:
-    """Whether the values of a weight were taken before the loop that learns: a fixed point that it is compared with."""
+    """True if the values of a weight were taken before the loop that learns: a fixed point that it is compared with."""
     taken, around = term.cause.site, term.ran.site.loops
     return taken is not None and bool(around) and all(number != around[-1][0] for number, _ in taken.loops)
 

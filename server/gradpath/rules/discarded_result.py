@@ -84,13 +84,13 @@ _NOT_IN_PLACE = frozenset(
         "view",
     }
 )
-"""Those of them that PyTorch does not have with an underscore."""
+"""Methods among them that have no in-place variant."""
 
 _MOVES = frozenset({"cpu", "cuda", "to"})
-"""Those of them that may give the tensor itself, where it is there already."""
+"""Methods among them that may return the tensor itself."""
 
 _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill", "unsqueeze"})
-"""Those of them that nothing else has, so that what they are called on is a tensor."""
+"""Methods among them that only tensors have."""
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -127,7 +127,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
 
 
 def _start(method: ast.Attribute) -> ast.expr:
-    """What a call is made on, and a `detach()` before it: `loss` in `loss.detach().cpu()`, which only tensors have."""
+    """The receiver of a call, without a `detach()`, which only tensors have: `loss` in `loss.detach().cpu()`."""
     match method.value:
         case ast.Call(func=ast.Attribute(value=value, attr="detach"), args=[]):
             return value
@@ -136,7 +136,7 @@ def _start(method: ast.Attribute) -> ast.expr:
 
 
 def _is_gradient(receiver: ast.expr) -> bool:
-    """Whether it is `p.grad` or `p.grad.data`, which only tensors have."""
+    """True if it is `p.grad` or `p.grad.data`, which only tensors have."""
     match receiver:
         case ast.Attribute(attr="grad") | ast.Attribute(value=ast.Attribute(attr="grad"), attr="data"):
             return True
@@ -145,17 +145,17 @@ def _is_gradient(receiver: ast.expr) -> bool:
 
 
 def _is_of_tensors(call: ast.Call, name: str) -> bool:
-    """Whether only tensors have such a method; also `clamp` has bounds of these names nowhere else."""
+    """True if only tensors have such a method; also `clamp` has bounds of these names nowhere else."""
     return name in _TENSORS_ALONE or (name == "clamp" and any(each.arg in ("min", "max") for each in call.keywords))
 
 
 def _is_expected(trace: Trace, call: ast.AST) -> bool:
-    """Whether the call may be there to see it fail."""
+    """True if the call may be there to see it fail."""
     return any(_expects(each) for each in ancestry(trace, call))
 
 
 def _expects(block: ast.AST) -> bool:
-    """Whether what stands in a block may be there to see it fail: it is a `try`, or a `with pytest.raises`."""
+    """True if the code of a block may be meant to fail: it is a `try`, or a `with pytest.raises`."""
     if isinstance(block, (ast.With, ast.AsyncWith)):
         return any("raises" in ast.dump(item.context_expr) for item in block.items)
     return isinstance(block, ast.Try)
@@ -210,13 +210,13 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
 
 
 def _may_be_view(event: Discarded) -> bool:
-    """Whether a tensor is a view, which no `detach_()` takes, or may be one, as what a layer makes of one row is."""
+    """True if a tensor is a view, which no `detach_()` takes, or may be one, as what a layer makes of one row is."""
     tensor = event.tensor.maker[0] if event.tensor is not None else None
     return tensor is None or tensor.base is not None or tensor.shape is None or len(tensor.shape) < 2
 
 
 def _is_of_loop(trace: Trace, subject: ast.expr) -> bool:
-    """Whether a variable is that of the loop around it, so that nobody would see it bound to something else."""
+    """True if a variable is that of the loop around it, so that binding it again would have no effect."""
     loop = next((each for each in reversed(ancestry(trace, subject)) if isinstance(each, (ast.For, ast.While))), None)
     if not isinstance(loop, ast.For) or not isinstance(subject, ast.Name):
         return False

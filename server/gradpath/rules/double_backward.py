@@ -107,7 +107,7 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 def _advice(case: Case, fixes: tuple[Fix, ...]) -> str | Advice:
-    """The way out, with the fix that it tells of."""
+    """The way out, with the fix that it describes."""
     if not fixes:
         return _help(case, fixes)
     again = (Transformation.MOVE, Transformation.RECOMPUTE)
@@ -162,7 +162,7 @@ def _said_of(case: Case, best: Fix) -> str:
 
 
 def _is_cut(fixes: tuple[Fix, ...]) -> bool:
-    """Whether the first fix takes a value out of its graph, between one run of a body and the next."""
+    """True if the first fix takes a value out of its graph, between one run of a body and the next."""
     return bool(fixes) and fixes[0].does(Transformation.DETACH)
 
 

@@ -16,7 +16,7 @@ from gradpath.support.fast_dataclasses import dataclass
 class CutTerm:
     """A cut that keeps a term of the loss, computed at `site`, from `parameters` that other terms train.
 
-    `place` is where the cut is told of.
+    `place` is where the cut is reported.
     """
 
     severed: Severed
@@ -46,12 +46,12 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
 
 
 def _computed(trace: Trace) -> Iterator[Tensor]:
-    """What the operations of a path were given."""
+    """The inputs of the operations of a path."""
     return (each for event in trace.of(Built) for tensors in event.inputs.values() for each in tensors)
 
 
 def _scored(trace: Trace) -> set[int]:
-    """All that the values depend on of which a logarithm of a probability is computed."""
+    """All that the arguments of log-probabilities depend on."""
     return {
         id(tensor)
         for event in trace.of(Built)

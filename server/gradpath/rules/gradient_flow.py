@@ -41,15 +41,15 @@ _HARMLESS = (
     "json.",
     "math.",
 )
-"""How unknown callees begin that surely leave gradients alone."""
+"""Prefixes of unknown callees that certainly leave gradients alone."""
 
 
 _KEEPING = frozenset({"clip", "clamp", "clamp_", "div_"})
-"""Operations on a gradient after which it still stands for what was there."""
+"""Operations on a gradient that keep its meaning."""
 
 
 class Effect(Enum):
-    """What an event does to the gradient of a tensor."""
+    """The effect of an event on the gradient of a tensor."""
 
     ARRIVES = "arrives"
     USED = "used"
@@ -59,14 +59,14 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event that does something to gradients: to those of `tensors` (by identity), or of all where that is None."""
+    """An event that affects gradients: those of `tensors` (by identity), or all where that is None."""
 
     event: Event
     effect: Effect
     tensors: frozenset[int] | None
 
     def concerns(self, tensor: Tensor) -> bool:
-        """Whether the gradient of `tensor` is among them."""
+        """True if the gradient of `tensor` is among them."""
         return self.tensors is None or id(tensor) in self.tensors
 
     def concerns_any(self, tensors: Collection[int]) -> bool:
@@ -75,7 +75,7 @@ class Entry:
 
 
 def flow_of(trace: Trace) -> list[Entry]:
-    """All that happens to gradients on a path, in order."""
+    """The events that affect gradients on a path, in order."""
     return trace.once(_flow)
 
 
@@ -90,7 +90,7 @@ def _flow(trace: Trace) -> list[Entry]:
 
 
 def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:
-    """Whether a write is how `zero_grad(set_to_none=False)` clears, which is told of by an event of its own."""
+    """True if a write is that of `zero_grad(set_to_none=False)`, which has an event of its own."""
     return isinstance(event, Mutated) and event.write.operation == "torch.Tensor.zero_" and event.site in cleared
 
 
@@ -127,7 +127,7 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
 
 
 def is_harmless(event: Lent) -> bool:
-    """Whether what something was lent to surely leaves gradients alone."""
+    """True if the unseen callee certainly leaves gradients alone."""
     return event.name.startswith(_HARMLESS)
 
 
@@ -158,7 +158,7 @@ def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
 
 
 def _is_gradient(tensor: Tensor) -> bool:
-    """Whether a tensor is a gradient, or `.data` or a view of one."""
+    """True if a tensor is a gradient, or `.data` or a view of one."""
     return _gradient_behind(tensor).operation == "gradient"
 
 
@@ -181,12 +181,12 @@ def _zeroed(trace: Trace, event: Mutated) -> Tensor | None:
 
 
 def is_whole(trace: Trace) -> bool:
-    """Whether a path ran to its end, so that what it does not show does not happen on it."""
+    """True if a path ran to its end, so that what it does not show does not happen on it."""
     return trace.is_complete and not trace.failures()
 
 
 def has_run_loops(trace: Trace) -> bool:
-    """Whether a path ran its loops to their end: it is whole, or what it raises behind them is not about its graphs."""
+    """True if a path ran its loops to their end: it is whole, or what it raises after them is not about its graphs."""
     return trace.is_complete and all(
         not failure.site.loops and (failure.error is None or failure.error.kind is FaultKind.NUMPY)
         for failure in trace.failures()
@@ -211,7 +211,7 @@ def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str 
 
 
 def _is_closure(trace: Trace, argument: ast.expr) -> bool:
-    """Whether what `step` is given is a function of the program, as `optimizer.step(closure)` is, and no optimizer."""
+    """True if the argument of `step` is a function of the program, as in `optimizer.step(closure)`."""
     return isinstance(argument, ast.Name) and any(
         isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name == argument.id for each in trace.visits
     )

@@ -33,7 +33,7 @@ _PYTORCH = (
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Gradients with a graph that a function leaves behind, or that pile up from one iteration to the next."""
+    """Gradients with a graph that outlive a function, or that pile up from one iteration to the next."""
     if not is_whole(trace):
         return
     creating = [run for run in trace.of(BackwardRan) if run.call.create_graph and run.call.accumulates]
@@ -55,7 +55,7 @@ def _held(run: BackwardRan) -> list[Tensor]:
 
 
 def _may_be_cleared(trace: Trace, run: BackwardRan) -> bool:
-    """Whether gradients that are not seen may have been cleared after a backward, by the program or by others."""
+    """True if gradients that are not seen may have been cleared after a backward, by the program or by others."""
     after = False
     for event in trace.among(BackwardRan, Cleared, Lent, GradientSet):
         match event:
@@ -71,7 +71,7 @@ def _may_be_cleared(trace: Trace, run: BackwardRan) -> bool:
 
 
 def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
-    """Whether the graphs of several iterations are alive together: nothing was cleared between the last two runs."""
+    """True if the graphs of several iterations are alive together: nothing was cleared between the last two runs."""
     if len(runs) < 2 or iterations_between(runs[-2].site.loops, runs[-1].site.loops) is None:
         return False
     earlier, last = runs[-2], runs[-1]
@@ -83,15 +83,15 @@ def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
         if event is last:
             break
         if inside and not isinstance(event, BackwardRan):
-            return False  # What steps without clearing is told by another rule.
+            return False  # Steps without clearing are reported by another rule.
         inside = inside or event is earlier
     return bool(_held(earlier))
 
 
 def _is_left_behind(trace: Trace, run: BackwardRan) -> bool:
-    """Whether a function ends with such gradients, and is no training step, after which the next one clears them.
+    """True if a function ends with such gradients, and is no training step, after which the next one clears them.
 
-    One that nobody is seen to call, and that reads no gradient, leaves them to somebody who does.
+    One without a caller that reads no gradient leaves them to its caller.
     """
     if trace.of(Stepped):
         return False
@@ -171,7 +171,7 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
 
 
 def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
-    """Whether the gradients, or what may be computed from them, are back-propagated again."""
+    """True if the gradients, or what may be computed from them, are back-propagated again."""
     runs = trace.of(BackwardRan)
     if trace.of(Lent) or any(each.site.node is not run.site.node for each in runs):
         return True
@@ -179,7 +179,7 @@ def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
 
 
 def _cleared_by(function: ast.AST | None) -> str | None:
-    """What a function calls the only module whose parameters it asks for."""
+    """A function's name for the only module whose parameters it asks for."""
     asked = {
         ast.unparse(owner)
         for owner, method, _ in (methods_called(function) if function is not None else ())

@@ -32,7 +32,7 @@ def reach(starts: Iterable[Node]) -> dict[Node, None]:
 
 
 def leads_to(start: Node, target: Node) -> bool:
-    """Whether `target` can be reached from `start`."""
+    """True if `target` can be reached from `start`."""
     todo, seen = [start], set()
     while todo:
         node = todo.pop()
@@ -45,7 +45,7 @@ def leads_to(start: Node, target: Node) -> bool:
 
 
 def surely_leads(starts: Iterable[Node], target: Node) -> bool:
-    """Whether `target` is reached through nodes that no mere presumption put there, or is itself a start.
+    """True if `target` is reached through nodes that no mere presumption put there, or is itself a start.
 
     A presumed start counts where one node alone can have given it a graph, and so on down from there: that a backward
     is called on it proves that it has one.
@@ -85,7 +85,7 @@ def leaves(starts: Iterable[Node]) -> list[Tensor]:
 
 
 def is_from_outside(node: Node, later: Site, loop: int) -> bool:
-    """Whether a node was built before the loop with that number, which `later` is in, was entered."""
+    """True if a node was built before the loop with that number, which `later` is in, was entered."""
     return isinstance(node.site, Site) and all(number != loop for number, _ in node.site.loops)
 
 
@@ -98,7 +98,7 @@ def reached_leaves(ran: BackwardRan) -> list[Tensor]:
 
 
 def moves_any(start: Node) -> bool:
-    """Whether a gradient that arrives at a node gives some leaf below it more than the zeros behind a step function."""
+    """True if a gradient at a node gives some leaf upstream more than the zeros of a step function."""
     todo, seen = [start], {start}
     while todo:
         node = todo.pop()
@@ -111,7 +111,7 @@ def moves_any(start: Node) -> bool:
 
 
 def moved_leaves(ran: BackwardRan) -> list[Tensor]:
-    """Those of the reached leaves whose gradient is more than the zeros behind a step function."""
+    """The reached leaves whose gradient is more than the zeros of a step function."""
     if not any(is_step_function(node) for node in ran.executed):
         return reached_leaves(ran)
     givers = ran.call.givers
@@ -127,7 +127,7 @@ _CHANCE = ("dropout", "rand", "rrelu", "bernoulli", "gumbel")
 
 
 def is_drawn(operation: str) -> bool:
-    """Whether an operation, or the source of an expression, draws random numbers by its name."""
+    """True if an operation, or the source of an expression, draws random numbers by its name."""
     return any(each in operation.lower() for each in _CHANCE)
 
 
@@ -145,7 +145,7 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
 
 
 def is_sum(node: Node) -> bool:
-    """Whether an operation puts the terms of a loss together, in place or not."""
+    """True if an operation puts the terms of a loss together, in place or not."""
     return _plain_name(node) in _SUMS
 
 

@@ -1,4 +1,4 @@
-"""Modules in plain containers of a class that nobody is seen to train."""
+"""Modules in plain containers of a class that is not seen to be trained."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gradpath.source.parse import parse
 from gradpath.support.lazy_regex import regex
 
 _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
-"""What a class does that registers its modules by itself, or tells of them."""
+"""Code of a class that registers its modules by itself, or exposes them."""
 
 
 def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
-    """What a `forward` that is entered alone computes with, and `parameters()` does not give.
+    """The modules that a `forward` without a caller computes with, and that `parameters()` leaves out.
 
-    Nothing in the file may make an object of the class, unless as a part of another, or speak of the attribute from
-    outside, and the class may not look after its modules itself.
+    Nothing in the file may make an object of the class, unless as a part of another, or use the attribute from
+    outside, and the class may not handle its modules itself.
     """
     alone = isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward"
     if not alone or not is_whole(trace) or trace.among(Given, Stepped):
@@ -40,7 +40,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
 
 
 def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str) -> bool:
-    """Whether something beside a class makes an object of it outside of classes, or reads the attribute anywhere."""
+    """True if something beside a class makes an object of it outside of classes, or reads the attribute anywhere."""
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
             continue

@@ -55,7 +55,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 
 def _switch_of(trace: Trace, source: Source, tensor: Tensor) -> Switch | None:
-    """What the tensor, or the one that it is a part of, was made under."""
+    """The switch under which the tensor, or the one that it is a part of, was made."""
     for each in (tensor, *tensor.ancestors()):
         made = each.origin if isinstance(each.origin, Site) else None
         switch = switch_around(trace, source, made) if made is not None else None

@@ -79,7 +79,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
     if statement is not None:
         into = list(_into_the_dict(trace, document, statement))
         if _has_graph(trace, statement):
-            yield from into  # The update is itself to be differentiated, as that of fast weights is.
+            yield from into  # The update itself is differentiated, like that of fast weights.
         if _has_graph(trace, statement) and not leaf.is_parameter:
             yield from _out_of_place(trace, source, site, leaf)
             return
@@ -101,7 +101,7 @@ def _out_of_place(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Ite
 
 
 def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
-    """Whether something that a statement adds, or copies into a tensor, has a graph."""
+    """True if something that a statement adds, or copies into a tensor, has a graph."""
     match statement:
         case ast.AugAssign(value=value) | ast.Expr(value=ast.Call(func=ast.Attribute(attr="copy_"), args=[value])):
             read = _names_with_graph(value)
@@ -112,7 +112,7 @@ def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
 
 
 def _names_with_graph(node: ast.AST) -> set[str]:
-    """The names that an expression reads, without those of which it takes the plain value or the gradient."""
+    """The names that an expression reads, except those whose plain value or gradient it takes."""
     around = [each for each in (*contents(node).attributes, *contents(node).calls) if _is_plain(each)]
     plain = {name for each in around for name in contents(each).names}
     return {each.id for each in contents(node).names if each not in plain}
@@ -174,7 +174,7 @@ def _into_the_dict(trace: Trace, document: Document, statement: ast.stmt) -> Ite
 
 
 def _pairs(loop: ast.For) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What a loop binds and what it takes that from, one by one where it goes through a `zip`."""
+    """The pairs of a loop's target and iterable, one by one for a `zip`."""
     match loop.target, loop.iter:
         case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given) if len(targets) == len(given):
             yield from zip(targets, given, strict=True)

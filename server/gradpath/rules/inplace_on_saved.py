@@ -92,7 +92,7 @@ def _headline(trace: Trace, source: Source, found: Overwriting) -> str:
 
 
 def _same_call(found: Overwriting) -> bool:
-    """Whether the write is the very operation that saved."""
+    """True if the write is the very operation that saved."""
     site = found.saved_at
     return isinstance(site, Site) and site.node is found.site.node and site.loops == found.site.loops
 

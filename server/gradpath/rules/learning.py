@@ -1,6 +1,6 @@
-"""The ledger of learning: what gives a parameter a gradient, which step uses it, what clears it, what cuts it off.
+"""The ledger of learning: for each parameter the backwards that fill its gradient, the steps, the clears and the cuts.
 
-It is computed once for a trace, and the ways from a parameter to a loss only where somebody asks for them.
+It is computed once for a trace, and the ways from a parameter to a loss on demand.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
 
 _COUNTS = CASTS | {"float", "double", "half", "div", "true_divide"}
-"""What makes floating point of whole numbers."""
+"""Operations that make floating point of integers."""
 
 MOST_CUTS = 40
-"""Cuts that are told of one parameter."""
+"""The most cuts that are reported of one parameter."""
 
 
 @dataclass(slots=True, eq=False)
 class Learner:
-    """A parameter that is stepped or gets a gradient; it may stand for all parameters of a model that is not seen.
+    """A parameter that is stepped or gets a gradient; it may represent all parameters of an unseen model.
 
-    `given` are the backwards that gave it a gradient that need not be zero, `stepped` the steps of the optimizers that
+    `given` are the backwards that gave it a gradient other than zeros, `stepped` the steps of the optimizers that
     have it, `used` those that found a gradient, `cleared` the calls that dropped one. All are in the order in which
     they happened.
     """
@@ -66,9 +66,9 @@ class Severed:
 class Ways:
     """All ways from the value of a parameter to the losses: the cuts on them in order, and whether they are `sure`.
 
-    They are not where one that nothing cuts goes through what may have a graph and may have none, or where there is
-    more than was looked at.
-    A cut after which the way is cut again, as that of a target, is left out if there are others.
+    They are not if one without a cut contains a tensor that may or may not have a graph, or if there are more ways
+    than were examined.
+    A cut after which the way is cut again, like that of a target, is left out if there are others.
     """
 
     cuts: tuple[Severed, ...]
@@ -107,7 +107,7 @@ def _learners(trace: Trace) -> dict[int, Learner]:
 
 
 def has_strangers(trace: Trace) -> bool:
-    """Whether a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
+    """True if a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
     return any(each.given and not each.stepped and each.tensor.is_parameter for each in learners(trace).values())
 
 
@@ -133,8 +133,8 @@ def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
 def ways_to(trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = False) -> Iterator[tuple[Tensor, Ways]]:
     """The parameters to which a backward gave a gradient and on which a value depends, and the ways to that value.
 
-    What goes on as an index or as a label alone is a way only if `picked`, and there is no other: no gradient could
-    come back through it.
+    A value that is used as an index or a label only makes a way only if it was `picked` and there is no other: no
+    gradient could come back through it.
     """
     dependents = _Dependents(trace)
     dependents.follow([value], run)
@@ -189,7 +189,7 @@ class _Dependents:
                 todo.append((time, source))
 
     def runs_on(self, start: Tensor) -> bool:
-        """Whether nothing cuts the way on from a tensor to what was asked for."""
+        """True if nothing cuts the way on from a tensor to what was asked for."""
         todo, seen = [start], {id(start)}
         while todo:
             tensor = todo.pop()
@@ -203,7 +203,7 @@ class _Dependents:
         return False
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
-        """Whether a value goes on to another one through nothing but floating point, from where truths are counted."""
+        """True if a value reaches another through floating point only, counting from where booleans are summed."""
         todo, seen = [start], {id(start)}
         while todo:
             tensor = todo.pop()
@@ -221,7 +221,7 @@ class _Dependents:
 
 
 def _makes_share(made: Tensor, truths: Tensor) -> bool:
-    """Whether floating point was made of truth values, or of how many there are."""
+    """True if floating point was made of truth values, or of how many there are."""
     return short_operation(made.operation) in _COUNTS and any(each.dtype == "bool" for each in (truths, *truths.maker))
 
 
@@ -235,7 +235,7 @@ def _dependents(trace: Trace) -> _Dependents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Written:
-    """What a tensor got besides what made it: when, and by which cut, where that took the value alone."""
+    """A value written into a tensor after it was made: when, and by which cut if only the value was taken."""
 
     time: int
     source: Tensor
@@ -243,7 +243,7 @@ class _Written:
 
 
 def _besides(trace: Trace) -> dict[int, list[_Written]]:
-    """What tensors got by writes in place, by numbers, by assignments to `data`: in the order of the events."""
+    """The values written into tensors in place, by numbers, by assignments to `data`: in the order of the events."""
     found: dict[int, list[_Written]] = {}
 
     def got(time: int, tensor: Tensor | None, source: Tensor, taken: Cause | None = None) -> None:
@@ -295,7 +295,7 @@ def _times_of_events(trace: Trace) -> _Times:
 
 
 def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
-    """What the value of a tensor was computed from; a parameter begins a way, unless it was made from a live value."""
+    """The inputs of a tensor's value; a parameter has none, unless it was made from a live value."""
     if (tensor.is_parameter and not _is_rewrapped(tensor)) or (tensor.cut is not None and tensor.cut.how == "like"):
         return
     for source in tensor.maker:
@@ -306,7 +306,7 @@ def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
 
 
 def _is_rewrapped(parameter: Tensor) -> bool:
-    """Whether a parameter was made from what others were computed to: `nn.Parameter(self.weight * self.mask)`."""
+    """True if a parameter was made from what others were computed to: `nn.Parameter(self.weight * self.mask)`."""
     cut = parameter.cut
     return cut is not None and cut.source is not None and cut.source.node is not None
 

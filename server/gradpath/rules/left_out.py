@@ -84,9 +84,9 @@ class Rebound:
 
 
 def rebound(trace: Trace, held: Set[int]) -> Iterator[Rebound]:
-    """The variables of modules that are trained which become others, as a copy of the best one does.
+    """Variables of trained modules that are bound to other modules, such as a copy of the best one.
 
-    Nothing of the new one is held by anybody, and all of it was made after the optimizer of the old one.
+    No optimizer holds a parameter of the new one, and all of it was made after the optimizer of the old one.
     """
     strange = {id(tensor): tensor for tensor in _reached_strangers(trace, held)}
     owners: dict[int, Given] = {}
@@ -132,7 +132,7 @@ def unregistered(trace: Trace, held: Set[int]) -> Iterator[Unregistered]:
 
 
 def _is_moved(bound: Bound, leaf: Tensor) -> bool:
-    """Whether a variable was bound to what a leaf became on another device, or in another type."""
+    """True if a variable was bound to what a leaf became on another device, or in another type."""
     return bound.tensor is not None and len(bound.tensor.maker) == 1 and bound.tensor.maker[0] is leaf
 
 
@@ -167,7 +167,7 @@ def doubled(trace: Trace) -> list[tuple[Given, Given]]:
 
 
 def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
-    """What an optimizer has that is given `parameters()` of one module, and nothing else."""
+    """The parameters of an optimizer that got `parameters()` of one module, and nothing else."""
     match call_of(trace, given.site.node):
         case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]) if given.known:
             return frozenset(map(id, given.models or given.parameters))
@@ -176,7 +176,7 @@ def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
 
 
 def _steps_after(trace: Trace, first: Given, second: Given) -> bool:
-    """Whether the first of two optimizers is still used when the second is there."""
+    """True if the first of two optimizers is still used when the second is there."""
     events = trace.among(Given, Stepped)
     made = next(place for place, event in enumerate(events) if event is second)
     return any(isinstance(event, Stepped) and event.optimizer is first.optimizer for event in events[made:])
@@ -196,12 +196,12 @@ def remade(trace: Trace, held: Set[int]) -> Iterator[Remade]:
 
 
 def _is_of_layer(tensor: Tensor) -> bool:
-    """Whether a parameter is one of a built-in layer."""
+    """True if a parameter is one of a built-in layer."""
     return tensor.operation == "parameter"
 
 
 def _is_in_forward(trace: Trace, site: Site) -> bool:
-    """Whether a place is in the `forward` of a class, in the body itself."""
+    """True if a place is in the `forward` of a class, in the body itself."""
     around = [each for each in ancestry(trace, site.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
     match around:
         case [*_, ast.ClassDef(), ast.FunctionDef(name="forward")]:
@@ -263,7 +263,7 @@ def ungrouped(trace: Trace, held: Set[int]) -> Iterator[Ungrouped]:
 
 
 def _is_lent(trace: Trace, module: object) -> bool:
-    """Whether something that is not seen got hold of a module, or may have."""
+    """True if something that is not seen got hold of a module, or may have."""
     return any(event.reaches(module) for event in trace.of(Lent) if not is_harmless(event))
 
 
@@ -272,7 +272,7 @@ def _sizes(bound: Named) -> list[Shape | None]:
 
 
 def _goes_before(trace: Trace, source: Source, module: LeftOut, held: Set[int]) -> bool:
-    """Whether a trained module works on what one computes that the same statement has made: they belong together.
+    """True if a trained module works on what one computes that the same statement has made: they belong together.
 
     Alone, a module that nobody trains may be there to give features; one of the same sizes may be a copy.
     """
@@ -323,7 +323,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Unheld]:
 
 
 def _picks(trace: Trace, given: Given) -> bool:
-    """Whether a function picks parameters for its optimizer by a condition, once: not to sort them into groups."""
+    """True if a function picks parameters for its optimizer by a condition, once: not to sort them into groups."""
     function = function_of(trace, given.site.node)
     chosen = 0
     for _, method, call in methods_called(function) if function is not None else ():
@@ -351,7 +351,7 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 
 
 def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
-    """Whether a module works on what a trained one has computed."""
+    """True if a module works on what a trained one has computed."""
     own = set(map(id, module.tensors))
     return any(
         any(id(_before_views(tensor)) in own for tensors in event.inputs.values() for tensor in tensors)
@@ -368,7 +368,7 @@ def _before_views(tensor: Tensor) -> Tensor:
 
 
 def _is_one_of_several(trace: Trace) -> bool:
-    """Whether an optimizer was given the parameters of several modules one by one: the next may be forgotten."""
+    """True if an optimizer was given the parameters of several modules one by one: the next may be forgotten."""
     named = sorted((ways_of(event) for event in trace.of(Named)), key=len, reverse=True)
     for given in trace.of(Given):
         rest = set(map(id, given.parameters))

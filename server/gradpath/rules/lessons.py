@@ -192,7 +192,7 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
 
 
 def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
-    """Whether a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
+    """True if a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
 
     `lines` as in `costs`.
     """
@@ -212,7 +212,7 @@ def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) 
 
 
 def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:
-    """Whether a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
+    """True if a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
     if not after.reached:
         return False
     given, stepped = after.reached[min(index, len(after.reached) - 1)]
@@ -237,7 +237,7 @@ def _moved(parameter: Parameter, lines: Mapping[int, int], path: str) -> Paramet
 
 
 def _is_mixed(new: Taught) -> bool:
-    """Whether an optimizer that has a loss of its own steps with gradients of one that is there for another optimizer.
+    """True if an optimizer that has a loss of its own steps with gradients of one that is there for another optimizer.
 
     Such as that of an actor, which goes back through the world model that it acts in.
     """

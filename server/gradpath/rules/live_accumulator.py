@@ -103,7 +103,7 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
 
 
 def _holds_total(node: ast.expr, statement: ast.stmt | None) -> bool:
-    """Whether an operand reads what the statement assigns: `decay * total` in `total = loss + decay * total`."""
+    """True if an operand reads what the statement assigns: `decay * total` in `total = loss + decay * total`."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     parts = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
     return isinstance(statement, ast.Assign) and any(reads_total(node, each, statement.value) for each in parts)
@@ -131,7 +131,7 @@ def _counts(node: ast.expr) -> bool:
 
 
 def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
-    """Whether it is a tensor on every call: made or named in the function that accumulates it, not passed to it."""
+    """True if it is a tensor on every call: made or named in the function that accumulates it, not passed to it."""
     if isinstance(own, ast.Name):
         return _stands_for(trace, own.id, found.site, found)
     function = function_of(trace, found.site.node)
@@ -143,7 +143,7 @@ def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
 
 
 def _is_always_tensor(trace: Trace, found: Growing) -> bool:
-    """Whether each run of the statement, in functions that the module runs, has put a tensor into a container."""
+    """True if each run of the statement, in functions that the module runs, has put a tensor into a container."""
     statement = statement_of(trace, found.site.node)
     tensors = [event for event in trace.of(Stored) if event.site.node is found.site.node and event.tensor is not None]
     return isinstance(trace.entry, ast.Module) and statement is not None and len(tensors) >= trace.visits[statement]
@@ -161,7 +161,7 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 
 
 def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:
-    """Whether the function of `near` bound `name` to the tensor, or to one that it was computed from."""
+    """True if the function of `near` bound `name` to the tensor, or to one that it was computed from."""
     behind = {id(found.tensor), *(id(each) for each in found.tensor.ancestors())}
     return any(
         isinstance(event, Bound)
@@ -195,7 +195,7 @@ def _fixes(
 
 
 def _is_put_together(trace: Trace, found: Growing) -> bool:
-    """Whether the list is made one tensor later, which takes tensors alone."""
+    """True if the list is made one tensor later, which takes tensors alone."""
     node = found.site.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
@@ -208,7 +208,7 @@ def _is_put_together(trace: Trace, found: Growing) -> bool:
 
 
 def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: ast.stmt | None) -> bool:
-    """Whether the total is never used as a tensor: no attribute of it is read, and no caller is given it."""
+    """True if the total is never used as a tensor: no attribute of it is read, and no caller is given it."""
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
         return False
     name = statement.target.id

@@ -72,7 +72,7 @@ def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, Backwa
 
 
 def _is_again(trace: Trace, first: Update, second: Update) -> bool:
-    """Whether it is one step of the program, in two iterations of a loop.
+    """True if it is one step of the program, in two iterations of a loop.
 
     A function that makes its own optimizer is called once for each: it takes two calls of one optimizer.
     """
@@ -86,12 +86,12 @@ def _is_again(trace: Trace, first: Update, second: Update) -> bool:
 
 
 def _asks_again(first: Update, second: Update) -> bool:
-    """Whether one call of `step` asked its closure twice, as LBFGS does."""
+    """True if one call of `step` asked its closure twice, as LBFGS does."""
     return isinstance(first, Stepped) and first is not second and same_activation(first.site, second.site)
 
 
 def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
-    """Whether an update by hand is made two or three times at all, as where one is shown."""
+    """True if an update by hand is made two or three times at all, as where one is shown."""
     loop = iterations_between(first.site.loops, second.site.loops)
     match trace.loops.get(loop) if loop is not None and not isinstance(second, Stepped) else None:
         case ast.For(iter=ast.Call(func=ast.Name("range"), args=[ast.Constant(2 | 3)])):
@@ -180,7 +180,7 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
 
 
 def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:
-    """Whether the body of a statement binds a variable, but nowhere before it."""
+    """True if the body of a statement binds a variable, but nowhere before it."""
     function = function_of(trace, statement)
     bound = [
         each.lineno

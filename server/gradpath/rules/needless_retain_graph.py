@@ -27,13 +27,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _is_needed(trace: Trace, node: ast.AST) -> bool:
-    """Whether the graph that a call goes back through may be gone back through again."""
+    """True if the graph that a call goes back through may be gone back through again."""
     runs = trace.of(BackwardRan)
     return any(run.site.node is node and not _is_last(run, runs[index + 1 :]) for index, run in enumerate(runs))
 
 
 def _denied(trace: Trace, report: Report) -> bool:
-    """Whether a later call of a path has used what was kept."""
+    """True if a later call of a path has used what was kept."""
     nodes = {run.site.node for run in trace.of(BackwardRan)}
     calls = {node: call_of(trace, node) for node in nodes}
     return any(call and _retaining(call) is report.at.node and _is_needed(trace, node) for node, call in calls.items())
@@ -48,7 +48,7 @@ def _retaining(call: ast.Call) -> ast.keyword | None:
 
 
 def _is_last(run: BackwardRan, later: list[BackwardRan]) -> bool:
-    """Whether no later call executes what this one has executed; false where that is not sure."""
+    """True if no later call executes what this one has executed; false where that is not sure."""
     if run.call.create_graph or not all(not node.is_open and node.name != "call" for node in run.executed):
         return False
     again = {node for each in later for node in each.executed}

@@ -60,7 +60,7 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
 
 
 def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool:
-    """Whether nothing but a bare name follows in the file: the step may be what is typed next."""
+    """True if nothing but a bare name follows in the file: the step may be what is typed next."""
     statement = statement_of(trace, found.last.node)
     end = 0 if statement is None else statement.end_lineno or statement.lineno
     return all(
@@ -70,7 +70,7 @@ def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool
 
 
 def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
-    """Whether a step, be it of another optimizer, has or may have what is cleared."""
+    """True if a step, be it of another optimizer, has or may have what is cleared."""
     own = set(map(id, cleared.tensors))
     for step in trace.of(Stepped):
         theirs = {id(tensor) for tensor in (*step.parameters, *step.unseen, *step.updated)}
@@ -81,7 +81,7 @@ def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
 
 
 def _is_lent(trace: Trace, cleared: Cleared) -> bool:
-    """Whether somebody who is not seen may step for an optimizer: only who has it can, where it is made here."""
+    """True if unseen code may step an optimizer: if it is made here, only code that got it can."""
     made = _is_made_here(trace, cleared)
     return any(not made or event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
 
@@ -91,9 +91,9 @@ def _is_made_here(trace: Trace, cleared: Cleared) -> bool:
 
 
 def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
-    """Whether another optimizer steps with what a backward gives, and the one that clears is somebody else's.
+    """True if another optimizer steps with the gradients of a backward, and the one that clears belongs to other code.
 
-    Who steps that in another phase clears it here, so that what this phase leaves behind does not pile up.
+    A program that steps it in another phase clears it here, so that the gradients of this phase do not pile up.
     """
     if _is_made_here(trace, cleared):
         return False
@@ -103,7 +103,7 @@ def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
 
 
 def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped | None:
-    """What a clearing throws away that comes back to the same place: the gradients of a backward in between."""
+    """The backward whose gradients a repeated clearing discards: the one between two of its runs."""
     name = _name_of(trace, source, first)
     if name is None or _steps_elsewhere(trace, source, first, name):
         return None
@@ -130,7 +130,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
 
 
 def _gives_any(run: BackwardRan, cleared: Cleared) -> bool:
-    """Whether a backward gives a gradient to what is cleared; to any parameter, where it is not known what that is."""
+    """True if a backward gives a gradient to what is cleared; to any parameter, where it is not known what that is."""
     own = set(map(id, cleared.tensors))
     reached = reached_leaves(run)
     if own and cleared.known:
@@ -139,7 +139,7 @@ def _gives_any(run: BackwardRan, cleared: Cleared) -> bool:
 
 
 def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
-    """What the program calls the optimizer that clears, or that has all of what a module clears."""
+    """The program's name for the optimizer that clears, or that has all parameters that a module clears."""
     call = call_of(trace, cleared.site.node)
     if call is None or not isinstance(call.func, ast.Attribute):
         return None
@@ -157,10 +157,10 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
 
 
 def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> bool:
-    """Whether code that did not run may step, or takes the gradients when it is its turn.
+    """True if code that did not run may step or take the gradients.
 
-    That is a call of `step` of what has the same name, in the same function or, of an attribute, anywhere; a generator,
-    whose user goes on in between; and a method that is there to be overridden.
+    That is a call of `step` on the same name, in the same function or, for an attribute, anywhere; a generator, whose
+    user runs in between; and a method that is meant to be overridden.
     """
     functions = [function_of(trace, frame.node) for frame in cleared.site.frames()]
     for function in functions:
@@ -186,7 +186,7 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
 
 
 def _is_empty(body: Sequence[ast.stmt]) -> bool:
-    """Whether a function does nothing: somebody overrides or replaces it."""
+    """True if a function does nothing, so that it is meant to be overridden or replaced."""
     return all(
         isinstance(each, ast.Pass | ast.Raise) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
         for each in body
@@ -194,7 +194,7 @@ def _is_empty(body: Sequence[ast.stmt]) -> bool:
 
 
 def _looks_at_gradients(trace: Trace) -> bool:
-    """Whether something that ran reads gradients, or is called when they arrive: for that they may be computed."""
+    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
     for statement in trace.visits:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             continue
@@ -213,7 +213,7 @@ _READING = frozenset(
 
 
 def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
-    """`optimizer.step()` is called where its name alone stands, else after the backward or the clip behind it."""
+    """Call `optimizer.step` where it is only named, else insert the call after the backward, or the clip after that."""
     document = source.document(found.backward.site)
     for each in trace.visits:
         match each:

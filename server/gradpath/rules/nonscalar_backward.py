@@ -1,4 +1,4 @@
-"""A backward without `gradient=` from a tensor that surely has more than one element."""
+"""A backward without `gradient=` from a tensor that certainly has more than one element."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ class Overwriting:
 
     @property
     def is_result(self) -> bool:
-        """Whether the node saved its own result rather than an input."""
+        """True if the node saved its own result rather than an input."""
         return self.saved.role.startswith("out")
 
     @property
     def is_update(self) -> bool:
-        """Whether a parameter got a new value: by a step, by hand, by loading or by initialisation."""
+        """True if a parameter got a new value: by a step, by hand, by loading or by initialisation."""
         if self.write.operation.startswith(_UPDATES):
             return True
         forward = self.write.operation.lower().endswith("embedding")  # With max_norm, looking up writes the table.

@@ -65,13 +65,13 @@ def _case(trace: Trace, source: Source, found: Overwriting) -> Case | None:
 
 
 def _is_from_before(found: Overwriting) -> bool:
-    """Whether the graph was built in an earlier iteration than the one that needs it."""
+    """True if the graph was built in an earlier iteration than the one that needs it."""
     site = found.saved_at
     return isinstance(site, Site) and following_iteration(site, found.failure.site)
 
 
 def following_iteration(earlier: Site, later: Site) -> bool:
-    """Whether `later` is in another iteration of a loop that both are in, or in a loop that began since."""
+    """True if `later` is in another iteration of a loop that both are in, or in a loop that began since."""
     inside = dict(earlier.loops)
     return any(inside.get(number) != iteration for number, iteration in later.loops)
 
@@ -91,7 +91,7 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
 
 
 def _advice(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str | Advice:
-    """The way out, with the fix that it tells of."""
+    """The way out, with the fix that it describes."""
     wanted = (Transformation.DETACH,) if old else (Transformation.MOVE, Transformation.RECOMPUTE, Transformation.CLONE)
     told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
     text = _help(trace, source, found, old)
@@ -133,7 +133,7 @@ def _alternatives(
 
 
 def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
-    """Whether the later backward gives gradients to parameters of the optimizer that stepped."""
+    """True if the later backward gives gradients to parameters of the optimizer that stepped."""
     step = step_of(trace, found)
     call = found.failure.error.call if found.failure.error is not None else None
     if step is None or call is None:
@@ -178,12 +178,12 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
 
 
 def _has_updated(found: Overwriting, made: Site) -> bool:
-    """Whether the call that built the graph has updated the parameters as well."""
+    """True if the call that built the graph has updated the parameters as well."""
     return lifted(found.site, found.failure.site) == made
 
 
 def _has_gone_back(trace: Trace, made: Site) -> bool:
-    """Whether a call has run a backward of its own: what it gives is a value for others then, not what they train."""
+    """True if a call has run a backward of its own: what it gives is a value for others then, not what they train."""
     return any(frame == made for run in trace.of(BackwardRan) for frame in run.site.frames())
 
 
@@ -211,7 +211,7 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
 
 
 def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    """What was computed with the old parameters moves before the call that goes back, behind those that update."""
+    """Move what was computed with the old parameters after the updates, before the backward."""
     frames = {id(frame.caller): frame for frame in found.site.frames()}
     near = next((frame for frame in found.failure.site.frames() if id(frame.caller) in frames), None)
     if near is None or not isinstance(found.saved_at, Site):
@@ -237,7 +237,7 @@ def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> I
 def _computed_after(
     trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt
 ) -> Iterator[Fix]:
-    """All that is computed with the old parameters moves after the update, or is computed there again."""
+    """Move all that is computed with the old parameters after the update, or compute it there again."""
     call = found.failure.error.call if found.failure.error is not None else None
     starts = nodes_of(call.roots) if call is not None else []
     built = builders(trace, starts, _is_old(trace, found), found.site.caller)
@@ -260,7 +260,7 @@ def _computed_after(
 def _written_again(
     trace: Trace, source: Source, found: Overwriting, near: Site, update: ast.stmt, last: ast.stmt
 ) -> Fix | None:
-    """What is computed with the old parameters in the body of `near` is computed there again, after the update."""
+    """Compute again, after the update, what is computed with the old parameters in the body of `near`."""
     call = found.failure.error.call if found.failure.error is not None else None
     starts = nodes_of(call.roots) if call is not None else []
     built = builders(trace, starts, _is_old(trace, found), near.caller)
@@ -310,7 +310,7 @@ def _moved(
 
 
 def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:
-    """Whether something clears the gradients of the stepped parameters before the backward that fails."""
+    """True if something clears the gradients of the stepped parameters before the backward that fails."""
     step = step_of(trace, found)
     if step is None:
         return False
@@ -324,7 +324,7 @@ def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:
 
 
 def _is_computed_with(trace: Trace, step: Stepped) -> bool:
-    """Whether something is computed with the new values before the program fails."""
+    """True if something is computed with the new values before the program fails."""
     storages = {id(tensor.storage) for tensor in step.updated}
     after = False
     for event in trace.events:
@@ -336,7 +336,7 @@ def _is_computed_with(trace: Trace, step: Stepped) -> bool:
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:
-    """`retain_graph=True` goes where it served the old graph alone: the program has no other backward."""
+    """Remove `retain_graph=True` where it served the old graph alone: the program has no other backward."""
     call = call_of(trace, found.failure.site.node)
     runs = trace.of(BackwardRan)
     if call is None or any(run.site.node is not found.failure.site.node for run in runs):
@@ -346,7 +346,7 @@ def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ..
 
 
 def _is_read_only_by(built: ast.Assign, last: ast.stmt) -> bool:
-    """Whether the statement that raises reads what `built` assigns, so that moving one helps the other."""
+    """True if the statement that raises reads what `built` assigns, so that moving one helps the other."""
     return any(names_of(target) & names_of(last) for target in built.targets)
 
 

@@ -1,4 +1,4 @@
-"""What a person calls parameters: the variable that holds the module, and the way from there."""
+"""Names of parameters: the variable that holds the module, and the way from there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Module(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Parameters that are told of together, by the name of the smallest module that has them and no others."""
+    """Parameters that are reported together, by the name of the smallest module that has them and no others."""
 
     name: str
     tensors: tuple[Tensor, ...]
@@ -57,7 +57,7 @@ class Holder:
         return [(way, value.tensor) for way, value in cast("_Module", self.named[-1].module).parameters()]
 
     def names(self, source: Source) -> list[str]:
-        """All that the program calls it, as it writes them."""
+        """All names that the program uses for it, as written."""
         return list(dict.fromkeys(target_of(source, event) for event in self.named))
 
 
@@ -83,7 +83,7 @@ def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[G
 
 
 def containers(trace: Trace, source: Source) -> dict[int, str]:
-    """What the program calls the plain containers of modules, by the parameters, by identity, that are hidden there."""
+    """The program's names for the plain containers of modules, by the identities of the parameters in them."""
     return {id(tensor): _container(trace, source, event) for event in trace.of(Overlooked) for tensor in event.tensors}
 
 
@@ -106,7 +106,7 @@ def widest(way: str, others: Sequence[str]) -> str:
 
 
 def is_below(way: str, prefix: str) -> bool:
-    """Whether a way leads to a module, or to what is in it."""
+    """True if a way leads to a module, or to what is in it."""
     return not prefix or way == prefix or way.startswith(f"{prefix}.")
 
 
@@ -134,7 +134,7 @@ def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
 
 
 def _is_of_a_loop(trace: Trace, event: Named) -> bool:
-    """Whether a loop or a comprehension gave the name, which means another module in the next iteration."""
+    """True if a loop or a comprehension gave the name, which means another module in the next iteration."""
     node = event.site.node
     if isinstance(node, ast.Attribute):
         return False  # `self.head = ...`

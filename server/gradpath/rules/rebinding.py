@@ -66,7 +66,7 @@ def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
 
 
 def _is_of_parameters(trace: Trace, event: Bound) -> bool:
-    """Whether a loop over `parameters()`, alone or among others, gives a variable its value: it may be frozen."""
+    """True if a loop over `parameters()`, alone or among others, gives a variable its value: it may be frozen."""
     loop = trace.loops.get(event.site.loops[-1][0]) if event.site.loops else None
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return False
@@ -85,7 +85,7 @@ def _is_of_parameters(trace: Trace, event: Bound) -> bool:
 
 
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
-    """Whether `name = name - ...` stands in a loop over `name`, and is not read before the loop goes on."""
+    """True if `name = name - ...` is in a loop over `name`, and `name` is not read before the next iteration."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() as value) if target == name:
             if not _is_operand(name, value):
@@ -106,7 +106,7 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
 
 
 def _is_operand(name: str, value: ast.expr) -> bool:
-    """Whether a variable, or its data, is an operand of arithmetic."""
+    """True if a variable, or its data, is an operand of arithmetic."""
     match value:
         case ast.Name(id=read):
             return read == name

@@ -46,7 +46,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _behind(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
-    """The assignment behind a failure, and the tensor that it put in the place of a leaf."""
+    """The assignment that caused a failure, and the tensor that it put in the place of a leaf."""
     error = failure.error
     if error is not None:
         if error.tensor is None or error.kind not in (FaultKind.NO_GRAD, FaultKind.INPUT_NO_GRAD):
@@ -113,7 +113,7 @@ def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tens
 
 
 def _was_moved(tensor: Tensor) -> bool:
-    """Whether a tensor is a copy, unless the place that its leaf was moved to is the CPU, where the leaf was made."""
+    """True if a tensor is a copy, unless the place that its leaf was moved to is the CPU, where the leaf was made."""
     if not tensor.aliasing_unsure or tensor.left is not None or len(tensor.maker) != 1:
         return False
     (leaf,) = tensor.maker
@@ -133,7 +133,7 @@ def _report_moved(trace: Trace, source: Source, given: Given, tensor: Tensor) ->
 
 
 def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: str) -> Report:
-    """What an optimizer at `site` cannot take, told on the assignment that made the variable `what` it is."""
+    """The report of a tensor that an optimizer at `site` cannot take, on the assignment that made it `what` it is."""
     bound = next((each for each in reversed(trace.of(Bound)) if each.tensor is tensor), None)
     statement = None if bound is None else statement_of(trace, bound.site.node)
     fixes: tuple[Fix, ...] = ()
@@ -247,7 +247,7 @@ def _parts(value: ast.expr, held: bool) -> list[ast.expr]:
 
 
 def _is_cut(node: ast.AST) -> TypeGuard[ast.Call | ast.Attribute]:
-    """Whether an expression is `x.detach()` or `x.data`."""
+    """True if an expression is `x.detach()` or `x.data`."""
     match node:
         case ast.Call(func=ast.Attribute(attr="detach"), args=[]) | ast.Attribute(attr="data"):
             return True

@@ -1,4 +1,4 @@
-"""What PyTorch refuses because a tensor has a graph, or has none: a deep copy, an array, a flag, a hook."""
+"""Operations that PyTorch refuses because a tensor has a graph, or has none: a deep copy, an array, a flag, a hook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What is wrong with a tensor that is called `{name}`, what made it so, and the way out."""
+    """The words for a refusal: what is wrong with the tensor `{name}`, what made it so, and the way out."""
 
     headline: str
     made: str
@@ -60,18 +60,18 @@ _REFUSALS = {
 }
 
 _WITHOUT_GRAPH = (FaultKind.DTYPE_FLAG, FaultKind.RETAIN_NO_GRAD, FaultKind.HOOK_NO_GRAD)
-"""What is refused whether gradients are on or off."""
+"""Operations that are refused whether gradients are on or off."""
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Operations that are refused where gradients are on, as far as the program tells."""
+    """Operations that are refused where gradients are on."""
     for failure, error in failures(trace, *_REFUSALS):
         if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or _trains(trace)):
             yield _report(trace, source, failure, error, error.tensor)
 
 
 def _trains(trace: Trace) -> bool:
-    """Whether gradients are on for who runs the program: a function alone may be called without them."""
+    """True if gradients are on for who runs the program: a function alone may be called without them."""
     if isinstance(trace.entry, ast.Module):
         return True
     return any(each.attr in _BACKWARD for each in contents(trace.entry).attributes)

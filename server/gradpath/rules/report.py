@@ -1,4 +1,4 @@
-"""What a rule finds: a report in terms of sites, before it becomes a `Diagnostic`."""
+"""The findings of rules: reports in terms of sites, before they become `Diagnostic`s."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Report:
 
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
-    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` is what it is
-    about, in a form that means the same on all paths. A `help` that does not say what it stands on tells of the
-    first of the `fixes`.
+    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
+    its subject in a form that is the same on all paths. A `help` without a fix of its own describes the first of the
+    `fixes`.
     """
 
     rule: str
@@ -48,13 +48,12 @@ class Report:
 class Rule:
     """A rule of the catalogue; `find` reads a trace, never the tree.
 
-    `denied` tells of a silent rule whether a path, which may fail later, shows that a report of another path is wrong.
-    So does any path that passes the same places without the fault, unless the fault is `lasting`: then it is there
-    whatever a path makes of it.
+    `denied` says, for a silent rule, whether a path shows that a report of another path is wrong. So does any path
+    that passes the same places without the fault, unless the fault is `lasting`: then no path speaks against it.
 
-    `raises` are expressions for the messages of the exceptions that its faults may end in. The others say what a fix
-    may lead to: `idle` marks a rule for programs that run and do not train, where no fix may lead; `leftover` one for
-    what a fix leaves without a use, which goes with the fix; `uncovered_by` is the family whose fixes uncover its
+    `raises` are expressions for the messages of the exceptions that its faults may end in. The other fields say what a
+    fix may lead to: `idle` marks a rule for programs that run and do not train, where no fix may lead; `leftover` one
+    for what a fix leaves without a use, which goes with the fix; `uncovered_by` is the family whose fixes uncover its
     faults.
     """
 
@@ -73,7 +72,7 @@ class Rule:
 
     @property
     def page(self) -> str:
-        """The Markdown of the rule, which lies beside its module; empty where there is none."""
+        """The Markdown page beside the module of the rule; empty where there is none."""
         page = Path(__file__).with_name(f"{self.id.replace('-', '_')}.md")
         return page.read_text(encoding="utf-8") if page.is_file() else ""
 
@@ -85,7 +84,7 @@ class Source:
         self.documents = documents
 
     def document(self, site: Site) -> Document:
-        """The document that `site` lies in."""
+        """The document that contains `site`."""
         return self.documents[site.path]
 
     def text(self, site: Site, node: ast.AST | None = None) -> str:

@@ -99,7 +99,7 @@ def _fixes(
 
 
 def _copies(wrap: ast.expr, cut: ast.AST) -> bool:
-    """Whether nothing is computed between the cut and the leaf: `x.detach().max().requires_grad_()` is no copy."""
+    """True if nothing is computed between the cut and the leaf: `x.detach().max().requires_grad_()` is no copy."""
     inner: ast.AST = wrap
     while inner is not cut:
         match inner:
@@ -113,7 +113,7 @@ def _copies(wrap: ast.expr, cut: ast.AST) -> bool:
 
 
 def _is_list(trace: Trace, loss: ast.expr) -> bool:
-    """Whether a variable is bound to a list somewhere."""
+    """True if a variable is bound to a list somewhere."""
     names = ast.unparse(loss)
     return any(
         isinstance(each, ast.Assign)
@@ -144,7 +144,7 @@ def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
 
 
 _EXPRESSIONS = (ast.BinOp, ast.Call, ast.List)
-"""What is computed where `torch.tensor` copies it."""
+"""Expressions that compute the value that `torch.tensor` copies."""
 
 
 def _makes_tensor(call: ast.Call) -> bool:
@@ -152,7 +152,7 @@ def _makes_tensor(call: ast.Call) -> bool:
 
 
 def _takes_value(node: ast.expr) -> bool:
-    """Whether an expression as a whole is the value of a tensor, as `loss.item()` is."""
+    """True if an expression as a whole is the value of a tensor, as `loss.item()` is."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _READING
 
 
@@ -172,7 +172,7 @@ def _computed(text: str, loss: ast.expr, cause: cuts.Cause) -> str | None:
 
 
 def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: ast.stmt | None) -> Edit | None:
-    """The statement `loss.requires_grad_()` goes, or the call in an expression: `Variable(loss)` becomes `loss`."""
+    """Remove the statement `loss.requires_grad_()`, or the call in an expression: `Variable(loss)` becomes `loss`."""
     document = source.document(found.site)
     node = found.site.node
     if isinstance(statement, ast.Assign) and node in statement.targets:

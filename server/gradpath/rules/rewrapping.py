@@ -47,7 +47,7 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
 
 
 def _is_made(loss: Tensor) -> bool:
-    """Whether a tensor is a leaf that the program has made of something, without a graph that it would keep."""
+    """True if a tensor is a leaf that the program has made of something, without a graph that it would keep."""
     surely = loss.provenance is OBSERVED or _is_cut(loss)  # Else it may have a graph: then the flag changes nothing.
     return surely and loss.flag and loss.node is None and not loss.is_parameter and not loss.is_open
 
@@ -60,11 +60,11 @@ _LINEAR = frozenset(
         *("cat", "stack"),
     )
 )
-"""What a loss goes through on its way from its parts to the backward."""
+"""Operations between the parts of a loss and the backward."""
 
 
 def _made_losses(event: BackwardRan) -> list[Tensor]:
-    """The loss, or the tensors of its parts, made at one place: the only leaves behind a root that merely adds them."""
+    """The loss, or the tensors of its parts, made at one place: the only leaves of a root that merely adds them."""
     if not event.executed:
         return [event.call.roots[0]]
     below = reach(nodes_of(event.call.roots))
@@ -75,7 +75,7 @@ def _made_losses(event: BackwardRan) -> list[Tensor]:
 
 
 _REBUILT = ("torch.tensor", "Variable")
-"""What makes a new leaf of a value."""
+"""Calls that make a new leaf of a value."""
 
 
 def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
@@ -105,18 +105,18 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
 
 
 def _cut_from(leaf: Tensor) -> Tensor | None:
-    """What a leaf takes its value from, where that had a graph."""
+    """The tensor that a leaf takes its value from, if that had a graph."""
     cut = next((each.cut for each in (leaf, *leaf.ancestors()) if each.cut is not None), None)
     return cut.source if cut is not None else None
 
 
 def _is_cut(root: Tensor) -> bool:
-    """Whether the loss, or something that it was computed from, was cut off."""
+    """True if the loss, or something that it was computed from, was cut off."""
     return any(each.cut is not None for each in (root, *root.ancestors()))
 
 
 def _had_graph(root: Tensor) -> bool:
-    """Whether the loss was computed from something that requires a gradient, or from what was cut off from it."""
+    """True if the loss was computed from something that requires a gradient, or from what was cut off from it."""
     return _is_cut(root) or any(each.requires_grad or each.is_parameter for each in root.ancestors())
 
 

@@ -52,7 +52,7 @@ def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
 
 
 def _asks_for_scale(trace: Trace, clip: Clipped) -> bool:
-    """Whether the bound may be a product with the scale: `max_norm * scaler.get_scale()`."""
+    """True if the bound may be a product with the scale: `max_norm * scaler.get_scale()`."""
     call = call_of(trace, clip.site.node)
     return call is None or not all(isinstance(each, ast.Constant | ast.Name | ast.Attribute) for each in _bounds(call))
 

@@ -33,22 +33,22 @@ class Case:
 
     @property
     def raising(self) -> Site:
-        """The call of the engine that raises; `again` lies in the `backward` of a custom Function now and then."""
+        """The call of the engine that raises; `again` may be in the `backward` of a custom Function."""
         return self.again if isinstance(self.again.node, ast.Call) else lifted(self.again, self.before)
 
     @property
     def same_root(self) -> bool:
-        """Whether both calls start from the same tensors."""
+        """True if both calls start from the same tensors."""
         return self.call is not None and self.call.roots == self.earlier.roots
 
     @property
     def same_place(self) -> bool:
-        """Whether it is one call of the program that runs twice."""
+        """True if it is one call of the program that runs twice."""
         return self.before.node is self.again.node
 
     @property
     def is_updated(self) -> bool:
-        """Whether what the later call trains may have other values by now: by a step, or written as SAM does it."""
+        """True if the parameters that the later call trains may have changed: by a step, or by a write as in SAM."""
         behind = {leaf.storage for leaf in leaves(nodes_of(self.call.roots))} if self.call is not None else set()
         for event in since(self.trace, self.earlier):
             match event:
@@ -64,7 +64,7 @@ class Case:
         return False
 
     def is_spent(self, node: Node) -> bool:
-        """Whether an earlier call has freed what the node saved."""
+        """True if an earlier call has freed what the node saved."""
         return node.holds and node.freed_by is not None and node.freed_by is not self.call
 
 

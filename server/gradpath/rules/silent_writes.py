@@ -63,9 +63,9 @@ class Uncounted:
 
 
 def skips(trace: Trace) -> Iterator[Skip]:
-    """The sums in which a name that is older than an activation in place stands for the activated value.
+    """Sums in which a name from before an in-place activation refers to the activated value.
 
-    One of what never is negative changes nothing, and of what is not seen that is not known.
+    One of a value that is never negative changes nothing, and that is unknown for unseen values.
     """
     if not trace.of(BackwardRan) or not any(map(_is_activation, trace.of(Mutated))):
         return
@@ -110,14 +110,14 @@ def _operands(built: Built) -> Iterator[tuple[Tensor, Tensor, str]]:
 
 
 def _is_older(written: Mutated, added: Site, renamed: list[Bound], name: str) -> bool:
-    """Whether a name in the function of a sum was not given to the activated value."""
+    """True if a name in the function of a sum was not given to the activated value."""
     near = lifted(written.site, added)
     again = (each for each in renamed if each.name == name)
     return same_activation(near, added) and not any(same_activation(lifted(each.site, added), added) for each in again)
 
 
 def _may_be_negative(tensor: Tensor) -> bool:
-    """Whether a value is seen to come from something that gives negative numbers, too, before any activation."""
+    """True if a value is seen to come from something that gives negative numbers, too, before any activation."""
     todo, seen = [tensor], 0
     while todo and seen < MOST_TENSORS:
         each, seen = todo.pop(), seen + 1
@@ -151,7 +151,7 @@ _SIGNED = frozenset(
 
 
 def uncounted(trace: Trace) -> Iterator[Uncounted]:
-    """The factors that are multiplied into a value in place, unseen by its graph, before a backward goes through it."""
+    """The factors that a value is multiplied by in place, outside of its graph, before a backward runs through it."""
     written = [event for event in trace.of(Mutated) if short_operation(event.write.operation) in _FACTORS]
     recorded = {_time(event.site) for event in trace.of(Built)} if written else set()
     constant = set(map(id, _before_their_graphs(trace))) if written else set()
@@ -183,7 +183,7 @@ def _time(site: Site) -> tuple[int, int, tuple[tuple[int, int], ...]]:
 
 
 def _is_used_after(trace: Trace, written: Mutated) -> bool:
-    """Whether something is computed from a value after a write, before a backward."""
+    """True if something is computed from a value after a write, before a backward."""
     behind = False
     for event in trace.among(Mutated, Built, BackwardRan):
         if event is written:

@@ -53,10 +53,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan | None:
-    """The backward of each iteration, if it comes when the step is over, for which all gradients were just cleared.
+    """The backward of each iteration, if it comes after the step, for which all gradients were just cleared.
 
-    Whatever the parameters are: those that the optimizer clears are those that it steps. A function that somebody
-    calls for each batch needs no loop for that.
+    The parameters need not be known: those that the optimizer clears are those that it steps. A function that is called
+    for each batch needs no loop for that.
     """
     waiting: Stepped | None = None
     late: BackwardRan | None = None
@@ -84,7 +84,7 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
 
 
 def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
-    """Whether a backward runs in a loop around, or there is something to go back through.
+    """True if a backward runs in a loop around, or there is something to go back through.
 
     Who only tries a schedule needs neither.
     """
@@ -96,12 +96,12 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
 
 
 def _takes_none(step: Stepped) -> bool:
-    """Whether nothing that it has requires a gradient, so that none arrives whatever a backward goes through."""
+    """True if none of its parameters requires a gradient, so that no backward can give it one."""
     return all(not tensor.requires_grad and not tensor.is_open for tensor in step.parameters)
 
 
 def _is_presumed(node: Node) -> bool:
-    """Whether a node stands for something that was not seen."""
+    """True if a node represents unseen code."""
     return node.is_open or node.name == PRESUMED
 
 
@@ -116,7 +116,7 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
 
 
 def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
-    """Whether an iteration clears the gradients, steps, and only then goes back, for the next one to clear it again.
+    """True if an iteration clears the gradients, steps, and only then runs backward, for the next one to clear again.
 
     `flow` is the step and what happens to the gradients of its parameters; nothing of it may be unknown.
     """
@@ -212,7 +212,7 @@ def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
 
 
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:
-    """A loss with these parameters behind it, which nothing goes back from, joins the one that is back-propagated."""
+    """Add a loss that depends on these parameters, and is not back-propagated, to the one that is."""
     call = call_of(trace, other.node)
     if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
         return

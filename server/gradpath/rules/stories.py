@@ -1,4 +1,4 @@
-"""What rules tell a story with: what a value is called, when something happened, which call it belongs to."""
+"""Wording of stories: the name of a value, the time of an event, the call that it belongs to."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
 
 
 def holds(bound: Bound, tensor: Tensor) -> bool:
-    """Whether a binding is to `tensor` or to a container with it."""
+    """True if a binding is to `tensor` or to a container with it."""
     value = bound.value
     return bound.tensor is tensor or (isinstance(value, Held) and any(each is tensor for each in value.tensors))
 
 
 def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:
-    """What a person calls this tensor: its name in the function of `near`, else any name, else what made it."""
+    """The name of a tensor: in the function of `near`, else any name, else the operation that made it."""
     own = [bound for bound in bindings(trace, tensor) if bound.tensor is tensor]
     if near is not None:
         callers = {id(frame.caller) for frame in near.frames()}
@@ -81,7 +81,7 @@ def said(trace: Trace, source: Source, tensor: Tensor | None, near: Site | None 
 
 
 def operation(source: Source, node: Node, limit: int = 26) -> str:
-    """What a node computes, in backticks: the expression where it is short, else the operation's name."""
+    """The operation of a node, in backticks: the expression where it is short, else the operation's name."""
     if isinstance(node.site, Site) and isinstance(node.site.node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.AugAssign)):
         text = source.text(node.site)
         if len(text) <= limit:
@@ -105,7 +105,7 @@ def nth(count: int) -> str:
 
 
 def occasion(trace: Trace, site: Site, other: Site) -> str:
-    """What tells the time of `site` from that of `other`: its iteration, or the line that the call came from."""
+    """The difference in time between `site` and `other`: its iteration, or the line that the call came from."""
     loop = iterations_between(site.loops, other.loops)
     if loop is not None:
         count = next(iteration for number, iteration in site.loops if number == loop)
@@ -131,7 +131,7 @@ def following(trace: Trace, site: Site, earlier: Site) -> str:
 
 
 def turn_of(loop: ast.AST) -> str:
-    """What one run of a loop's body is called; that of a function which is called again and again is a call."""
+    """The word for one run of repeated code: an iteration of a loop, or a call of a function."""
     return "call" if isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef)) else "iteration"
 
 
@@ -149,13 +149,13 @@ def lowered(title: str) -> str:
 
 
 def lifted(site: Site, near: Site) -> Site:
-    """The call, among those that led to `site`, that stands in the function where `near` (or a caller of it) is."""
+    """The call, among those that led to `site`, in the function that contains `near` (or a caller of it)."""
     callers = {id(frame.caller) for frame in near.frames()}
     return next((frame for frame in site.frames() if id(frame.caller) in callers), site)
 
 
 def same_activation(one: Site, other: Site) -> bool:
-    """Whether both sites are in the same run of the same function body."""
+    """True if both sites are in the same run of the same function body."""
     return one.caller is other.caller
 
 
@@ -174,7 +174,7 @@ def stepped_since(trace: Trace, call: BackwardCall) -> list[Stepped]:
 
 
 def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
-    """Whether the steps after `call` leave the parameters behind `node` alone; False where that is not known."""
+    """True if the steps after `call` leave the parameters upstream of `node` alone; False where that is unknown."""
     steps = stepped_since(trace, call)
     owned = {id(leaf) for leaf in leaves([node])}
     updated = {id(tensor) for step in steps for tensor in step.updated}

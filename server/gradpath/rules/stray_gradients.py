@@ -50,7 +50,7 @@ def stray_gradients(trace: Trace) -> Iterator[Stray]:
 
 
 def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
-    """What the first step of a parameter that uses several backwards at once uses by mistake."""
+    """The stray part of the gradient that the first step of a parameter uses, if that is of several backwards."""
     arrived: list[BackwardRan] = []
     for entry in flow:
         if not entry.concerns(leaf):
@@ -74,7 +74,7 @@ def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
 def _is_of_judge(
     trace: Trace, flow: Sequence[Entry], leaf: Tensor, stray: BackwardRan, own: BackwardRan, step: Stepped
 ) -> bool:
-    """Whether a backward was for another network, which stepped by it, and which then judges the same without learning.
+    """True if a backward was for another network, which stepped by it, and which then judges the same without learning.
 
     It has compared that with something else. What it learns from the later loss, if it gets a gradient of that at all,
     is cleared unused.
@@ -98,14 +98,14 @@ def _is_of_judge(
 
 
 def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
-    """Whether the weights of the judge were used for something else at first, and anew for the later loss."""
+    """True if the weights of the judge were used for something else first, and again for the later loss."""
     before = set(stray.executed)
     anew = any(_uses(node, judge) for node in own.executed if node not in before)
     return anew and any(_uses(node, judge) and not _is_behind(leaf, node) for node in stray.executed)
 
 
 def _uses(node: Node, weights: set[int]) -> bool:
-    """Whether something was computed with weights from something else as well."""
+    """True if something was computed with weights from something else as well."""
     return any(len(each.maker) > 1 and any(id(maker) in weights for maker in each.maker) for each in node.outputs)
 
 
@@ -116,7 +116,7 @@ def _is_behind(leaf: Tensor, node: Node) -> bool:
 def _is_of_attack(
     trace: Trace, flow: Sequence[Entry], earlier: Sequence[BackwardRan], stray: BackwardRan, own: BackwardRan
 ) -> bool:
-    """Whether a loop went back again and again for a leaf of its own, whose gradient it has cleared each time."""
+    """True if a loop went back again and again for a leaf of its own, whose gradient it has cleared each time."""
     same = [each for each in earlier if each.site.node is stray.site.node]
     if len(same) < 2 or any(iterations_between(one.site.loops, own.site.loops) is not None for one in same):
         return False
@@ -138,7 +138,7 @@ def _is_attacked(leaf: Tensor, stepped: set[int]) -> bool:
 
 
 def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: BackwardRan) -> bool:
-    """Whether a leaf is another one the next time, or its gradient was cleared by then."""
+    """True if a leaf is another one the next time, or its gradient was cleared by then."""
     if all(each is not leaf for each in reached_leaves(two)):
         return True
     first, second = (next(index for index, entry in enumerate(flow) if entry.event is run) for run in (one, two))

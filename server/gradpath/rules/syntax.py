@@ -1,4 +1,4 @@
-"""Where a node of the program stands: the statement around it, the block, the `with`s and the function."""
+"""The surroundings of a node: the statement around it, the block, the `with`s and the function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
 
 
 def _roots(trace: Trace) -> list[tuple[ast.stmt, int, int]]:
-    """The outermost statements that ran, with their lines: those of other files may have the same."""
+    """The outermost statements that ran, with their lines, which statements of other files may share."""
     return [(each, *lines_of(each)) for each in outermost(trace.visits)]
 
 
@@ -75,7 +75,7 @@ def call_of(trace: Trace, node: ast.AST) -> ast.Call | None:
 
 
 def joins(call: ast.AST, container: ast.expr) -> bool:
-    """Whether a call makes one tensor of those in a container, and of nothing else: `sum(losses)`."""
+    """True if a call makes one tensor of those in a container, and of nothing else: `sum(losses)`."""
     match call:
         case ast.Call(func=ast.Name(id="sum") | ast.Attribute(attr="cat" | "stack"), args=[given, *_]):
             return given is container
@@ -84,17 +84,17 @@ def joins(call: ast.AST, container: ast.expr) -> bool:
 
 
 def is_alone(statement: ast.stmt, call: ast.AST) -> bool:
-    """Whether a call is a whole statement, its result thrown away."""
+    """True if a call is a whole statement, its result thrown away."""
     return isinstance(statement, ast.Expr) and statement.value is call
 
 
 def is_read_first(body: Sequence[ast.stmt], name: str) -> bool:
-    """Whether a run of these statements may read a variable before it binds it."""
+    """True if a run of these statements may read a variable before it binds it."""
     return _fate(body, name) is True
 
 
 def binds_first(body: Sequence[ast.stmt], name: str) -> bool:
-    """Whether a run of these statements surely binds a variable before it reads it."""
+    """True if a run of these statements certainly binds a variable before it reads it."""
     return _fate(body, name) is False
 
 
@@ -105,7 +105,7 @@ def arguments_of(function: Definition) -> set[str]:
 
 
 def _fate(body: Sequence[ast.stmt], name: str) -> bool | None:
-    """True where the statements may read a name first, False where they surely bind it, None where they do neither."""
+    """True if the statements may read a name first, False if they certainly bind it, None if they do neither."""
     for statement in body:
         found = _fate_in(statement, name)
         if found is not None:
@@ -133,7 +133,7 @@ def _fate_in(statement: ast.stmt, name: str) -> bool | None:
 
 
 def torch_name(trace: Trace) -> str | None:
-    """What the program calls `torch`; None where it has imported parts of it only."""
+    """The program's name for `torch`; None where it has imported parts of it only."""
     for statement in trace.visits:
         if isinstance(statement, ast.Import):
             for alias in statement.names:

@@ -23,7 +23,7 @@ class Thawed:
 
 
 def thawed(trace: Trace) -> Iterator[Thawed]:
-    """What was thawed after an optimizer of a module had been made, whoever has it by the end."""
+    """Parameters that were thawed after an optimizer of a module was made, even if an optimizer gets them later."""
     frozen: dict[int, Flagged] = {}
     left: dict[int, Given] = {}
     found: dict[ast.AST, tuple[Thawed, list[Tensor]]] = {}

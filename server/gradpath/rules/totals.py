@@ -1,4 +1,4 @@
-"""How a program adds to a variable what it holds: `total += loss`, `total = total + loss`, and through a helper."""
+"""Ways to add to a variable: `total += loss`, `total = total + loss`, and through a helper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})
 
 
 def is_addition(trace: Trace, node: ast.AST) -> bool:
-    """Whether a node adds to a variable what it holds, as `total += x` and `total = total + x` do.
+    """True if a node adds to a variable what it holds, as `total += x` and `total = total + x` do.
 
     In a function the variable may have another name, or none: `new_mean = mean + x` or `return mean + x`, where the
     caller hands in the old result.
@@ -40,7 +40,7 @@ def is_addition(trace: Trace, node: ast.AST) -> bool:
 
 
 def _takes_parameter(trace: Trace, node: ast.Call | ast.BinOp) -> bool:
-    """Whether an operand of a sum, or a multiple of it that is one, was handed to the function that the sum is in."""
+    """True if an operand of a sum, or a multiple of it that is one, was handed to the function that the sum is in."""
     passed = _passed(trace, node)
     operands = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
     return any(
@@ -79,7 +79,7 @@ def _target_of(target: ast.expr, value: ast.expr, node: ast.AST) -> ast.expr | N
 
 
 def reads_total(node: ast.AST, target: ast.expr, value: ast.expr) -> bool:
-    """Whether an expression in `value` reads the variable that gets that: by `total[k]` or an item of it as well."""
+    """True if an expression in `value` reads the variable that gets that: by `total[k]` or an item of it as well."""
     names = {_spelled(target)}
     if isinstance(target, ast.Subscript):
         names.add(_spelled(ast.Call(ast.Attribute(target.value, "get", ast.Load()), [target.slice], [])))
@@ -109,7 +109,7 @@ def _items_of(variable: ast.expr, iterated: ast.expr, total: str) -> Iterator[as
 
 
 def is_join(node: ast.AST) -> bool:
-    """Whether a node joins tensors to a longer one."""
+    """True if a node joins tensors to a longer one."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and f"torch.{node.func.attr}" in JOINS
 
 

@@ -17,7 +17,7 @@ from gradpath.rules.stories import lifted, name_of
 from gradpath.support.fast_dataclasses import dataclass
 
 _POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})
-"""What makes a loss of a difference."""
+"""Operations that make a loss of a difference."""
 
 _CHOOSING = frozenset(
     f"torch.{name}"
@@ -39,7 +39,7 @@ _CHOOSING = frozenset(
         ),
     )
 ) | {"index"}
-"""What leads from the result of a network to a value of it."""
+"""Operations that lead from the result of a network to a value of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _results(built: dict[Node, Built], start: Node, *, sums: bool) -> list[Node]
 
 
 def _adds_tensor(event: Built) -> bool:
-    """Whether a sum adds a tensor that has no graph, such as the rewards."""
+    """True if a sum adds a tensor that has no graph, such as the rewards."""
     given = [tensor for tensors in event.inputs.values() for tensor in tensors]
     return len(given) == 2
 

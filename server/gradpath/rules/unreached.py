@@ -1,4 +1,4 @@
-"""Which parameters no loss reaches by a slip: the cuts on the ways from them that nobody has made on purpose."""
+"""Parameters that no loss reaches by a slip: the cuts on the ways from them that were not made on purpose."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def _known(trace: Trace) -> list[list[Unreached]]:
 
 
 def key_of(tensor: Tensor) -> object:
-    """What tells a parameter from others on all paths: where it came to be, called from where, and what it is called.
+    """The identity of a parameter across paths: where it was made, called from where, and its name.
 
-    The weight and the bias of a layer come to be in the same place: they have different numbers of dimensions.
+    The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
     """
     made = tensor.origin if isinstance(tensor.origin, Site) and tensor.operation != UNSEEN else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
@@ -99,7 +99,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
         if _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
-            continue  # Whoever made the optimizer may have left out what is cut off here.
+            continue  # The optimizer's maker may have left out what is cut off here.
         zeros = [each for each in severed if each.cause.how == cuts.STEP]
         places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
         same = tuple(sorted(places))
@@ -109,7 +109,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
 
 
 def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
-    """Whether an unseen optimizer need not have a parameter: one that is seen, or one beside others that learn.
+    """True if an unseen optimizer need not have a parameter: one that is seen, or one beside others that learn.
 
     Whose flag the program sets is meant to learn.
     """
@@ -126,12 +126,12 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
 
 
 def _may_freeze(cause: cuts.Cause) -> bool:
-    """Whether programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
+    """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
     return cause.how in _OFF or short_operation(cause.how) in ("detach", "data")
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
-    """Whether no other backward may have reached something: each root is known, and nothing was handed out."""
+    """True if no other backward may have reached something: each root is known, and nothing was handed out."""
     return (
         all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
         and not trace.of(GradientSet)
@@ -141,7 +141,7 @@ def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
 
 
 def _is_of_unseen(root: Tensor) -> bool:
-    """Whether a loss must have a graph, as a backward went through it, and nothing tells of what."""
+    """True if a loss must have a graph, as a backward ran through it, and the graph is unknown."""
     return root.node is not None and root.node.name == PRESUMED and not root.node.edges
 
 
@@ -165,7 +165,7 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
 
 
 def is_of_another_time(severed: Severed) -> bool:
-    """Whether the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
+    """True if the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
     cut, ran = severed.site.loops, severed.ran.site.loops
     if iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran):
         return True
@@ -173,7 +173,7 @@ def is_of_another_time(severed: Severed) -> bool:
 
 
 def is_carried(value: Tensor) -> bool:
-    """Whether what was cut off was computed in an earlier iteration: the state that truncated training starts from."""
+    """True if the value that was cut off is of an earlier iteration: the start state of truncated training."""
     cut = value.cut
     made = None if cut is None or cut.source is None else cut.source.origin
     if cut is None or not isinstance(made, Site) or not isinstance(cut.site, Site):
@@ -182,7 +182,7 @@ def is_carried(value: Tensor) -> bool:
 
 
 def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
-    """Whether a cut is a straight-through estimate, or one that the program makes by a setting."""
+    """True if a cut is a straight-through estimate, or one that the program makes by a setting."""
     return is_straight_through(severed) or _is_by_setting(trace, source, severed)
 
 
@@ -200,13 +200,13 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
 
 
 def _is_chosen(switch: ast.AST) -> bool:
-    """Whether a switch of gradients depends on something: `torch.set_grad_enabled(tune)`."""
+    """True if a switch of gradients depends on something: `torch.set_grad_enabled(tune)`."""
     given = [*switch.args, *(each.value for each in switch.keywords)] if isinstance(switch, ast.Call) else []
     return isinstance(switch, ast.IfExp) or any(not isinstance(each, ast.Constant) for each in given)
 
 
 def _of_function(around: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """What is around a node in its own function."""
+    """The nodes around a node in its own function."""
     for each in reversed(around):
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             return
@@ -218,7 +218,7 @@ def _is_main(test: ast.expr) -> bool:
 
 
 def is_straight_through(severed: Severed) -> bool:
-    """Whether a cut is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`.
+    """True if a cut is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`.
 
     It is on purpose for `x`; what `q` alone is computed from learns nothing from it.
     """
@@ -241,7 +241,7 @@ def is_straight_through(severed: Severed) -> bool:
 
 
 def _is_of_another_optimizer(trace: Trace, found: Unreached) -> bool:
-    """Whether an optimizer was given the wrong model: that of targets, while the one that gets gradients has none."""
+    """True if an optimizer got the wrong model: that of the targets, while the one that gets gradients has none."""
     own = {id(tensor) for tensor in found.parameters}
     alone = found.step.known and all(id(tensor) in own for tensor in found.step.parameters)
     off = all(place.severed.cause.how in _OFF for place in found.places)
@@ -266,7 +266,7 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
 
 
 def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
-    """Whether a function that does not run on this path goes back from a loss for the same optimizer."""
+    """True if a function that does not run on this path back-propagates a loss for the same optimizer."""
     tree = parse(source.document(step.site)).tree
     optimizer = optimizer_name(trace, source, step.site, step.site)
     ran = {getattr(node, "lineno", 0) for node in trace.visits}

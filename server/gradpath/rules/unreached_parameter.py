@@ -84,7 +84,7 @@ def _named(groups: Sequence[Group]) -> tuple[str, str]:
 
 
 def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[Group]) -> str:
-    """What has to hold of a model, or of an optimizer, that is not seen."""
+    """The condition on an unseen model or optimizer."""
     step = found.step
     unseen = {id(each) for each in step.unseen}
     presumed = (each for each in groups if any(one.operation == UNSEEN or id(one) in unseen for one in each.tensors))
@@ -112,7 +112,7 @@ def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fi
 
 
 def _denied(trace: Trace, report: Report) -> bool:
-    """Whether a backward of another path reaches the parameters."""
+    """True if a backward of another path reaches the parameters."""
     return any(key_of(leaf) in report.about for leaf in _reached(trace))
 
 

@@ -41,7 +41,7 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 Cause = (
     Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Unregistered | Given
 )
-"""Why an optimizer does not have parameters; that it was `Given` those of a copy."""
+"""The reason why an optimizer lacks parameters; `Given` is one that got those of a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Untrained:
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """What became a part of a model after its optimizer was made, and what stands in a plain container of it."""
+    """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
     for event in hidden(trace, source):
         yield _hidden(trace, source, event)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
@@ -69,7 +69,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
-    """What optimizers do not hold although gradients arrive at it, cause by cause."""
+    """The parameters that get gradients and are in no optimizer, cause by cause."""
     if _holds_any(trace):
         return
     held = _held(trace)
@@ -107,7 +107,7 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
 
 
 def _replaced(trace: Trace) -> Iterator[tuple[Attached, list[Given]]]:
-    """What became a part of a model, with the optimizers that had been made for the model before."""
+    """The parts that a model got, with the optimizers that had been made for it before."""
     made: list[Given] = []
     for event in trace.among(Given, Attached):
         if isinstance(event, Given):
@@ -117,7 +117,7 @@ def _replaced(trace: Trace) -> Iterator[tuple[Attached, list[Given]]]:
 
 
 def _in_plain_containers(trace: Trace) -> Iterator[tuple[Overlooked, list[Given]]]:
-    """What `parameters()` left out, with the optimizers that have what it gave, or nothing that is seen."""
+    """The parameters that `parameters()` left out, with the optimizers that got its result, or nothing known."""
     for event in trace.of(Overlooked):
         if not _is_hidden(trace, event):
             own = set(map(id, event.found))
@@ -127,7 +127,7 @@ def _in_plain_containers(trace: Trace) -> Iterator[tuple[Overlooked, list[Given]
 
 
 def _denied(trace: Trace, report: Report) -> bool:
-    """Whether a path shows an optimizer that holds, or may hold, what came to be at the place of a report."""
+    """True if a path shows an optimizer that holds, or may hold, what came to be at the place of a report."""
     if _holds_any(trace):
         return True
     held = _held(trace)
@@ -156,7 +156,7 @@ def _causes(trace: Trace) -> list[Attached | Overlooked]:
 
 
 def _holds_any(trace: Trace) -> bool:
-    """Whether there is an optimizer of which it is not known what it holds: any parameters, perhaps."""
+    """True if there is an optimizer of which it is not known what it holds: any parameters, perhaps."""
     known = {id(given.optimizer): given.known for given in trace.of(Given)}
     return not all(known.values()) or any(not known.get(id(step.optimizer), step.known) for step in trace.of(Stepped))
 
@@ -184,7 +184,7 @@ def _held(trace: Trace) -> set[int]:
 
 
 def _is_for(given: Given, event: Attached) -> bool:
-    """Whether an optimizer was made for the model, or the part of it, that has got new parameters."""
+    """True if an optimizer was made for the model, or the part of it, that has got new parameters."""
     if any(model is holder for model in given.models for holder in event.holders):
         return True
     own = set(map(id, event.beside))
@@ -192,9 +192,9 @@ def _is_for(given: Given, event: Attached) -> bool:
 
 
 def _is_hidden(trace: Trace, event: Overlooked) -> bool:
-    """Whether a module stands in a container of its own, `self.teacher = [teacher]`, to be kept from `parameters()`.
+    """True if a module is the only item of a container, `self.teacher = [teacher]`, to hide it from `parameters()`.
 
-    Not if the class adds others to the container, or walks through it.
+    Not if the class adds others to the container, or iterates over it.
     """
     match statement_of(trace, event.site.node):
         case ast.Assign(
@@ -224,7 +224,7 @@ def _used_with(trace: Trace, cause: Cause, tensors: Sequence[Tensor], givens: Se
 
 
 def _moves(trace: Trace, step: Stepped) -> bool:
-    """Whether a step ever changes anything; of one that changes nothing at all, another rule tells."""
+    """True if a step ever changes anything; one that changes nothing at all is reported by another rule."""
     return not step.known or any(each.updated for each in trace.of(Stepped) if each.site.node is step.site.node)
 
 
@@ -371,7 +371,7 @@ def _of_optimizers(
 
 
 def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
-    """The same of a class that nobody is seen to train: what is presumed is said."""
+    """The report for a class that is not seen to be trained: the headline names the presumption."""
     place, name = _place(trace, event), source.short(event.site, limit=30)
     fixes = tuple(registered(trace, source, event))
     return Report(

@@ -1,4 +1,4 @@
-"""Terms of a loss whose gradients nobody uses, and which a cut keeps from what the same backward trains."""
+"""Terms of a loss whose gradients no step uses, and which a cut keeps from what the same backward trains."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
 
 
 def _is_followed(trace: Trace) -> bool:
-    """Whether all that may use a gradient is seen: each optimizer was made here, and nothing was handed out."""
+    """True if all that may use a gradient is seen: each optimizer was made here, and nothing was handed out."""
     made = {id(given.optimizer) for given in trace.of(Given) if given.known or given.models}
     return (
         all(id(step.optimizer) in made for step in trace.of(Stepped))
@@ -53,7 +53,7 @@ def _is_followed(trace: Trace) -> bool:
 
 
 def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
-    """Whether a gradient is used, or may be: it is not, where it is cleared first, or where no optimizer has the leaf.
+    """True if a gradient is used, or may be: it is not, where it is cleared first, or where no optimizer has the leaf.
 
     What is still there at the end of the path meets what happens first when that is run once more.
     """
@@ -68,7 +68,7 @@ def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
 
 
 def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
-    """What happens first to each gradient that a backward gives, where anything does."""
+    """The first event for each gradient that a backward gives, if there is one."""
     waiting = {id(leaf) for leaf in reached_leaves(ran)}
     fates: dict[int, Effect] = {}
     begun = False

@@ -51,8 +51,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
     """Gradients of a micro-batch that are cleared when the next one begins, though the step waits for several.
 
-    That it waits for them is told by what both divides the loss and stands in the condition of the step; a literal
-    has to be what the condition counts by.
+    That it waits is known by a number that both divides the loss and is in the condition of the step; a literal has to
+    be the one that the condition counts by.
     """
     stepped = frozenset(id(tensor) for tensor in step.updated)
     arrived: BackwardRan | None = None
@@ -78,20 +78,20 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
 
 
 def _may_wait(trace: Trace, step: Stepped) -> bool:
-    """Whether the path has decided at a condition around a step that it is due."""
+    """True if the path has decided at a condition around a step that it is due."""
     decided = {decision.node for decision in trace.decisions}
     around = (each.test for each in ancestry(trace, step.site.node) if isinstance(each, ast.If))
     return any(holds(test, part) for test in around for part in decided)
 
 
 def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
-    """Whether something happens when the step is due, under the same condition."""
+    """True if something happens when the step is due, under the same condition."""
     tests = [each for each in ancestry(trace, step.site.node) if isinstance(each, ast.If)]
     return bool(tests) and any(each is tests[-1] for each in ancestry(trace, event.site.node))
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
-    """Whether a loop clears in each iteration, and the step comes when there were as many as the loss is divided by."""
+    """True if a loop clears in each iteration, and the step comes when there were as many as the loss is divided by."""
     if iterations_between(backward.site.loops, cleared.site.loops) is None:
         return False
     clearing, stepping = ancestry(trace, cleared.site.node), ancestry(trace, step.site.node)
@@ -109,13 +109,13 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
 
 
 def _numbers(test: ast.expr) -> Iterator[ast.AST]:
-    """What may be the number that a condition counts by: names anywhere, and what stands after `%`."""
+    """Candidates for the number that a condition counts by: names anywhere, and what follows `%`."""
     yield from variables(test)
     yield from (each.right for each in inside(test, ast.BinOp) if isinstance(each.op, ast.Mod))
 
 
 def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
-    """What the root of a backward was divided by last, before a gradient scaler took it."""
+    """The last divisor of the root of a backward, before a gradient scaler took it."""
     for root in backward.call.roots:
         divided = [node.site.node for node in _unscaled(root) if isinstance(node.site, Site)]
         divided += [_assigned(trace, each) for each in trace.of(Bound) if each.tensor is root]
@@ -130,7 +130,7 @@ def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
 
 
 def _assigned(trace: Trace, bound: Bound) -> ast.AST:
-    """What a statement gives a variable; of a value that is not seen the graph does not tell how it was computed."""
+    """The expression that a statement assigns; the graph of an unseen value does not say how it was computed."""
     statement = statement_of(trace, bound.site.node)
     return statement.value if isinstance(statement, ast.Assign) else bound.site.node
 
@@ -147,7 +147,7 @@ def _unscaled(root: Tensor) -> tuple[Node, ...]:
 
 
 def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """What says when the step is due: the tests around it, those that skip the rest, or the length of the loop."""
+    """The conditions that say when the step is due: the tests around it, those that skip it, or the loop's length."""
     if loop not in stepping:
         if isinstance(loop, ast.For):
             yield loop.iter
@@ -161,7 +161,7 @@ def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Itera
 
 
 def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
-    """What was cleared before `step`, where that leaves it without any gradient."""
+    """The clearing before `step`, if that leaves it without any gradient."""
     if not step.parameters:
         return _lost_unseen(trace, step)
     if not step.known:
@@ -177,7 +177,7 @@ def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
 
 
 def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
-    """How the gradient of one parameter is when the step comes: lost, never there (True), or there (False)."""
+    """The gradient of one parameter at the step: lost (the clearing), never filled (True), or present (False)."""
     arrived: BackwardRan | None = None
     used = False
     lost: Lost | None = None
@@ -204,7 +204,7 @@ def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
 
 
 def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
-    """The same for an optimizer that nobody sees into: what it has is cleared directly before `optimizer.step()`."""
+    """The same for an opaque optimizer: it is cleared directly before `optimizer.step()`."""
     arrived: BackwardRan | None = None
     cleared: Cleared | None = None
     for event in trace.among(BackwardRan, Cleared, Lent, Stepped):
@@ -285,7 +285,7 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
 
 
 def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
-    """`zero_grad()` moves after the step of the same function, also where that stands deeper."""
+    """Move `zero_grad()` after the step of the same function, also if that is nested deeper."""
     clear, step = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.step))
     if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
         return

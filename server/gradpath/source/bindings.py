@@ -23,12 +23,12 @@ class _Body:
     unsure: set[str]
 
     def is_early(self, name: str) -> bool:
-        """Whether a variable is read above where it is bound."""
+        """True if a variable is read above where it is bound."""
         return name in self.bound and self.read.get(name, self.bound[name]) < self.bound[name]
 
 
 def unbinds(before: str, after: str) -> bool:
-    """Whether a body reads a variable above where it binds it, or after a branch that does, and did not do so before.
+    """True if a body reads a variable above where it binds it, or after a branch that does, and did not do so before.
 
     That is also so for a function that reads a name of the code around it, and now binds it itself, but not first.
     """

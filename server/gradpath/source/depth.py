@@ -90,7 +90,7 @@ def _may_be_deep(code: bytes) -> bool:
 
 
 def _is_deep(statement: ast.stmt, depth: int) -> bool:
-    """Whether expressions of a statement stand deeper than `DEEPEST`, looked through level by level."""
+    """True if expressions of a statement stand deeper than `DEEPEST`, looked through level by level."""
     level: list[ast.AST] = [statement]
     while level and depth <= DEEPEST:
         depth += 1

@@ -87,7 +87,7 @@ _DOTS = 1_000
 
 
 def _overflows_the_stack(text: str) -> bool:
-    """Whether Python 3.10, whose tree builder recurses without a limit, could crash on the text."""
+    """True if Python 3.10, whose tree builder recurses without a limit, could crash on the text."""
     if len(text) < _DEEPEST_IN_3_10:
         return False
     if text.count("elif") > _DEEPEST_IN_3_10:

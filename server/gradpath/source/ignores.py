@@ -47,7 +47,7 @@ class Ignore:
 
     @property
     def for_file(self) -> bool:
-        """Whether it holds for the file, if it stands above the first statement."""
+        """True if it holds for the file, if it stands above the first statement."""
         return self.word == "ignore-file"
 
     def covers(self, diagnostic: Diagnostic) -> str | None:
@@ -79,7 +79,7 @@ def ignores_of(comments: Comments) -> Iterator[Ignore]:
 
 
 def stands_alone(document: Document, ignore: Ignore) -> bool:
-    """Whether nothing but white space stands before it on its line."""
+    """True if nothing but white space stands before it on its line."""
     return not document.text[document.offset_of_line(ignore.line) : ignore.start].strip()
 
 

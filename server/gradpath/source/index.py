@@ -100,7 +100,7 @@ def methods_called(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.Call]]:
 
 
 def holds(outer: ast.AST, inner: ast.AST) -> bool:
-    """Whether a node is another one, or a part of it."""
+    """True if a node is another one, or a part of it."""
     return any(part is inner for part in nodes(outer))
 
 
@@ -108,7 +108,7 @@ _GROWS = frozenset({"append", "extend", "insert"})
 
 
 def has_several(code: ast.AST, attribute: str) -> bool:
-    """Whether code walks through an attribute, or adds to it, as to something with any number of items."""
+    """True if code walks through an attribute, or adds to it, as to something with any number of items."""
     for node in nodes(code):
         match node:
             case ast.For(iter=ast.Attribute(attr=name)) | ast.comprehension(iter=ast.Attribute(attr=name)):

@@ -267,7 +267,7 @@ class _Reader:
         return None
 
     def may_end_before(self, next_line: int, code: str, code_start: int) -> bool:
-        """Whether the statement would end with `code`, before `next_line`, had its open bracket been closed."""
+        """True if the statement would end with `code`, before `next_line`, had its open bracket been closed."""
         match = _PERHAPS_STATEMENT.match(self.text, next_line, self.end)
         if match is not None and width(match[1]) <= self.indent:
             return True
@@ -277,7 +277,7 @@ class _Reader:
 
 
 def _operands_meet(code: str, text: str, next_line: int, end: int) -> bool:
-    """Whether an operand ends `code` and another begins the next line: no bracket can hold the two."""
+    """True if an operand ends `code` and another begins the next line: no bracket can hold the two."""
     following = _NEXT_WORD.match(text, next_line, end)
     if following is None or not code:
         return False

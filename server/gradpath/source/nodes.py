@@ -124,7 +124,7 @@ _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 @noted
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
-    """Whether the body of a function yields, functions inside it left aside."""
+    """True if the body of a function yields, functions inside it left aside."""
     if isinstance(node, ast.Lambda):
         return False
     kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=_INNER)}

@@ -70,7 +70,7 @@ def _swallowed_definition(lines: Lines, line: LogicalLine) -> int | None:
 
 
 def _reads(lines: Lines, line: LogicalLine) -> bool:
-    """Whether a logical line parses by itself."""
+    """True if a logical line parses by itself."""
     if line.torn:
         return False
     code = lines.text[lines.start_of(line.first) : lines.start_of(line.last) + line.code_end]

@@ -288,7 +288,7 @@ class Recovery:
         return statements
 
     def holds(self, part: _Part, line: int) -> bool:
-        """Whether a line lies in the block of a header."""
+        """True if a line lies in the block of a header."""
         return part.low < part.high and self.found[part.low].first <= line <= self.found[part.high - 1].last
 
     def repaired_header(self, index: int, code: str) -> str:

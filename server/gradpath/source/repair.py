@@ -49,7 +49,7 @@ def _older(code: str) -> str | None:
 
 
 def is_header(line: LogicalLine, code: str) -> bool:
-    """Whether a logical line opens a block, or was meant to."""
+    """True if a logical line opens a block, or was meant to."""
     return line.word in HEADERS and (line.word not in ("match", "case") or code.endswith(":"))
 
 

@@ -44,7 +44,7 @@ class Pattern:
     segments: tuple[_Segment | None, ...]
 
     def matches(self, names: Sequence[str], *, folder: bool) -> bool:
-        """Whether it names this very file or folder."""
+        """True if it names this very file or folder."""
         if self.folders_only and not folder:
             return False
         if len(self.segments) == 2 and self.segments[0] is None and self.segments[1] is not None:
@@ -52,7 +52,7 @@ class Pattern:
         return _in_order(self.segments, names)
 
     def covers(self, names: Sequence[str]) -> bool:
-        """Whether it names this file, or a folder that it lies in."""
+        """True if it names this file, or a folder that it lies in."""
         ends = range(1, len(names))
         return self.matches(names, folder=False) or any(self.matches(names[:end], folder=True) for end in ends)
 
@@ -93,7 +93,7 @@ def pattern_of(line: str) -> Pattern | None:
 
 
 def verdict(patterns: Iterable[Pattern], names: Sequence[str], *, folder: bool) -> bool | None:
-    """Whether the last of some patterns that names a file or folder leaves it out; None where none of them does."""
+    """True if the last of some patterns that names a file or folder leaves it out; None where none of them does."""
     answer: bool | None = None
     for pattern in patterns:
         if answer is not (not pattern.negated) and pattern.matches(names, folder=folder):
@@ -146,7 +146,7 @@ class _Segment:
 
 
 def _in_order(segments: Sequence[_Segment | None], names: Sequence[str]) -> bool:
-    """Whether names match segments, where only the last `**` before a mismatch takes one name more."""
+    """True if names match segments, where only the last `**` before a mismatch takes one name more."""
     at = name = 0
     again: tuple[int, int] | None = None
     while name < len(names):

@@ -61,7 +61,7 @@ class Given:
         return next((self.shapes[name][0] for name in names if self.shapes.get(name)), None)
 
     def has(self, name: str) -> bool:
-        """Whether the call gives this argument a value, or the signature does."""
+        """True if the call gives this argument a value, or the signature does."""
         return self.value(name) is not None
 
     def value(self, name: str, default: object = None) -> object:

@@ -129,7 +129,7 @@ def _many(shape: Shape | None) -> Shape:
 
 
 def _folded(given: Given) -> bool | None:
-    """Whether a loss is reduced to one number; None where that is not known."""
+    """True if a loss is reduced to one number; None where that is not known."""
     if given.value("size_average") is not None or given.value("reduce") is not None:
         return None
     match given.value("reduction", "mean"):

@@ -82,7 +82,7 @@ class _Wanted:
         self._path, self._line = document.path, line
 
     def has(self, node: ast.AST) -> bool:
-        """Whether a node of the document stands on it; of what has a body the head counts alone."""
+        """True if a node of the document stands on it; of what has a body the head counts alone."""
         if self._line is None:
             return True
         first = int(getattr(node, "lineno", 0))
@@ -91,7 +91,7 @@ class _Wanted:
         return first <= self._line <= max(first, last)
 
     def covers(self, site: Site) -> bool:
-        """Whether something happens there, or in a call there."""
+        """True if something happens there, or in a call there."""
         if self._line is None:
             return True
         return any(frame.path == self._path and self.has(frame.node) for frame in site.frames())

@@ -42,7 +42,7 @@ def unreached(body: Sequence[ast.stmt], traces: Sequence[Trace]) -> tuple[Skippe
 
 
 def is_entered(function: Definition, visited: Collection[ast.AST]) -> bool:
-    """Whether a path came to a statement of a function's body."""
+    """True if a path came to a statement of a function's body."""
     return any(statement in visited for statement in function.body)
 
 

@@ -134,7 +134,7 @@ class Row:
 
     @property
     def is_module(self) -> bool:
-        """Whether it is a module, so that a count makes sense."""
+        """True if it is a module, so that a count makes sense."""
         return not self.first.unseen and (len(self.parameters) > 1 or self.name != self.first.name)
 
     @property
@@ -185,6 +185,6 @@ class Flow:
 
 
 def leads_to(name: str, parameter: Parameter) -> bool:
-    """Whether a name is that of a parameter or of a module that has it, from any place of the program."""
+    """True if a name is that of a parameter or of a module that has it, from any place of the program."""
     wanted = f".{name}."
     return any(wanted in f".{each}." for each in (parameter.name, *parameter.names))

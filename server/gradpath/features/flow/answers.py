@@ -48,7 +48,7 @@ Matches = Callable[[str, Parameter], bool]
 
 
 def begins(name: str, parameter: Parameter) -> bool:
-    """Whether a way to a parameter begins with a name as the program writes it."""
+    """True if a way to a parameter begins with a name as the program writes it."""
     return any(f"{each}.".startswith(f"{name}.") for each in (parameter.name, *parameter.names))
 
 
@@ -225,7 +225,7 @@ def _unknown(flows: Sequence[Flow], name: str, tree: ast.AST, path: str) -> str:
 
 
 def is_named(tree: ast.AST, name: str) -> bool:
-    """Whether a program has a name or an attribute that ends like this one."""
+    """True if a program has a name or an attribute that ends like this one."""
     last = name.rpartition(".")[2]
     return any(
         last in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "arg", None))

@@ -51,7 +51,7 @@ def _covers(node: ast.AST, line: int) -> bool:
 
 
 def _comes_by(walk: Walk, path: str, line: int, source: Source) -> bool:
-    """Whether a statement on a line runs; those of other files may have the same number."""
+    """True if a statement on a line runs; those of other files may have the same number."""
     document = source.documents.get(path)
     own = {id(event.site.node) for trace in walk.traces for event in trace.events if event.site.path != path}
     return document is not None and any(

@@ -320,7 +320,7 @@ def _note_holding(trace: Trace, source: Source, found: Observed) -> None:
 
 
 def _is_all_seen(trace: Trace, found: Observed) -> bool:
-    """Whether no other optimizer may step: the path is whole, and what is not seen was handed no model."""
+    """True if no other optimizer may step: the path is whole, and what is not seen was handed no model."""
     lent = any(not is_harmless(event) for event in trace.of(Lent))
     return is_whole(trace) and not lent and (bool(found.steps) or isinstance(trace.entry, ast.Module))
 

@@ -84,7 +84,7 @@ def _bound(analysis: Analysis, line: int | None) -> Asked | None:
 
 
 def _is_at(site: Site, path: str, line: int | None) -> bool:
-    """Whether something happened on a line, or in a call that stands there."""
+    """True if something happened on a line, or in a call that stands there."""
     if line is None:
         return True
     return any(each.path == path and each.line <= line <= _last_line(each.node) for each in site.frames())

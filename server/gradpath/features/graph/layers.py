@@ -41,7 +41,7 @@ class Layers:
     routes: Mapping[Pair, Sequence[Spot]]
 
     def is_end(self, spot: Spot) -> bool:
-        """Whether nothing stands below it and one arrow leads to it."""
+        """True if nothing stands below it and one arrow leads to it."""
         return not self.below.get(spot) and len(self.above.get(spot, ())) == 1
 
 

@@ -35,7 +35,7 @@ class Moment:
         return freed if freed is not None and node.holds and id(freed) in self.backwards else None
 
     def is_broken(self, node: Node) -> bool:
-        """Whether a backward cannot go through a node any more."""
+        """True if a backward cannot go through a node any more."""
         return self.freeing(node) is not None or any(True for _ in self._overwritten(node))
 
     def notes(self, node: Node, names: Mapping[int, str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a program stores in attributes and items of values that are not seen."""
+"""The values that a program stores in attributes and items of values that are not seen."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
 
 
 def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorValue) -> Value:
-    """What an attribute gives after a tensor with a graph was set: that tensor, unless a property makes another of it.
+    """The value of an attribute to which a tensor with a graph was assigned: that tensor, unless a property changes it.
 
-    `data` does so in any tensor. A leaf is what it was: optimizers are given it.
+    `data` does so in any tensor. A leaf stays itself, since optimizers get it.
     """
     if name == "data":
         return machine.unknown("attribute of unknown", None, (unknown,))
@@ -74,15 +74,15 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
 
 
 def _is_parameter_group(unknown: Unknown) -> bool:
-    """Whether it is one of the `param_groups` of an optimizer."""
+    """True if it is one of the `param_groups` of an optimizer."""
     groups = unknown.origin.of if isinstance(unknown.origin, Item) else None
     return isinstance(groups, Unknown) and groups.name == "param_groups"
 
 
 def fill(machine: Machine, holder: Unknown, value: Value) -> None:
-    """What had no graph, and what it is a part of, may have one after something with a graph was put in.
+    """Let a value without a graph, and what it is a part of, have one after something with a graph was stored in it.
 
-    Who asks again for a part gets another value than before.
+    A part that is asked for again is another value than before.
     """
     if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
         return
@@ -108,7 +108,7 @@ def _holders(part: Unknown) -> Iterator[Unknown]:
 
 
 def is_indexed_as_tensor(unknown: Unknown, index: Value) -> bool:
-    """Whether only a tensor or an array is indexed like that: `x[:, 0]`, `x[..., 1]`."""
+    """True if only a tensor or an array is indexed like that: `x[:, 0]`, `x[..., 1]`."""
     if unknown.kind is not Kind.ANYTHING or unknown.is_data or not isinstance(index, tuple):
         return False
     return any(isinstance(each, (slice, Slice)) or each is ... for each in index)

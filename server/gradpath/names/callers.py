@@ -15,7 +15,7 @@ from gradpath.support.lazy_regex import regex
 from gradpath.support.reading import read_text
 
 _FILES = 2_000
-"""How many files of a project are looked through."""
+"""The most files of a project that are searched."""
 
 _LARGEST = 500_000
 """Bytes of a file that is still looked through."""
@@ -62,13 +62,13 @@ def callers_of(
 
 
 def _distance(one: Path, other: Path) -> int:
-    """How many steps lead from one file's folder to the other's."""
+    """The number of steps from one file's folder to the other's."""
     shared = len(os.path.commonpath((one.parent, other.parent)).split(os.sep))
     return len(one.parent.parts) + len(other.parent.parts) - 2 * shared
 
 
 def _python_files(root: Path) -> Iterator[Path]:
-    """The project's files, the shallow ones first, up to a limit; those of one folder where nothing marks a project."""
+    """The project's files, the shallow ones first, up to a limit; those of one folder if there is no project."""
     deep = any(has(root, mark) for mark in (*REPOSITORY, *MARKERS, *NOTES))
     folders = [str(root)]
     count = 0

@@ -1,6 +1,7 @@
-"""What the user's Python environment says of first-party code: packages installed in editable form.
+"""First-party code in the user's Python environment: packages installed in editable form.
 
-Only files are read; no interpreter is started. What is installed as a copy is other people's code and is not looked at.
+Only files are read; no interpreter is started. Packages that are installed as a copy are third-party code and are not
+examined.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Environment:
         return tuple(_modified(site) for site in self.sites)
 
     def folders(self) -> tuple[Path, ...]:
-        """The folders that its Python imports from, the standard library aside, as far as files tell."""
+        """The folders that its Python imports from, apart from the standard library, as far as files say."""
         found = [path for site in self.sites for path in (site, *_read(site).layout.folders)]
         return tuple(dict.fromkeys(found))
 
@@ -112,7 +113,7 @@ def _sites(prefix: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """What the files in a folder of installed packages say; `hooked` where some of it is code that must be run."""
+    """The content of the files in a folder of installed packages; `hooked` if some of it is code to be run."""
 
     layout: Layout
     hooked: bool
@@ -131,7 +132,7 @@ def _modified(site: Path) -> int:
 
 @lru_cache(maxsize=32)
 def _read_once(site: Path, modified: int) -> _Site:
-    """What pip, setuptools, hatch and others leave for packages in editable form."""
+    """The files that pip, setuptools, hatch and others write for packages in editable form."""
     folders: dict[Path, None] = {}
     packages: dict[str, Path] = {}
     hooks: set[str] = set()

@@ -30,10 +30,10 @@ _KEPT = MOST_SOURCE
 """Characters of source whose trees are kept in memory, the least used ones going first."""
 
 _SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:|<")
-"""What a path begins with that names no file: a URI, or a word such as `<stdin>`."""
+"""The prefix of a path that is not a file: a URI, or a word such as `<stdin>`."""
 
 Stamp = tuple[int, int]
-"""When a file was written (in nanoseconds) and its size; they tell whether it has changed."""
+"""The modification time of a file (in nanoseconds) and its size, which show whether it has changed."""
 
 
 class Trees:
@@ -120,7 +120,7 @@ class Trees:
         among[shown] = parsed, stamp
         self._size += len(parsed.document.text)
         while self._size > self.kept and len(self._checked) + len(self._imported) > 1:
-            # The text that is checked is on its way: it is the newest of those that nobody has imported.
+            # The checked text is among them: it is the newest of those that were not imported.
             least = self._checked if len(self._checked) > 1 or not self._imported else self._imported
             _, (gone, _) = least.popitem(last=False)
             self._size -= len(gone.document.text)
@@ -136,7 +136,7 @@ def _text_of(parsed: Parsed | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a check saw of other files: where modules were found, what was parsed, and what was read for its words."""
+    """The state of other files in a check: where modules were found, what was parsed, and what was searched as text."""
 
     located: Mapping[tuple[str, str], Path | None]
     members: Mapping[tuple[Path, str], Path | None]
@@ -163,7 +163,7 @@ def _words_then(path: Path, stamp: Stamp) -> str:
 
 
 class Files:
-    """What one check sees of the files around the checked one.
+    """One check's view of the files around the checked one.
 
     `documents` are the texts by the paths under which they are shown: absolute where that of the checked one is, else
     relative to the current folder. `read` are the absolute paths of all files that were looked into, whether they could
@@ -197,7 +197,7 @@ class Files:
             self._parsed[path] = parsed
 
     def surroundings(self) -> Surroundings:
-        """What this check has seen so far of the files around the checked one."""
+        """The state of the files around the checked one, as this check has seen it so far."""
         # In the order in which they were read: it decides which of them are left out.
         texts = {path: _text_of(parsed) for path, parsed in self._parsed.items() if path in self.read}
         return Surroundings(dict(self._located), dict(self._members), texts, dict(self._texts))
@@ -303,7 +303,7 @@ class Files:
         return self._trees.of_file(self.shown(path), path)
 
     def shown(self, path: Path) -> str:
-        """How the path of a file is shown."""
+        """The path of a file as it is shown."""
         if self._shown_absolute:
             return str(path)
         try:

@@ -1,4 +1,4 @@
-"""Asks for modules in the background: nobody waits for an answer, which is told once it is there."""
+"""Asks for modules in the background; an answer is reported once it is there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEADLINE = 20.0
 """Seconds for one answer; the first of a large environment takes longest."""
 
 FAILURES = 3
-"""How often the process may hang or die before it is left alone."""
+"""How often the process may hang or die before it is no longer started."""
 
 _WORKER = os.path.join(os.path.dirname(__file__), "jedi_worker.py")
 

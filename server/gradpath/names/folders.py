@@ -1,4 +1,4 @@
-"""What folders hold, read once for as long as they do not change."""
+"""The content of folders, read again only when they change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 2_000
 """Folders whose lists are kept."""
 
 asked: dict[str, dict[str, bool]] | None = None
-"""What was asked for by folder, and the answers, while somebody watches (see `watch`); they stand as long."""
+"""The questions by folder, and the answers, which are valid while they are watched (see `watch`)."""
 
 _known: dict[str, tuple[int, frozenset[str]]] = {}
 
@@ -25,7 +25,7 @@ def has(folder: Path, name: str) -> bool:
 
 
 def held(folder: Path, names: Sequence[str]) -> Sequence[str]:
-    """Those of some names that there is anything of in a folder; they are asked for together."""
+    """Those of some names that exist in a folder; they are asked for together."""
     key = str(folder)
     if asked is None:
         return _held(key, names)
@@ -45,7 +45,7 @@ def _held(key: str, names: Sequence[str]) -> Sequence[str]:
 
 
 def _listed(key: str) -> frozenset[str] | None:
-    """What a folder holds; None where it has changed just now, or is none, or may not be read."""
+    """The content of a folder; None where it has just changed, is not a folder, or may not be read."""
     try:
         modified = os.stat(key).st_mtime_ns
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""The program of a process that asks jedi where modules lie, from files alone: nothing of a project is executed.
+"""The program of a process that asks jedi for the files of modules; nothing of a project is executed.
 
 Its arguments are the folders of gradpath and of the libraries that it needs. One request a line on standard input, one
 answer a line on standard output, both JSON: `{"module", "importer", "root", "folders"}` and `{"path"}`, which is null
-where there is no such module. `folders` are what stands for the project's `sys.path`.
+where there is no such module. `folders` are the project's `sys.path`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _reading_alone() -> Any:
         def load_module(self, dotted_name: str, sys_path: object) -> Any:
             from jedi.inference.compiled.subprocess import functions
 
-            # What is built into the interpreter lies in no folder, so that nothing can stand in its place.
+            # Built-in modules are in no folder, so that nothing can take their place.
             if dotted_name not in sys.builtin_module_names:
                 return None
             return functions.load_module(self._inference_state_weakref(), dotted_name=dotted_name, sys_path=[])
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _requests() -> Iterator[str]:
-    """The lines of standard input; when it ends, so does the process, whatever it is doing: nobody waits for it."""
+    """The lines of standard input; when it ends, so does the process, whatever it is doing."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
 
     def read() -> None:

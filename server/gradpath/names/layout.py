@@ -18,16 +18,16 @@ from gradpath.support.lazy_regex import regex
 from gradpath.support.reading import CONFIGURATION, read_text
 
 REPOSITORY = (".git", ".hg", ".svn")
-"""What marks the root of a repository, which holds everything that may belong together."""
+"""Markers of the root of a repository, which contains everything that may belong together."""
 
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "gradpath.toml", "requirements.txt")
-"""What marks the root of a project where there is no repository."""
+"""Markers of the root of a project where there is no repository."""
 
 NOTES = (".gitignore", "LICENSE", "LICENSE.txt", "Pipfile", "README", "README.md", "README.rst", "environment.yml")
-"""What lies in the root of a project as a rule, and now and then below it: it counts where nothing else marks one."""
+"""Weak markers, which are mostly in the root of a project and sometimes below it: they count if there is no other."""
 
 LEVELS = 12
-"""How many folders upwards a root is looked for."""
+"""The number of parent folders that are searched for a root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Layout:
 
 
 def find_root(folder: Path) -> Path:
-    """The root of the project that `folder` lies in: the repository's, else the nearest with a marker, else its own.
+    """The root of the project that contains `folder`: the repository's, else the nearest with a marker, else its own.
 
-    A folder that is a package is not a root of its own: then it is the folder that holds the outermost package.
+    A folder that is a package is not a root itself: then it is the folder that contains the outermost package.
     """
     marked: Path | None = None
     noted: Path | None = None
@@ -73,7 +73,7 @@ def outside_packages(folder: Path) -> Path:
 
 
 def layout_of(folder: Path) -> Layout:
-    """What the configuration files in `folder` say; a file is read again when it has changed."""
+    """The content of the configuration files in `folder`; a file is read again when it has changed."""
     found = [
         reader(folder, str(file), *stamp)
         for file, reader in ((folder / name, reader) for name, reader in _READERS.items() if has(folder, name))

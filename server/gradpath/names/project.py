@@ -23,7 +23,7 @@ def nothing(path: Path) -> str | None:
 
 
 def nobody(module: str, importer: Path, environment: Environment) -> Path | None:
-    """Where there is nobody to ask for a module."""
+    """The resolver that finds no module."""
     return None
 
 
@@ -32,9 +32,9 @@ class Project:
     """The files that belong together: those at and below `root`, and what its environment installs in editable form.
 
     `python` is the setting (see `environment.editable`). `read` gives the text of a file that is open in an editor, by
-    its absolute path; it wins over the disk. `ask` is asked, with the importer, for what paths alone do not tell: the
-    modules that an import hook of the environment finds. Everything else that is installed is other people's code and
-    is never located, so that torch, NumPy and their like stay what the overlays say of them.
+    its absolute path; it wins over the disk. `ask` is asked, with the importer, for what paths alone do not decide: the
+    modules that an import hook of the environment finds. Everything else that is installed is third-party code and is
+    never located, so that torch, NumPy and their like keep the meaning that the overlays give them.
     """
 
     root: Path
@@ -60,11 +60,11 @@ class Project:
         return found if found is None or self._is_own(found, importer) else None
 
     def roots(self, importer: Path, *, script: bool = False) -> tuple[Layout, ...]:
-        """Where an absolute import in the file `importer` may begin, the likeliest first.
+        """The folders that an absolute import in the file `importer` may start from, the likeliest first.
 
-        A script's imports begin in its own folder, those of a package in the folder around it; since nobody says which
-        script is run, every folder up to the root is tried, the nearest first. `script` says that `importer` itself is
-        run as a program, so that its folder counts even where that is a package.
+        A script's imports begin in its own folder, those of a package in the folder around it; since it is unknown
+        which script is run, every folder up to the root is tried, the nearest first. `script` says that `importer`
+        itself is run as a program, so that its folder counts even where that is a package.
         """
         start = importer.parent
         outside = outside_packages(start)
@@ -116,7 +116,7 @@ class Project:
                 yield found
 
     def _package(self, path: Path) -> Path | None:
-        """The file behind a path that stands for a module: the folder of a package, or a file with or without `.py`."""
+        """The file of a module's path: the folder of a package, or a file with or without `.py`."""
         single = path if path.suffix == ".py" else path.with_name(f"{path.name}.py")
         return single if self.is_file(single) else self._initial(path)
 
@@ -178,7 +178,7 @@ def _upwards(folder: Path, root: Path) -> Iterator[Path]:
 
 
 def _installed_in(path: Path) -> Path | None:
-    """The folder of installed packages and the name there under which a file lies."""
+    """The folder of installed packages that contains a file, and the file's name there."""
     parts = path.parts
     for index, part in enumerate(parts[:-1]):
         if part in _INSTALLED:

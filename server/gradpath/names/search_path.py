@@ -17,7 +17,7 @@ _SAME = frozenset({"abspath", "realpath", "normpath", "expanduser", "resolve", "
 
 
 _SAYING = ("sys.path", "addsitedir")
-"""What stands on the line of every such addition."""
+"""The text on the line of every such addition."""
 
 
 def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
@@ -52,7 +52,7 @@ def _saying(document: Document) -> Iterator[int]:
 
 
 def _around(body: Sequence[ast.stmt], lines: Sequence[int]) -> Iterator[ast.stmt]:
-    """The statements that one of some lines lies in; of definitions those inside."""
+    """The statements that contain one of some lines; of definitions those inside."""
     for statement in body:
         if not any(statement.lineno <= line <= (statement.end_lineno or statement.lineno) for line in lines):
             continue
@@ -92,7 +92,7 @@ class _Reader:
         self._steps = 50
 
     def path(self, node: ast.expr) -> str | None:
-        """The path that an expression stands for; None where that cannot be told."""
+        """The path that an expression evaluates to; None where that is unknown."""
         self._steps -= 1
         if self._steps < 0:
             return None

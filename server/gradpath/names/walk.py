@@ -44,11 +44,11 @@ SKIPPED_FOLDERS = frozenset(
 )
 
 Excludes = Callable[[Path], "tuple[Path, Sequence[str]]"]
-"""From a folder to the folder of its configuration and the `exclude` patterns that stand there."""
+"""A function from a folder to the folder of its configuration and the `exclude` patterns in it."""
 
 
 Complain = Callable[[str, OSError], None]
-"""What is told of a folder, as it is shown, that cannot be read."""
+"""The callback for a folder, as it is shown, that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What of the file system decided where modules lie, in short texts that can be compared later."""
+"""The state of the file system that decided where modules were found, in short texts that can be compared later."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def content_of(path: str) -> str:
 
 @cache
 def environment(root: str, python: str | None) -> str:
-    """What the environment of a project adds to its files, as a short text."""
+    """The additions of the environment to the files of a project, as a short text."""
     found = editable(Path(root), python), hooked(Path(root), python)
     return digest_of(repr(found).encode("utf-8", "surrogateescape"))
 

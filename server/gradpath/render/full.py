@@ -16,7 +16,7 @@ _NEAR = 6
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A label with the words that stand after its underline."""
+    """A label with the words after its underline."""
 
     label: Label
     words: str
@@ -25,7 +25,7 @@ class _Step:
 def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = PLAIN) -> str:
     """One diagnostic as several lines, without a final line break.
 
-    The labels stand in execution order; a label in another file is introduced by that file's name.
+    The labels are in execution order; a label in another file is introduced by that file's name.
     """
     start = diagnostic.range.start
     name = place_name(diagnostic.path, diagnostic.cell)
@@ -117,7 +117,7 @@ def _extent(source: SourceText, label: Label) -> tuple[int, int]:
 
 
 def _only_line_between(source: SourceText, line: int, number: int) -> int | None:
-    """The one line of code that stands between two labelled lines, where there is just one: it keeps the flow."""
+    """The line of code between two labelled lines, if there is exactly one: it keeps the flow."""
     if not 0 < line < number or number - line > _NEAR:
         return None
     code = [between for between in range(line + 1, number) if (text := source.line(between).strip()) and text[0] != "#"]

@@ -39,7 +39,7 @@ def gap_reason(gap: Gap) -> str:
 
 
 def gap_sentence(gap: Gap) -> str:
-    """That a part was not fully checked, and why, as a message at its place."""
+    """A message at the place of a gap: a part was not fully checked, and why."""
     return f"not fully checked: {gap_reason(gap)}"
 
 

@@ -27,7 +27,7 @@ def render_gitlab(report: Report) -> str:
     ]
     seen: Counter[str] = Counter()
     for issue in issues:
-        # GitLab tells issues apart by the fingerprint, which must outlive a change of the lines above: no line is in
+        # GitLab distinguishes issues by the fingerprint, which must outlive a change of the lines above: no line is in
         # it, and no message, since that may name one.
         key = "\0".join((issue["location"]["path"], issue["check_name"]))
         seen[key] += 1

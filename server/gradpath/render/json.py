@@ -1,4 +1,4 @@
-"""The JSON object that scripts build on; its shape may grow, and what stands does not change."""
+"""The JSON object that scripts build on; its shape may grow, and existing parts do not change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _understood(path: str, understood: Understood) -> dict[str, Any]:
 
 
 def diagnostic_as_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """One diagnostic as it stands in the JSON of a report."""
+    """One diagnostic in the JSON of a report."""
     return {
         "path": diagnostic.path,
         "cell": diagnostic.cell,

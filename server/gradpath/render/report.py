@@ -1,4 +1,4 @@
-"""What a run has to say, before it is put into words."""
+"""The result of a run, independent of output formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SourceText(Protocol):
 
     @property
     def line_count(self) -> int:
-        """How many lines there are."""
+        """The number of lines."""
 
     def line(self, number: int) -> str:
         """Line `number`, from 1, without its line ending."""
@@ -40,9 +40,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """How much of a file was understood: of `reached` statements nothing unknown came up in `clear`.
+    """How much of a file was understood: of the `reached` statements, those in `clear` met no unknown value.
 
-    `causes` says how many unknown values came from what.
+    `causes` counts unknown values by their cause.
     """
 
     reached: int
@@ -52,7 +52,7 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a run found.
+    """The findings of a run.
 
     `diagnostics` are sorted by path and place. `files` counts the files that were read and checked, those of which
     parts are `incomplete` among them. `understood` says by path how much of each file was understood, and `fixed`
@@ -71,12 +71,12 @@ class Report:
     descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def causes(self) -> Counter[str]:
-        """How many unknown values came from what, in all files."""
+        """The unknown values of all files, counted by cause."""
         causes: Counter[str] = Counter()
         for each in (self.understood or {}).values():
             causes.update(each.causes)
         return causes
 
     def count(self, level: Level) -> int:
-        """How many diagnostics stand at a level."""
+        """The number of diagnostics at a level."""
         return sum(diagnostic.level is level for diagnostic in self.diagnostics)

@@ -109,7 +109,7 @@ def _gap(gap: Gap) -> dict[str, Any]:
     message = gap_sentence(gap)
     if gap.cell is None:
         place["region"] = {"startLine": gap.range.start.line}
-    else:  # Lines count in the file there, and these are those of the cell.
+    else:  # SARIF counts lines in the file, and these are lines of the cell.
         message = f"cell {gap.cell}, line {gap.range.start.line}: {message}"
     return {"level": "warning", "message": {"text": message}, "locations": [{"physicalLocation": place}]}
 

@@ -13,7 +13,7 @@ _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
 
 
 def render_summary(report: Report) -> str:
-    """How many of each level, in how many files, and how many of those were not fully checked; empty for no file."""
+    """The counts by level, of files, and of files that were not fully checked; empty without files."""
     if report.files == 0 and not report.diagnostics:
         return ""
     partly = len({gap.path for gap in report.incomplete})
@@ -60,7 +60,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _lost(understood: Understood) -> str:
-    """What most of the rest of a file was lost to."""
+    """The most frequent cause of what was not understood in a file."""
     most = sorted(understood.causes.items(), key=lambda item: (-item[1], item[0]))[:3]
     if understood.clear == understood.reached or not most:
         return ""

@@ -1,4 +1,4 @@
-"""How many terminal columns text takes, and text that is safe to print.
+"""The width of text in terminal columns, and text that is safe to print.
 
 Source files may hold control characters, escape sequences and bidirectional overrides. None of them reaches the
 terminal: each is shown as one visible replacement character.
@@ -18,7 +18,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def safe_character(character: str) -> str:
-    """`character`, or a visible stand-in of the same length where a terminal would act on it."""
+    """`character`, or a visible replacement of the same length where a terminal would act on it."""
     if " " <= character <= "~":
         return character
     if character < " ":

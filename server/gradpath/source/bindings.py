@@ -1,4 +1,4 @@
-"""Whether a change leaves a name unbound where it is read."""
+"""Definite assignment: whether a change leaves a name unbound where it is read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The code cells of a notebook as one document, and every place in it as a place in a cell.
 
-The cells stand in document order, each under the other with an empty line between them, and share one state as they do
-in a kernel that runs them from top to bottom.
+The cells are in document order, with an empty line between them, and share one state as they do in a kernel that runs
+them from top to bottom.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ class CellsDocument(Document):
         return max(bisect_right(self.first_lines, line) - 1, 0)
 
     def bounds(self, index: int) -> tuple[int, int]:
-        """The offsets in the whole text between which a cell stands, with the line breaks that were put after it."""
+        """The range of a cell in the whole text, with the line breaks that were added after it."""
         return self._starts_of_cells[index], self._starts_of_cells[index + 1]
 
     def in_cell(self, place: Range) -> tuple[Cell, Range]:
-        """The cell of a place of the whole text, and where it lies there."""
+        """The cell that contains a place of the whole text, and the place in that cell."""
         index = self.index_at(place.start.line)
         return self.cells[index], Range(self._local(index, place.start), self._local(index, place.end))
 
     def in_whole(self, number: int, place: Range) -> Range | None:
-        """Where a place in the cell of that number lies in the whole text; None where that is no cell of it."""
+        """The place in the whole text of a place in the cell with that number; None if there is no such cell."""
         for cell, first_line in zip(self.cells, self.first_lines, strict=True):
             if cell.number == number:
                 start, end = place.start, place.end
@@ -142,7 +142,7 @@ class CellsDocument(Document):
 
 
 def bodies(document: Document, tree: ast.Module) -> list[list[ast.stmt]]:
-    """The statements that run one after the other until one raises: those of each cell, or of the whole file."""
+    """The bodies that run until a statement raises: the statements of each cell, or of the whole file."""
     return document.bodies(tree) if isinstance(document, CellsDocument) else [tree.body]
 
 
@@ -154,9 +154,9 @@ def with_text(document: Document, text: str) -> Document:
 
 
 def in_cells(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> Diagnostic:
-    """A diagnostic whose places, and the lines that it speaks of, are those of cells, where they lie in a notebook.
+    """A diagnostic with its places, and the lines in its words, converted to those of cells if it is of a notebook.
 
-    Where its story runs through cells that were last run in another order than they stand in, it says so.
+    It says so if its story runs through cells that were last run in another order than that of the document.
     """
     if notebooks.keys().isdisjoint((diagnostic.path, *(label.path for label in diagnostic.labels))):
         return diagnostic
@@ -192,7 +192,7 @@ def _gap(gap: Gap, notebook: CellsDocument) -> Gap:
 
 
 def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None) -> str:
-    """A sentence for a reader of `cell`, in which lines of the whole are told as lines of cells."""
+    """A sentence for a reader of `cell`, with lines of the whole text converted to lines of cells."""
 
     def told(found: re.Match[str]) -> str:
         if found[1] is None:
@@ -235,7 +235,7 @@ def edits_in_cells(edits: Sequence[Edit], notebooks: Mapping[str, CellsDocument]
 
 
 def _order(diagnostic: Diagnostic, notebooks: Mapping[str, CellsDocument]) -> str:
-    """A remark where cells of the story were last run in another order than they stand in."""
+    """A remark if cells of the story were last run in another order than that of the document."""
     for path, notebook in notebooks.items():
         places = [diagnostic.range] if diagnostic.path == path else []
         places += [label.range for label in diagnostic.labels if label.path == path]

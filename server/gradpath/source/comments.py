@@ -33,7 +33,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Comments:
-    """All comments in order, and the lines that can have none because a string or a backslash goes on after them."""
+    """All comments in order, and the lines that cannot have one because a string or a backslash continues there."""
 
     found: Sequence[Comment]
     closed: frozenset[int]

@@ -11,7 +11,7 @@ from gradpath.source.grammar import UNPARSED, SyntaxProblem
 from gradpath.source.nodes import PARTS
 
 DEEPEST = 200
-"""How many nodes may stand one within the other, the module included, apart from nodes that are no expressions."""
+"""The greatest depth of nested expressions, the module included."""
 
 # No code of so few characters, or of so few operators, nests as deep.
 _SHALLOW_CODE = 150
@@ -37,7 +37,7 @@ if sys.version_info >= (3, 11):
 def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
     """Cut a tree, in place, where it is deeper than `DEEPEST`.
 
-    An unknown name stands for a deep expression, `pass` for a deep block. Returns a problem for each statement that was
+    An unknown name replaces a deep expression, `pass` a deep block. Returns a problem for each statement that was
     cut.
     """
     problems = []
@@ -60,7 +60,7 @@ def prune(tree: ast.Module, document: Document) -> list[SyntaxProblem]:
                     children = getattr(node, field)
                     if children:
                         stack.append((children, depth + 1))
-                # For a definition, decorators stand above its own line: its code is that down to the first statement.
+                # The decorators of a definition are above its own line: its code is that down to the first statement.
                 decorators = getattr(node, "decorator_list", None)
                 first = decorators[0].lineno if decorators else first
                 last = node.body[0].lineno  # type: ignore[attr-defined]
@@ -90,7 +90,7 @@ def _may_be_deep(code: bytes) -> bool:
 
 
 def _is_deep(statement: ast.stmt, depth: int) -> bool:
-    """True if expressions of a statement stand deeper than `DEEPEST`, looked through level by level."""
+    """True if expressions of a statement are nested deeper than `DEEPEST`."""
     level: list[ast.AST] = [statement]
     while level and depth <= DEEPEST:
         depth += 1

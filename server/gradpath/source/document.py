@@ -46,7 +46,7 @@ class Document:
 
     @property
     def line_count(self) -> int:
-        """How many lines the text has; a text that ends in a newline has an empty last line."""
+        """The number of lines; a text that ends in a newline has an empty last line."""
         return len(self._starts)
 
     def line(self, number: int) -> str:

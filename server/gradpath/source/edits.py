@@ -69,7 +69,7 @@ def place_before(document: Document, edits: Iterable[Edit], after: Document, pla
 
 
 def _offset_before(spans: Iterable[tuple[int, int, int]], offset: int, *, behind: bool) -> int | None:
-    """The offset before edits; where text was taken out, the one `behind` it, or the one in front."""
+    """The offset before edits; where text was removed, the one after it if `behind`, else the one before."""
     shift = 0
     for start, end, length in spans:
         new = start + shift
@@ -82,7 +82,7 @@ def _offset_before(spans: Iterable[tuple[int, int, int]], offset: int, *, behind
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """The length of the common prefix of two texts."""
     for index, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         if mine != theirs:
             return index
@@ -90,7 +90,7 @@ def _common(one: str, other: str) -> int:
 
 
 def added(edits: Sequence[Edit], place: Range, path: str) -> int:
-    """How many lines down the edits move a place of a file."""
+    """The number of lines by which edits move a place of a file down."""
     above = (each for each in edits if each.path == path and each.range.end <= place.start)
     return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
 

@@ -1,4 +1,4 @@
-"""A text that was pasted from inside a block: statements that all stand too far in, or methods without their class."""
+"""A text that was pasted from inside a block: statements that are all indented, or methods without their class."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
 UNPARSED = "__unparsed__"
-"""The name that stands in a recovered tree for an expression that could not be read: its value is unknown."""
+"""The placeholder in a recovered tree for an expression that could not be parsed: its value is unknown."""
 
 _QUIET = allocate_lock()
 _SURROGATE = regex("[\ud800-\udfff]")
@@ -25,9 +25,9 @@ _DEEPEST_IN_3_10 = 8_000
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """A stretch of text that could not be read: the tree has a stand-in for it, or nothing.
+    """A range of text that could not be parsed: the tree has a placeholder for it, or nothing.
 
-    Where it is only `misplaced`, as a block that stands too far in, all of it was read.
+    If it is only `misplaced`, like a block with too much indentation, all of it was parsed.
     """
 
     range: Range
@@ -92,7 +92,7 @@ def _overflows_the_stack(text: str) -> bool:
         return False
     if text.count("elif") > _DEEPEST_IN_3_10:
         return True
-    # What stands between two lines that surely begin a statement is an upper bound for a statement.
+    # The text between two lines that certainly begin a statement is an upper bound for a statement.
     places = [0, *(match.start() for match in _STATEMENT_START.finditer(text)), len(text)]
     return any(end - start > _DEEPEST_IN_3_10 and _is_deep(text[start:end]) for start, end in pairwise(places)) and any(
         _is_deep(lines.between(statement.first, statement.last))

@@ -13,7 +13,7 @@ from gradpath.support.lazy_regex import regex
 from gradpath.support.renamed_rules import now
 
 MARK = "gradpath:"
-"""What every suppression contains."""
+"""The text that every suppression contains."""
 
 ALL = "*"
 """The name under which a suppression without a list covers what it covers."""
@@ -47,7 +47,7 @@ class Ignore:
 
     @property
     def for_file(self) -> bool:
-        """True if it holds for the file, if it stands above the first statement."""
+        """True if it applies to the file when it is above the first statement."""
         return self.word == "ignore-file"
 
     def covers(self, diagnostic: Diagnostic) -> str | None:
@@ -79,12 +79,12 @@ def ignores_of(comments: Comments) -> Iterator[Ignore]:
 
 
 def stands_alone(document: Document, ignore: Ignore) -> bool:
-    """True if nothing but white space stands before it on its line."""
+    """True if only white space precedes it on its line."""
     return not document.text[document.offset_of_line(ignore.line) : ignore.start].strip()
 
 
 def removal(document: Document, ignore: Ignore) -> Edit:
-    """The edit that removes a suppression: other comments stay, a line that had nothing else goes with it."""
+    """The edit that removes a suppression: other comments stay, and a line that had nothing else is removed with it."""
     line = document.line(ignore.line)
     line_start = document.offset_of_line(ignore.line)
     line_end = line_start + len(line)

@@ -1,4 +1,4 @@
-"""What stands where in a piece of code: looked through once, and asked from a node outward or inward."""
+"""The index of a piece of code: its nodes by kind, what surrounds each, names, attributes and calls; built once."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def has_several(code: ast.AST, attribute: str) -> bool:
 
 
 def outermost(found: Iterable[ast.AST]) -> list[ast.stmt]:
-    """Those of some statements that are in none of the others."""
+    """The statements that are not inside others of them."""
     some = [each for each in found if isinstance(each, ast.stmt)]
     inner: set[ast.AST] = set()
     for each in some:

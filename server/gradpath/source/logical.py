@@ -1,7 +1,7 @@
 """The logical lines of a text, found without a parser and whatever state the text is in.
 
 A bracket or a quote that is never closed would swallow the rest of the file. So a logical line also ends where a
-statement surely begins: at a line that the caller knows to begin one, or, inside brackets, at a keyword that no
+statement certainly begins: at a line that the caller knows to begin one, or, inside brackets, at a keyword that no
 bracket can hold.
 """
 
@@ -66,7 +66,7 @@ HEADERS = frozenset(
 
 _BLANK = regex(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
 _START = regex(r"[ \t\f]*((?:async[ \t]+)?([^\W\d]\w*)?)")
-# A logical line on one line, with up to two levels of brackets: most of them, and quickly told.
+# A logical line on one line, with up to two levels of brackets: the common case, and quickly matched.
 _PLAIN = r"""[^"'#()\[\]{}\\\n]*"""
 _STRING = r"""(?:"[^"\\\n]*"(?!")|'[^'\\\n]*'(?!'))"""
 _FLAT = rf"{_PLAIN}(?:{_STRING}{_PLAIN})*"
@@ -112,7 +112,7 @@ _MOST_RETURNS = 10
 
 
 def width(indentation: str) -> int:
-    """How wide Python takes leading white space to be: tabs go to multiples of 8, a form feed back to zero."""
+    """The width of leading white space as Python counts it: tabs advance to multiples of 8, a form feed resets it."""
     return len(indentation.rpartition("\f")[2].expandtabs(8))
 
 
@@ -151,7 +151,7 @@ def logical_lines(
 class _Reader:
     """Reads one logical line.
 
-    Afterwards `returned` tells whether it went back to the end of an earlier line because a bracket was never closed.
+    Afterwards `returned` says whether it went back to the end of an earlier line because a bracket was never closed.
     """
 
     def __init__(self, lines: Lines, offset: int, end: int, starts: Sequence[int], hasty: bool) -> None:
@@ -209,7 +209,7 @@ class _Reader:
             self.code, self.code_start, self.code_end = line, self.line_start, end
 
     def closers(self) -> str:
-        """What closes the open brackets."""
+        """The closing brackets for the open ones."""
         return "".join(reversed(self.stack))
 
     def across_lines(self, kind: str, begin: int, end: int) -> tuple[LogicalLine, int] | None:
@@ -258,7 +258,7 @@ class _Reader:
         )
 
     def known_start(self, begin: int, end: int) -> int | None:
-        """Where the first known start of a statement lies in the lines after that of `begin` up to that of `end`."""
+        """The first known start of a statement in the lines after that of `begin` up to that of `end`."""
         if not self.starts:
             return None
         index = bisect_right(self.starts, self.lines.number_at(begin))

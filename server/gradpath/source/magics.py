@@ -30,7 +30,7 @@ CODE_MAGICS = frozenset(
 """Cell magics whose body runs as Python among the names of the notebook."""
 
 UNKNOWN = "ǃ"
-"""The one character (a letter, no exclamation mark) that stands for a value which a command or a magic gives."""
+"""The character (a letter, no exclamation mark) that replaces a value which a command or a magic returns."""
 
 _HINT = regex(r"(?m)^[ \t]*[%!?,;/]|\?[ \t]*$|=[ \t]*[%!]")
 _PASTED = regex(r"(?m)^[ \t]*(?:%{1,2}|!)[ \t]*[^\W\d]")
@@ -90,7 +90,7 @@ def _masked(lines: list[str]) -> list[str]:
 def _without_magic(line: str) -> tuple[str, bool] | None:
     """A line that begins a statement, masked; whether what is left is code that may go on in the next line."""
     if timed := _TIMED.match(line):
-        # What follows the magic runs as it stands.
+        # The code after the magic runs unchanged.
         start, end = timed.span(1)
         return f"{line[:start]}0;{' ' * (end - start - 2)}{line[end:]}", True
     if _COMMAND.match(line) or _HELP.match(line):
@@ -105,7 +105,7 @@ def _without_magic(line: str) -> tuple[str, bool] | None:
 
 
 def _unknown(text: str, stand_in: str) -> str:
-    """`text` as a stand-in of one character and a comment after it."""
+    """`text` as a placeholder of one character and a comment after it."""
     rest = text[1:]
     if stand_in == "#" or not rest:
         return stand_in + rest
@@ -120,7 +120,7 @@ def _commented(line: str) -> str:
 
 
 class _State:
-    """Whether the next line goes on with a string, a bracket or a backslash of the lines before."""
+    """Whether the next line continues a string, a bracket or a backslash of the lines before."""
 
     def __init__(self) -> None:
         self.quote = ""

@@ -14,14 +14,14 @@ _LEAVES = frozenset(
         *("kwd_attrs", "s", "simple", "str", "tag", "type_comment", "type_ignores"),
     }
 )
-"""Fields in which no node stands, or none that anybody asks for."""
+"""Fields without nodes, or with nodes that are of no interest."""
 
 _GAPPED = frozenset({"keys", "kw_defaults"})
-"""Lists in which None stands for what is not there: the key of `{**rest}`, the default of `def f(*, a)`."""
+"""Lists with None for a missing node: the key of `{**rest}`, the default of `def f(*, a)`."""
 
 
 class _Parts(dict[type, tuple[str, ...]]):
-    """The fields of each kind of node in which other nodes stand, one or a list of them."""
+    """The fields of each kind of node that contain other nodes, one or a list of them."""
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
         fields: tuple[str, ...] = getattr(kind, "_fields", ())
@@ -31,7 +31,7 @@ class _Parts(dict[type, tuple[str, ...]]):
 
 PARTS = _Parts({ast.Constant: (), ast.Global: (), ast.Nonlocal: (), ast.MatchSingleton: (), ast.keyword: ("value",)})
 PARTS[ast.arg] = ("annotation",)
-"""The fields of each kind of node in which other nodes stand."""
+"""The fields of each kind of node that contain other nodes."""
 
 
 def nodes(root: ast.AST, *, outside: tuple[type[ast.AST], ...] = ()) -> list[ast.AST]:
@@ -88,16 +88,16 @@ T = TypeVar("T")
 
 
 class Noted(Generic[T]):
-    """What somebody has found out about nodes, kept on the nodes themselves and gone with them.
+    """A fact about nodes, kept on the nodes themselves and released with them.
 
-    A dictionary with weak keys would do as well, and takes several times as long. `name` is an attribute of its own.
+    A dictionary with weak keys would do as well, and takes several times as long. `name` is a unique attribute.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def get(self, node: ast.AST) -> T | None:
-        """What is known of a node; None where nothing is."""
+        """The fact about a node; None where it is not known."""
         return getattr(node, self._name, None)
 
     def __setitem__(self, node: ast.AST, value: T) -> None:

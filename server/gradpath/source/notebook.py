@@ -54,9 +54,9 @@ def decode_notebook(data: bytes) -> str:
 
 
 def notebook_of(path: str, text: str) -> CellsDocument:
-    """The document of a notebook's JSON text; raises ValueError with one line for what is no notebook.
+    """The document of a notebook's JSON text; raises ValueError with one line if it is not a notebook.
 
-    An empty file is one that nobody has written a cell in yet: editors open it as such.
+    An empty file is a notebook without cells: editors open it as such.
     """
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -79,7 +79,7 @@ def notebook_of(path: str, text: str) -> CellsDocument:
 
 
 def _cells(data: Mapping[str, Any]) -> Iterator[object]:
-    """The cells of all kinds; those of format 3 stand in worksheets."""
+    """The cells of all kinds; those of format 3 are in worksheets."""
     worksheets = data.get("worksheets")
     sheets = worksheets if isinstance(worksheets, list) else []
     for holder in (data, *sheets):

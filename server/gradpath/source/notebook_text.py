@@ -1,7 +1,7 @@
 """Changing the sources of cells in a notebook's JSON text, and nothing else of it.
 
 Outputs, metadata, the order of keys, white space and the way in which characters are escaped stay as they are: only the
-source lines that change are written again, in the style of the lines that they stand for.
+source lines that change are written again, in the style of the lines that they replace.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A stretch of a cell's text that is written as one: a string of a list, or a line of a long string.
+    """A part of a cell's text that is written as one: a string of a list, or a line of a long string.
 
-    Its raw form stands at `start:end` of the JSON text, without quotes; its text at `at:at + len(text)` of the cell.
+    Its raw form is `start:end` of the JSON text, without quotes; its text is `at:at + len(text)` of the cell.
     """
 
     start: int
@@ -40,7 +40,7 @@ class _Item:
 
 @dataclass(frozen=True, slots=True)
 class CellSource:
-    """Where the source of a cell stands in the JSON text; `separator` is what stands between the strings of a list."""
+    """The source of a cell in the JSON text; `separator` is the text between the strings of a list."""
 
     items: tuple[_Item, ...]
     separator: str | None
@@ -60,7 +60,7 @@ def with_sources(text: str, changed: Mapping[int, str]) -> str:
 
 
 def place_in_file(file: Document, source: CellSource, cell: Document, place: Range) -> Range:
-    """Where a place of a cell stands in the notebook's file, whose text is JSON."""
+    """Map a place in a cell to its place in the notebook's JSON text."""
     start, end = (_raw_offset(file.text, source, cell.offset(each)) for each in (place.start, place.end))
     return file.range_between(start, max(start, end))
 
@@ -218,7 +218,7 @@ def _merged(items: tuple[_Item, ...], old: str, new: str) -> Iterator[tuple[int,
 
 
 def _changes(old: str, new: str) -> Iterator[tuple[int, int, str]]:
-    """What lines to put in place of which stretches of `old`, in order."""
+    """The lines that replace parts of `old`, in order."""
     before, after = _LINE.findall(old), _LINE.findall(new)
     starts = [0, *accumulate(map(len, before))]
     for tag, first, last, first_new, last_new in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

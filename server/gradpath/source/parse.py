@@ -27,9 +27,9 @@ __all__ = ["UNPARSED", "Parsed", "SyntaxProblem", "parse", "unparsed"]
 class Parsed:
     """A document with its tree, whose locations match the text exactly, and what could not be read.
 
-    Trees may share nodes with those of earlier parses: nobody may change them. `complete` is true where the parser took
+    Trees may share nodes with those of earlier parses and must not be changed. `complete` is true where the parser took
     the text as it is; otherwise `base` is the last complete parse of the document, if there was one. In a recovered
-    tree the name `UNPARSED` stands for expressions that could not be read.
+    tree the name `UNPARSED` replaces expressions that could not be parsed.
     """
 
     document: Document
@@ -56,14 +56,14 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
             else:
                 tree, problems = _pasted(document, text, error) or _recover(document, text, error, base)
         except (RecursionError, MemoryError):
-            # The caller stands so deep in its own stack that there is no room left.
+            # The caller is so deep in its own stack that there is no room left.
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
         return Parsed(document, tree, _in_order(problems), complete=not problems, base=base)
     return Parsed(document, tree, tuple(prune(tree, document)))
 
 
 def unparsed(document: Document) -> Parsed:
-    """What stands for the parse of a document at whose tree nobody looks: there is nothing in it."""
+    """The empty parse of a document whose tree is not needed."""
     return Parsed(document, ast.Module([], []), (), complete=False)
 
 
@@ -74,7 +74,7 @@ def _spliced(document: Document, text: str, base: Parsed) -> Parsed | None:
     if found is None:
         return None
     body, low, high = found
-    # What stands above and below was looked through when it was parsed.
+    # The code above and below was examined when it was parsed.
     new = body[low:high]
     problems = prune(ast.Module(new, []), document)
     body[low:high] = new

@@ -50,7 +50,7 @@ def end_swallowing_strings(lines: Lines, found: Sequence[LogicalLine]) -> list[L
 
 
 def _broken_if_ended(lines: Lines, found: Sequence[LogicalLine], index: int, number: int, until: int) -> int:
-    """How many lines after the statement `index` are broken if the string of the statement `number` is ended."""
+    """The number of broken lines after the statement `index` if the string of the statement `number` is ended."""
     definition = _swallowed_definition(lines, found[number])
     before = _broken(lines, found[index + 1 : number], until)
     if definition is None or definition > until:
@@ -59,7 +59,7 @@ def _broken_if_ended(lines: Lines, found: Sequence[LogicalLine], index: int, num
 
 
 def _swallowed_definition(lines: Lines, line: LogicalLine) -> int | None:
-    """The line of the first definition within a statement that stands no further in than the statement itself."""
+    """The line of the first definition within a statement that is indented no further than the statement itself."""
     if line.last == line.first:
         return None
     start, end = lines.start_of(line.first), lines.start_of(line.last + 1)
@@ -86,7 +86,7 @@ def _reads(lines: Lines, line: LogicalLine) -> bool:
 
 
 def _broken(lines: Lines, found: Iterable[LogicalLine], until: int) -> int:
-    """How many lines, up to the line `until`, belong to logical lines that do not parse."""
+    """The number of lines, up to the line `until`, of logical lines that do not parse."""
     broken = 0
     for line in found:
         if line.first > until:

@@ -2,7 +2,8 @@
 
 The text is cut into logical lines, and these by their indentation into statements and blocks. Runs of statements go
 through CPython's parser as they are. Where that fails, the headers of a compound statement are parsed alone and each of
-its blocks is recovered by itself, down to the single statements that cannot be read, for which something plain stands.
+its blocks is recovered by itself, down to the single statements that cannot be parsed, which are replaced by something
+plain.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ class Recovery:
         self.gave_up = False
 
     def levels_of(self, found: Sequence[LogicalLine]) -> list[int]:
-        """How far in each logical line stands.
+        """The indentation level of each logical line.
 
-        A simple statement that stands too far left is taken to be meant for the block that goes on after it.
+        A simple statement with too little indentation is taken as a part of the block that continues after it.
         """
         levels: list[int] = []
         open_levels: list[int] = []
@@ -80,7 +81,7 @@ class Recovery:
         return levels
 
     def block(self, low: int, high: int, depth: int = 0, suspect_line: int | None = None) -> list[ast.stmt]:
-        """The statements of the logical lines `low` to `high`, exclusive; one stands perhaps at `suspect_line`."""
+        """The statements of the logical lines `low` to `high`, exclusive; a broken one may be at `suspect_line`."""
         if low >= high:
             return []
         if depth > _DEEPEST_BLOCK:
@@ -200,7 +201,7 @@ class Recovery:
         return self.compound(self.parts(low, high), depth, suspect_line)
 
     def readable(self, head: LogicalLine, code: str) -> list[ast.stmt]:
-        """What stands above a block that is indented for no reason; nothing where that is a header, half typed."""
+        """The statements above a block that is indented for no reason; empty if they end in a half-typed header."""
         if code.strip().isidentifier():
             return []
         try:
@@ -209,7 +210,7 @@ class Recovery:
             return []
 
     def simple(self, index: int) -> list[ast.stmt]:
-        """A statement without block, or what stands for it."""
+        """A statement without a block, or its replacement."""
         line = self.found[index]
         code = self.code(line)
         try:
@@ -235,7 +236,7 @@ class Recovery:
         return self.stand_in(alone, first) + statements
 
     def stand_in(self, line: LogicalLine, code: str) -> list[ast.stmt]:
-        """What can be made of a broken statement, at least `pass`."""
+        """The replacement for a broken statement, at least `pass`."""
         for instead in statements_instead(line, code):
             try:
                 statements = self.fragment(instead, line)
@@ -288,11 +289,11 @@ class Recovery:
         return statements
 
     def holds(self, part: _Part, line: int) -> bool:
-        """True if a line lies in the block of a header."""
+        """True if a line is in the block of a header."""
         return part.low < part.high and self.found[part.low].first <= line <= self.found[part.high - 1].last
 
     def repaired_header(self, index: int, code: str) -> str:
-        """The header itself if it can be read, else the best that can stand for it."""
+        """The header itself if it parses, else its best replacement."""
         line = self.found[index]
         instead = [code, *headers_instead(line, code)] if is_header(line, code) else [code]
         for header in instead:
@@ -357,7 +358,7 @@ class Recovery:
         self.problems.append(SyntaxProblem(Range(start, max(start, end)), message))
 
     def clamp(self, statements: Iterable[ast.stmt]) -> None:
-        """Move what stands after the end of its line, because a repair added it, to that end."""
+        """Move what a repair added after the end of its line to that end."""
         ends: dict[int, int] = {}
         for node in _nodes(statements):
             lineno = getattr(node, "lineno", None)

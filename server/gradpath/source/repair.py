@@ -1,6 +1,6 @@
-"""What a broken statement may have been meant to be: texts to try instead, best first.
+"""Replacements for broken statements: texts to try instead, best first.
 
-No text moves the code after it: what is added stands at the end of the statement's last line.
+No text moves the code after it: additions are at the end of the statement's last line.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def is_header(line: LogicalLine, code: str) -> bool:
 
 
 def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
-    """What to try instead of a simple statement, if anything.
+    """The texts to try instead of a simple statement, if any.
 
-    What a call gives depends on the arguments that are still to come. A method that is called, or will be, may do
+    The result of a call depends on the arguments that are still to come. A method that is called, or will be, may do
     anything to what it belongs to; other code may do anything but change a variable.
     """
     indent = code[: len(code) - len(code.lstrip())]
@@ -76,7 +76,7 @@ def statements_instead(line: LogicalLine, code: str) -> Iterator[str]:
 
 
 def _target(code: str) -> str | None:
-    """What stands on the left of an assignment, its indentation included; a guess, to be confirmed by the parser."""
+    """The left side of an assignment, its indentation included; a guess, to be confirmed by the parser."""
     place = code.find("=", 0, _LONGEST_TARGET)
     if place <= 0 or code[place + 1 : place + 2] == "=" or code[place - 1] in "!:":
         return None
@@ -86,7 +86,7 @@ def _target(code: str) -> str | None:
 
 
 def headers_instead(line: LogicalLine, code: str) -> Iterator[str]:
-    """What to try instead of a header, its colon included; the last is always a header of the same kind."""
+    """The texts to try instead of a header, its colon included; the last is always a header of the same kind."""
     older = _older(code)
     if older is not None:
         yield older
@@ -157,6 +157,6 @@ def header_trial(line: LogicalLine, header: str) -> str:
 
 
 def orphan_header(line: LogicalLine, code: str) -> str:
-    """A header that stands alone in place of one that cannot, such as an `else` without its `if`."""
+    """A header that can be alone, in place of one that cannot, such as an `else` without its `if`."""
     indent = code[: len(code) - len(code.lstrip())]
     return f"{indent}if 1:" if line.word in ("try", "finally") else f"{indent}if {UNPARSED}:"

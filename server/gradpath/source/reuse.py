@@ -1,4 +1,4 @@
-"""What an edit left as it was: the lines around it, and the statements of the last good tree that stand there."""
+"""The unchanged parts of an edited text: the lines around the edit, and their statements in the last good tree."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def last_line(statement: ast.stmt) -> int:
 def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int = 0, more_after: int = 0) -> Unchanged:
     """Compare two texts, `body` being the old one's statements.
 
-    So many statements as `more_before` and `more_after` tell, next to the edit, are not taken as unchanged.
+    `more_before` and `more_after` are numbers of statements next to the edit that are not taken as unchanged.
     """
     head = common_prefix(old.text, new.text)
     tail = common_suffix(old.text, new.text, min(len(old.text), len(new.text)) - head)
@@ -78,7 +78,7 @@ def unchanged(old: Lines, body: Sequence[ast.stmt], new: Lines, more_before: int
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
+    """The length of the common prefix of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -90,7 +90,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def common_suffix(one: str, other: str, most: int) -> int:
-    """How many characters two texts end in in common, `most` at most."""
+    """The length of the common suffix of two texts, at most `most`."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -16,9 +16,8 @@ def spliced(
     """The statements of `new`, given those of `old`, and which of them (from, to) are not shared with the old ones.
 
     Both texts are as `for_parser` gives them, and `starts` is where the lines of `new` begin. None where the statements
-    between those that are shared cannot be parsed for themselves: the whole text can tell then what is wrong, or what
-    they belong to. Where lines have moved nothing after the edit is shared, because a tree says on which line it
-    stands.
+    between those that are shared cannot be parsed for themselves: the whole text then decides what is wrong, or what
+    they belong to. Where lines have moved nothing after the edit is shared, because nodes have line numbers.
     """
     head = common_prefix(old, new)
     tail = common_suffix(old, new, min(len(old), len(new)) - head)
@@ -42,7 +41,7 @@ def spliced(
 
 
 def _before(body: Sequence[ast.stmt], lines: int, text: str, starts: Sequence[int]) -> int:
-    """How many statements end for good within the first so many lines of a text."""
+    """The number of statements that end within the first so many lines of a text."""
     low = bisect_right(body, lines, key=last_line)
     while low:
         last = last_line(body[low - 1])

@@ -1,9 +1,9 @@
-"""Which diagnostics suppression comments drop, and the hints at those that drop none.
+"""Suppression: the diagnostics that comments drop, and the hints at comments that drop none.
 
 `# gradpath: ignore[rule-id, ...]` holds for its line and, on the first line of a statement or of a compound statement's
 header, for all of its lines. `# gradpath: ignore-file[...]` above the first statement holds for the file. Without
-brackets they hold for all rules; a family may stand for its rules. Where the first line can have no comment, because a
-string or a backslash goes on after it, the statement's last line takes its place.
+brackets they hold for all rules; a family represents its rules. Where the first line can have no comment, because a
+string or a backslash continues after it, the statement's last line takes its place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def apply_suppressions(
 ) -> tuple[Diagnostic, ...]:
     """Drop the diagnostics that comments suppress, and append a hint for each suppression without effect.
 
-    `known` are the ids of all rules and families: with them, a mistyped name is told. `active` are those that could
+    `known` are the ids of all rules and families: with them, a mistyped name is reported. `active` are those that could
     have been reported: a suppression of another, switched off, is no fault. A text that does not parse gets no hints,
     because what a suppression is for may be half-typed.
     """
@@ -133,7 +133,7 @@ def _hint(
     known: Collection[str] | None,
     active: Collection[str] | None,
 ) -> Diagnostic | None:
-    """What there is to say of a suppression that covered something under the names `used`."""
+    """The hint at a suppression that covered something under the names `used`, if any."""
     names = ignore.names if ignore.names is not None else (ALL,)
     off = [
         name
@@ -166,7 +166,7 @@ def _hint(
     right = nearest(unknown[0], known or ()) if unknown else None
     if right is not None:
         corrected = tuple(dict.fromkeys(right if name == unknown[0] else name for name in names))
-        # It may hide a report that was told so far, so a person decides.
+        # It may hide a report that was shown so far, so a person decides.
         edit = with_names(document, ignore, corrected)
         fixes = (Fix(f"Write `{right}`", Safety.UNSAFE, (edit,), preferred=True), replace(fix, preferred=False))
     place = document.range_between(ignore.start, ignore.end)

@@ -20,7 +20,7 @@ def unread_lines(parsed: Parsed) -> frozenset[int]:
 
 
 def _block(document: Document, first: int, last: int) -> Iterator[int]:
-    """The lines after `last` that stand further in than `first`; for a decorator, with the definition under it."""
+    """The lines after `last` that are indented further than `first`; for a decorator, with the definition under it."""
     head = document.line(first)
     level = width(indentation_of(head))
     decorates = head.lstrip().startswith("@")

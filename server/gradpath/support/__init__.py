@@ -1,1 +1,1 @@
-"""What the standard library does not have, or loads too slowly; nothing here knows of PyTorch or of Python source."""
+"""Substitutes for what the standard library lacks or loads too slowly; nothing here knows PyTorch or Python source."""

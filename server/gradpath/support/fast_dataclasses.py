@@ -1,11 +1,11 @@
-"""Data classes that cost next to nothing to define: `dataclass`, `field` and `replace`, used as the library's own.
+"""Data classes that are cheap to define: `dataclass`, `field` and `replace`, used as the library's own.
 
 The standard library writes the source of every method and compiles it when a class is defined, and loads `inspect` for
 that: a third of the time that the check of a short file took. Here `__init__` is compiled when the first object is
 made, and the other methods are closures. Type checkers see the standard library's, and they alone keep what is frozen
 as it is: to set fields around a `__setattr__` that refuses would make each object twice as dear.
 
-A data class here has slots and derives from no other data class; what nobody uses is left out.
+A data class here has slots and derives from no other data class; unused features are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ORDER = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator.gt, "
 
 
 class _Field:
-    """What a field is when it is not given, and whether it counts."""
+    """The default of a field, and whether it takes part in comparisons."""
 
     __slots__ = ("compare", "default", "factory", "repr")
 
@@ -44,7 +44,7 @@ class _Field:
 def _dataclass(
     *, slots: Literal[True], frozen: bool = False, eq: bool = True, order: bool = False
 ) -> Callable[[type[_T]], type[_T]]:
-    """Make a data class of the class below: anew, because slots cannot be added to one that exists."""
+    """Make a data class of the class below: a new class, because slots cannot be added to an existing one."""
 
     def define(cls: type[_T]) -> type[_T]:
         body = dict(cls.__dict__)
@@ -63,7 +63,7 @@ def _dataclass(
             self.__init__(*arguments, **keywords)
 
         made.__init__ = initialize
-        return made  # type: ignore[no-any-return]  # No type can be told of a class that is made by a call.
+        return made  # type: ignore[no-any-return]  # A class that is made by a call has no static type.
 
     return define
 

@@ -1,7 +1,7 @@
 """The patterns of `.gitignore`, matched as git does, in time that grows with the pattern times the path at most.
 
 Libraries translate such a pattern into one regular expression, which takes exponential time for `a*a*a*b`; the patterns
-come with the checked files, so that anybody may have written them. Here a name is matched piece by piece between the
+come with the checked files, so they are not trusted. Here a name is matched piece by piece between the
 stars: each piece is taken where it comes first, and that is never taken back.
 """
 
@@ -34,7 +34,7 @@ _POSIX = {
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of a `.gitignore`; of paths it is told the names on the way there, from the folder of the file.
+    """One line of a `.gitignore`; paths are given as their parts, from the folder of the file.
 
     `segments` are matched with those names, one each; None, for `**`, with any number of them.
     """
@@ -52,7 +52,7 @@ class Pattern:
         return _in_order(self.segments, names)
 
     def covers(self, names: Sequence[str]) -> bool:
-        """True if it names this file, or a folder that it lies in."""
+        """True if it matches this file, or a folder that contains it."""
         ends = range(1, len(names))
         return self.matches(names, folder=False) or any(self.matches(names[:end], folder=True) for end in ends)
 
@@ -87,7 +87,7 @@ def pattern_of(line: str) -> Pattern | None:
                 segments.append(None)
         else:
             segments.append(_segment(part))
-    if segments[-1] is None:  # At the end it stands for what is inside, and not for the folder itself.
+    if segments[-1] is None:  # At the end it matches the content, and not the folder itself.
         segments[-1:] = [_segment(["*"]), None]
     return Pattern(negated, folders_only, tuple(segments))
 
@@ -103,7 +103,7 @@ def verdict(patterns: Iterable[Pattern], names: Sequence[str], *, folder: bool) 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stands between two stars: a text, or an expression for just `length` characters."""
+    """The piece between two stars: a text, or an expression for exactly `length` characters."""
 
     text: str
     expression: re.Pattern[str] | None
@@ -181,7 +181,7 @@ def _piece(tokens: Sequence[str]) -> _Piece:
 
 
 def _expression(token: str) -> str:
-    """The regular expression for a token that stands for one character."""
+    """The regular expression for a token that matches one character."""
     if token == "?":
         return "."
     return re.escape(token[-1]) if len(token) == 1 or token[0] == "\\" else token
@@ -190,7 +190,7 @@ def _expression(token: str) -> str:
 def _tokens(text: str) -> Iterator[str | None]:
     """A pattern character by character: `*`, `?`, `/`, a class as a regular expression, what a backslash escapes.
 
-    None stands for what can never match.
+    None is a token that can never match.
     """
     at = 0
     while at < len(text):
@@ -208,7 +208,7 @@ def _tokens(text: str) -> Iterator[str | None]:
 
 
 def _class(text: str, at: int) -> tuple[str | None, int]:
-    """The regular expression for a class whose bracket stands before an index, and the index after it."""
+    """The regular expression for a class whose opening bracket is before an index, and the index after the class."""
     negated = text[at : at + 1] in ("!", "^")
     at += negated
     members: list[str] = []

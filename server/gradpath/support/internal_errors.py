@@ -1,4 +1,4 @@
-"""Failures of gradpath itself: they cost a part of an analysis, and are told, logged and reported once a place.
+"""Failures of gradpath itself: each loses a part of an analysis, and is reported, logged and written down once a place.
 
 A crash report is a short text in the user's own cache folder, for an issue: the versions, where gradpath failed, and
 the one statement of the program that it was looking at, without the texts in it. The program itself, the paths of its
@@ -32,7 +32,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What was being looked at in the checked program: a file, a line from 1, and what stands there, where known."""
+    """The place in the checked program that was being examined: a file, a line from 1, and its node, where known."""
 
     path: str
     line: int = 1
@@ -54,7 +54,7 @@ _quiet = False
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Log no failures meanwhile, in this process: whoever calls tells them."""
+    """Log no failures meanwhile, in this process: the caller reports them."""
     global _quiet
     before, _quiet = _quiet, True
     try:
@@ -75,7 +75,7 @@ def failed(what: str, place: Place) -> Failure:
     key = f"{type(error).__name__} {_deepest(frames, recursion=isinstance(error, RecursionError))}"
     report = _reports.get(key, "")
     if key not in _reports:
-        with suppress(Exception):  # What tells of failures must not fail: there may be no room, or no memory.
+        with suppress(Exception):  # Reporting a failure must not fail: there may be no room, or no memory.
             report = str(_write(key, _text(what, cause, frames, place)))
         _reports[key] = report
     if not _quiet and key not in _logged:
@@ -91,7 +91,7 @@ def failed(what: str, place: Place) -> Failure:
 
 
 def folder() -> Path:
-    """Where crash reports are kept: in the user's cache folder, as the system has it."""
+    """The folder of crash reports: in the user's cache folder, as defined by the system."""
     if sys.platform == "win32":
         cache = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -126,7 +126,7 @@ def _text(what: str, cause: str, frames: list[str], place: Place) -> str:
 
 
 def _statement(place: Place) -> str:
-    """The first line of what was being looked at, with the texts in it left out, and where it stands."""
+    """The first line of the code that was being examined, without the texts in it, and its place."""
     if place.node is None or isinstance(place.node, ast.Module):
         return f"not known (line {place.line})"
     kind = type(place.node).__name__
@@ -147,9 +147,9 @@ class _WithoutTexts(ast.NodeTransformer):
 
 
 def _deepest(frames: Sequence[str], *, recursion: bool) -> str:
-    """What tells one place from another: the calls that lead to it differ from one program to the next.
+    """The key of a place: the calls that lead to it differ from one program to the next.
 
-    Where a recursion runs out of stack is chance; one of the places that it comes by again and again stands for it.
+    Where a recursion runs out of stack is chance; one of its repeated places represents it.
     """
     if not recursion:
         return frames[-1] if frames else ""

@@ -1,4 +1,4 @@
-"""Keeps the folder that gradpath is started in out of what Python imports: it may hold anybody's code.
+"""Isolation: the folder that gradpath is started in is kept out of what Python imports, since its code is not trusted.
 
 Python looks for modules in the current folder after `python -m` and `python -c`, and wherever `PYTHONPATH` has an
 empty or a relative entry. Nothing is imported here that Python has not loaded by itself before.

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 def regex(expression: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` would give, as far as its attributes go: it cannot be handed to the functions of `re`."""
+    """A substitute for the result of `re.compile`, with its attributes; the functions of `re` do not accept it."""
     return cast("re.Pattern[str]", _Pattern(expression, flags))
 
 

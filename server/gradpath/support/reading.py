@@ -1,6 +1,6 @@
-"""The one way in which files are read: regular files alone, up to a size.
+"""Safe reading of files: regular files only, up to a size.
 
-Other files do not end, or wait for somebody: a pipe or a device in the place of a file must not stop gradpath, and
+Other files may never end, or block: a pipe or a device in the place of a file must not stop gradpath, and
 neither must a file that would fill the memory. A link counts as what it leads to.
 """
 
@@ -57,7 +57,7 @@ def read_bytes(path: str | Path, limit: int, *, pipes: bool = False) -> bytes:
 
 
 def _content(handle: int, expected: int, limit: int) -> bytes:
-    """All that there is to read; a pipe, and many a file of the system, do not tell their size."""
+    """All that can be read; pipes, and many files of the system, do not know their size."""
     parts: list[bytes] = []
     size = 0
     while part := os.read(handle, max(expected + 1 - size, _PART)):

@@ -1,7 +1,7 @@
-"""Rule ids and families of earlier versions, and what they are called now: an old name goes on working.
+"""Rule ids and families of earlier versions with their current names: an old name continues to work.
 
-Wherever a person may have written a name, in a comment, a setting, an option or a baseline, `now` is asked. A name that
-was split stands for all of its parts.
+Every name that a person may have written, in a comment, a setting, an option or a baseline, goes through `now`. A
+name that was split means all of its parts.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ RENAMED: dict[str, tuple[str, ...]] = {}
 
 
 def now(name: str) -> tuple[str, ...]:
-    """What a name stands for today: as a rule itself. So does one that is gone, which no report has."""
+    """The current meaning of a name: mostly itself. So is that of a removed one, which no report has."""
     return RENAMED.get(name) or (name,)

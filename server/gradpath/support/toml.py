@@ -16,7 +16,7 @@ _TOKEN = regex(
     r'"(?:[^"\\\n]|\\.)*"?|'
     r"'[^'\n]*'?|#[^\n]*|[\w \t-]+|(?s:.)"
 )
-"""What a text consists of; no alternative is taken back, so that a text is read once."""
+"""The tokens of a text; no alternative backtracks, so that a text is read once."""
 
 
 def loads(text: str) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
     """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
     presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
     if condition is not None:
-        said = words(condition, source)
+        said = _branch(condition, found.report.headline, source)
         if presumed is None or presumed.doubt < DOUBTFUL:
             return said
         both = f"{said} and {presumed.brief}"
@@ -381,10 +381,17 @@ def _label(step: Step, report: Report, source: Source) -> Label:
 
 def _conditional(headline: str, condition: str) -> str:
     """The headline with its condition; a long one of the program's is cut before the headline is."""
+    return f"{_fitted(headline, LONGEST - len(condition) - 2)}, {condition}"
+
+
+def _branch(decision: Decision, headline: str, source: Source) -> str:
+    """The condition in words, its code cut to the room that the headline leaves; "on some paths" where that is none."""
+    condition = words(decision, source)
     room = max(LONGEST - len(headline) - 2, 24)
     if len(condition) > room and condition.endswith("`"):
         condition = condition.removesuffix("`")[: room - 2].rstrip() + "…`"
-    return f"{_fitted(headline, LONGEST - len(condition) - 2)}, {condition}"
+    fitted = _fitted(headline, LONGEST - len(condition) - 2)
+    return condition if fitted.split("`")[::2] == headline.split("`")[::2] else "on some paths"
 
 
 def _fitted(text: str, limit: int) -> str:
@@ -395,11 +402,21 @@ def _fitted(text: str, limit: int) -> str:
         longest = max(quoted, key=lambda index: len(pieces[index]), default=0)
         room = len(pieces[longest])
         if not longest or room <= _SHORTEST:
-            return text[: limit - 1].rstrip() + "…"
+            return _shortened(text, limit)
         second = max((len(pieces[index]) for index in quoted if index != longest), default=0)
         kept = max(room - excess, min(second, room - 1), _SHORTEST)
         pieces[longest] = pieces[longest].removesuffix("…")[: kept - 1].rstrip() + "…"
     return "`".join(pieces)
+
+
+def _shortened(text: str, limit: int) -> str:
+    """A sentence without its last clauses; only one that has none is cut within its words."""
+    while len(text) > limit:
+        main, comma, _ = text.rpartition(", ")
+        if not comma or main.count("`") % 2:
+            return text[: limit - 1].rstrip() + "…"
+        text = main
+    return text
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Cut, Tensor
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
@@ -128,10 +129,10 @@ def _of_cut(tensor: Tensor, cut: Cut) -> Cause:
 
 
 def line_of(cause: Cause, near: Site) -> str:
-    """`on line 4`, with the file where it is another."""
+    """`on line 4`, with the name of the file where it is another: the label there has its path."""
     if cause.site is None:
         return ""
-    other = f" of {cause.site.path}" if cause.site.path != near.path else ""
+    other = f" of `{PurePath(cause.site.path).name}`" if cause.site.path != near.path else ""
     return f"on line {cause.site.line}{other}"
 
 

@@ -120,7 +120,7 @@ def test_another_error_of_pytorch_is_not_explained(
     program.write_text(f"import torch\n\n{OTHER_ERRORS[name]}\n")
     told = explain(traceback_of(program))
     assert told.status == 1
-    assert "Cannot tell: this is not one of the errors that PyTorch's autograd raises." in told.out
+    assert "Cannot explain it: this is not one of the errors that PyTorch's autograd raises." in told.out
 
 
 def test_an_error_of_autograd_that_the_files_do_not_show(explain: Callable[..., Explained], tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_an_error_of_autograd_that_the_files_do_not_show(explain: Callable[..., 
     told = explain(text)
     assert told.status == 1
     assert told.out.splitlines()[-2:] == [
-        "Cannot tell: nothing in these files ends in this error, as far as they can be followed.",
+        "Cannot explain it: nothing in these files ends in this error, as far as they can be followed.",
         "Looked at: train.py",
     ]
 
@@ -167,7 +167,7 @@ def test_a_result_that_an_optimizer_refuses(explain: Callable[..., Explained], t
 
 
 def test_no_traceback_at_all(explain: Callable[..., Explained]) -> None:
-    assert explain("all is well\n").out == "Cannot tell: there is no traceback in it.\n"
+    assert explain("all is well\n").out == "Cannot explain it: there is no traceback in it.\n"
 
 
 def test_the_story_and_the_ways_out(explain: Callable[..., Explained], tmp_path: Path) -> None:

@@ -67,4 +67,4 @@ def test_a_watch_changes_no_file(gradpath_main: Run, write: Write, option: str) 
     write("train.py", FAULTY)
     outcome = gradpath_main("check", "--watch", option)
     assert outcome.status == 2
-    assert f"--watch stands without {option}" in outcome.err
+    assert f"--watch cannot be combined with {option}" in outcome.err

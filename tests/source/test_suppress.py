@@ -139,7 +139,7 @@ def test_a_comment_above_the_first_statement_holds_for_the_file(head: str) -> No
 def test_a_suppression_of_the_file_below_a_statement_holds_for_nothing() -> None:
     kept, hints = outcome("import torch\n# gradpath: ignore-file\nloss.backward()\n", fault(3))
     assert kept == ["double-backward"]
-    assert hints == ["`ignore-file` suppresses nothing here: it must stand above the first statement"]
+    assert hints == ["`ignore-file` suppresses nothing here: it must be above the first statement"]
 
 
 def test_a_comment_in_broken_code_still_holds_and_draws_no_hints() -> None:
@@ -161,7 +161,7 @@ def test_a_comment_in_broken_code_still_holds_and_draws_no_hints() -> None:
         ("x = 1  # gradpath: ignore[zzz]\n", "no rule is called `zzz`"),
         (
             "# gradpath: ignore\nx = 1\n",
-            "`ignore` on a line of its own suppresses nothing: it must stand at the end of the line it is for",
+            "`ignore` on a line of its own suppresses nothing: it must be at the end of the line it is for",
         ),
     ],
 )

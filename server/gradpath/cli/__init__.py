@@ -42,13 +42,13 @@ class _Entry:
 _COMMANDS = {
     "check": _Entry("gradpath.cli.check", "find autograd mistakes in files and folders"),
     "rule": _Entry("gradpath.cli.rule", "show the page of a rule, or the table of all rules"),
-    "explain": _Entry("gradpath.cli.explain", "tell the story behind a traceback of an autograd error"),
-    "run": _Entry("gradpath.cli.attended", "run a program, and tell the story if it dies of an autograd error"),
+    "explain": _Entry("gradpath.cli.explain", "explain a traceback of an autograd error"),
+    "run": _Entry("gradpath.cli.attended", "run a program, and explain the error if it fails in autograd"),
     "graph": _Entry("gradpath.cli.graph", "draw the graph of a loss"),
     "flow": _Entry("gradpath.cli.flow", "show which parameters get gradients from which loss, and what updates them"),
-    "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or who trains it"),
+    "why": _Entry("gradpath.cli.why", "say why a module or a parameter gets no gradient, or what trains it"),
     "debug": _Entry("gradpath.cli.debug", "show what was looked at in a file, and why nothing is reported of a line"),
-    "guide": _Entry("gradpath.cli.guide", "tell a coding assistant how to work with gradpath, on one page"),
+    "guide": _Entry("gradpath.cli.guide", "print a page on working with gradpath, for coding assistants"),
     "mcp": _Entry("gradpath.cli.mcp", "offer check, explain, rule and why to a coding assistant as tools"),
     "schema": _Entry("gradpath.cli.schema", "print the JSON schema of the configuration"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
@@ -136,7 +136,7 @@ def _run_alone(options: Sequence[str]) -> int:
     parser = _Parser(
         "gradpath",
         "Find PyTorch autograd mistakes in Python source, without running it.",
-        "`gradpath COMMAND --help` tells more about a command.",
+        "`gradpath COMMAND --help` shows more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"gradpath {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradpath")

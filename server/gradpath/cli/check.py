@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit status: 0 nothing found at error or warning level; 1 something found; "
         "2 bad usage, a file that cannot be read, or a broken configuration. "
-        "What was not fully checked is told on standard error; --strict makes that 1."
+        "What was not fully checked is reported on standard error; --strict makes that 1."
     )
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
     add("--no-cache", action="store_true", help="check all files again, and keep nothing in .gradpath_cache")
-    add("--statistics", action="store_true", help="tell how much was understood, and what the rest was lost to")
+    add("--statistics", action="store_true", help="report how much was understood, and why the rest was not")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
     add("--strict", action="store_true", help="exit 1 also if a part of a file was not checked")
     add("--quiet", "-q", action="store_true", help="diagnostics only: no summary, no progress")
@@ -83,16 +83,16 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         if getattr(arguments, option)
     ]
     if from_stdin and len(arguments.paths) > 1:
-        raise UsageError("- stands alone: standard input is not checked together with files")
+        raise UsageError("- cannot be combined with files: standard input is checked alone")
     if arguments.write_baseline and arguments.baseline is None:
         raise UsageError("--write-baseline needs --baseline FILE")
     if from_stdin and (arguments.baseline is not None or arguments.add_ignores):
         raise UsageError("--baseline and --add-ignores are for files, not for standard input")
     if arguments.watch and (from_stdin or writes):
         option = "-" if from_stdin else "--" + writes[0].replace("_", "-")
-        raise UsageError(f"--watch stands without {option}: it checks files, and changes none")
+        raise UsageError(f"--watch cannot be combined with {option}: it checks files, and changes none")
     if _allowed(arguments) and (arguments.write_baseline or arguments.add_ignores):
-        raise UsageError("--fix and --diff stand without --write-baseline and --add-ignores")
+        raise UsageError("--fix and --diff cannot be combined with --write-baseline and --add-ignores")
     if arguments.stdin_filename is not None and not from_stdin:
         raise UsageError("--stdin-filename needs - as the path")
 

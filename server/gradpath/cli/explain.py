@@ -21,10 +21,10 @@ _STDIN = "-"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gradpath explain`."""
-    parser.epilog = "Exit status: 0 explained; 1 cannot tell; 2 bad usage, or a file that cannot be read."
+    parser.epilog = "Exit status: 0 explained; 1 no explanation; 2 bad usage, or a file that cannot be read."
     add = parser.add_argument
     add("traceback", nargs="?", default=_STDIN, metavar="FILE", help="a file with the traceback, or a log around it")
-    add("--program", action="append", default=[], metavar="PATH", help="a file or notebook that it tells of, if moved")
+    add("--program", action="append", default=[], metavar="PATH", help="a file or notebook of the traceback, if moved")
     add("--output-format", choices=("full", "json"), default="full", help="output format (default: full)")
 
 

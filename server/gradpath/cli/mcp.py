@@ -71,7 +71,7 @@ _TOOLS: Mapping[str, _Tool] = {
         _check,
     ),
     "explain": _Tool(
-        "Tell the story behind a traceback of an autograd error: where the graph was built, freed or overwritten in "
+        "Explain a traceback of an autograd error: where the graph was built, freed or overwritten in "
         "the files that it names, and the ways out.",
         {"traceback": "the traceback, or a log around it"},
         ("traceback",),
@@ -84,7 +84,7 @@ _TOOLS: Mapping[str, _Tool] = {
         lambda given: (["rule", *(["--", given["id"]] if "id" in given else [])], ""),
     ),
     "why": _Tool(
-        "Say why a module or a parameter gets no gradient, or who trains it.",
+        "Say why a module or a parameter gets no gradient, or what trains it.",
         {"path": "a Python file or a notebook", "name": "a module, a parameter or an optimizer, such as `encoder`"},
         ("path", "name"),
         lambda given: (["why", "--", given["path"], given["name"]], ""),

@@ -117,7 +117,7 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
         yield from _stack(answer.places, whereabouts)
         yield ""
     if answer.match is None:
-        yield f"Cannot tell: {answer.reason}."
+        yield f"Cannot explain it: {answer.reason}."
         if answer.looked_at:
             yield f"Looked at: {', '.join(map(safe_text, answer.looked_at))}"
         yield from map(safe_text, gap_lines(answer.incomplete))

@@ -96,7 +96,7 @@ def _register_answers(server: Server) -> None:
         folders = tuple(path_of(each.uri) for each in server.workspace.folders.values()) or (str(Path.home()),)
         told, _ = await server.checks.ask(Explain(traceback, folders))
         if told is None:
-            return {"text": "Cannot tell: gradpath itself failed, as its log says.\n", "found": False}
+            return {"text": "Cannot explain it: gradpath itself failed; see its log.\n", "found": False}
         return {"text": told.text, "found": told.found}
 
     @server.command("gradpath.server.rules")

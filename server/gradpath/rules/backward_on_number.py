@@ -43,7 +43,7 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
         value = f"`{what}`" if what and len(what) <= 30 and what != loss else "its tensor"
         inside = holds(node.value, read.site.node)
         if inside:
-            headline = f"`{loss}` is a Python number: `{by}` takes the value and leaves the graph behind"
+            headline = f"`{loss}` is a Python number: `{by}` takes the value without the graph"
         else:
             headline = f"`{loss}` is a Python number: `{by}` on line {read.site.line} took it out of {value}"
         steps.append(Step(read.site, f"`{by}` makes a number of it"))

@@ -68,7 +68,7 @@ def report_cancelled(rule: str, source: Source, found: Cancelled) -> Report:
             Step(found.one, "one side"),
             Step(found.other, "the other side: the same once more"),
             Step(at, "the same value on every run"),
-            Step(found.ran.site, "goes back through both: the gradients add up to zero"),
+            Step(found.ran.site, "runs backward through both: the gradients add up to zero"),
         ),
         help="compare with a value from before the update, or detach one side: `x - x.detach()` has a gradient",
     )

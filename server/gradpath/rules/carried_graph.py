@@ -52,7 +52,7 @@ def _headline(case: Case) -> str:
     if case.from_outside:
         return f"{_what(case)} is computed once, before the loop, and the first `{call}` frees its graph"
     if not case.carried:
-        return f"`{call}` goes back into the graph of an earlier {turn_of(case.loop)}, which is freed"
+        return f"`{call}` needs the graph of an earlier {turn_of(case.loop)}, which is already freed"
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
@@ -214,7 +214,7 @@ def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> 
     cuts = [fix for fix in others if fix.does(Transformation.DETACH)]
     if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
         yield from (
-            Advice(f"to go back over one {turn_of(case.loop)} alone: {detaching(case)}", fix) for fix in cuts[:1]
+            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {detaching(case)}", fix) for fix in cuts[:1]
         )
         return
     retained = next(retaining(case), None)

@@ -50,14 +50,14 @@ def _empty(trace: Trace, source: Source, clip: Clipped) -> Report:
     name = source.short(clip.site, given, 30) if given is not None else "the generator"
     steps = [Step(clip.site, "finds nothing left in it")]
     if used is not None and used.node is not clip.site.node:
-        steps.insert(0, Step(used, "takes all that the generator gives"))
+        steps.insert(0, Step(used, "takes all that the generator yields"))
     presumed = "" if clip.known else ", if it is a generator"
     return Report(
         RULE.id,
         clip.site,
         f"`{source.short(clip.site, limit=40)}` clips nothing: `{name}` is used up{presumed}",
         tuple(steps),
-        help="a generator gives its items once: clip `model.parameters()`, or keep a list of them",
+        help="a generator yields its items once: clip `model.parameters()`, or keep a list of them",
         fixes=tuple(_kept_as_list(trace, source, clip, given)),
     )
 

@@ -42,7 +42,7 @@ def _report(trace: Trace, source: Source, event: FlagMissed, step: Stepped) -> R
     target = assigned.targets[0] if assigned is not None else None
     name = target.attr if isinstance(target, ast.Attribute) else "requires_grad"
     text = name if assigned is None else source.short(event.site, assigned, 40)
-    why, way = "the flag is `requires_grad`", "set `requires_grad`, as it is spelt"
+    why, way = "the flag is `requires_grad`", "set `requires_grad`, with this spelling"
     if name == "requires_grad":
         why, way = "a module has no such flag", "call `requires_grad_(False)`, which reaches all parameters of a module"
     return Report(

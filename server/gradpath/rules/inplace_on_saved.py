@@ -55,7 +55,8 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
         help="use an activation that does not work in place",
         alternatives=(
             Advice(
-                f"if the skip should be activated: call what the activation gives `{found.name}`", reason=Reason.CHOICE
+                f"if the skip should be activated: name the result of the activation `{found.name}`",
+                reason=Reason.CHOICE,
             ),
         ),
         fixes=tuple(counterparts(trace, source, found.written, found.tensor, None)),
@@ -71,7 +72,7 @@ def _report_uncounted(trace: Trace, source: Source, found: Uncounted) -> Report:
         f"`{write}` is not recorded: the gradients of `{backward}` lack the factor",
         (
             Step(found.written, "changes a value with a graph while gradients are off"),
-            Step(found.ran.site, "goes back as if nothing had been multiplied"),
+            Step(found.ran.site, "runs backward as if nothing had been multiplied"),
         ),
         help="multiply where gradients are recorded, out of place",
         silent=True,

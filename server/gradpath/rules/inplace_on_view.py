@@ -91,7 +91,7 @@ def _kind(error: AutogradError, view: Tensor) -> str:
 def _origin(error: AutogradError, view: Tensor) -> str:
     match error.kind:
         case FaultKind.MULTIPLE_VIEWS:
-            return "gives several views of one tensor"
+            return "returns several views of one tensor"
         case FaultKind.VIEW_NO_GRAD:
             return "a view whose base was not recorded"
         case FaultKind.VIEW_INFERENCE:

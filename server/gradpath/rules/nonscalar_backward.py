@@ -92,7 +92,7 @@ RULE = Rule(
     "nonscalar-backward",
     "detach",
     Level.ERROR,
-    "`backward()` without `gradient=` on a tensor that surely has more than one element",
+    "`backward()` without `gradient=` on a tensor that certainly has more than one element",
     f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
     find,
     raises=(r"grad can be implicitly created only for scalar outputs",),

@@ -35,12 +35,12 @@ _REFUSALS = {
     FaultKind.NUMPY: _Refusal(
         "{name} requires a gradient, which an array cannot have",
         _ON_GRAPH,
-        "`.detach()` in front leaves the graph behind",
+        "`.detach()` before it leaves the graph",
     ),
     FaultKind.NON_LEAF_FLAG: _Refusal(
-        "{name} is the result of a computation: only a leaf can be told to require a gradient, or not to",
+        "{name} is the result of a computation: only a leaf can be set to require a gradient, or not to",
         _ON_GRAPH,
-        "`.detach()` gives a tensor without the graph, `torch.no_grad()` makes none",
+        "`.detach()` returns a tensor without the graph, `torch.no_grad()` builds none",
     ),
     FaultKind.DTYPE_FLAG: _Refusal(
         "{name} holds no floating point numbers, and only these have gradients",

@@ -60,7 +60,7 @@ def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> s
         return cuts.way_out(cause)
     if same:
         return f"{'add the term' if found.is_term else 'back-propagate the loss'} itself, not a copy of its value"
-    return f"drop it, and mend the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
+    return f"remove it, and fix the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
 
 
 def _fixes(

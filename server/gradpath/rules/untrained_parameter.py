@@ -308,8 +308,8 @@ def _of_part(
             plain = f"a plain {kind}: `parameters()` finds nothing in it"
             return _Words(
                 f"{never}: `parameters()` does not look into a plain {kind}",
-                (Step(place, plain), Step(given.site, "takes what `parameters()` gives")),
-                "hold them in an `nn.ModuleList` or its kin",
+                (Step(place, plain), Step(given.site, "takes what `parameters()` returns")),
+                "hold them in an `nn.ModuleList` or the like",
                 registered(trace, source, cause),
             )
         case Remade():
@@ -322,8 +322,8 @@ def _of_part(
             name = source.short(cause.site, limit=30)
             tensor = Step(place, "a tensor, which the module does not register")
             return _Words(
-                f"`{attribute}` is never trained: `parameters()` gives what is an `nn.Parameter` alone",
-                (tensor, Step(given.site, "takes what `parameters()` gives")),
+                f"`{attribute}` is never trained: `parameters()` returns `nn.Parameter`s only",
+                (tensor, Step(given.site, "takes what `parameters()` returns")),
                 f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
                 arrives="gives it gradients",
             )
@@ -379,7 +379,7 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
         place,
         f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
         (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
-        help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or its kin",
+        help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or the like",
         fixes=fixes,
     )
 

@@ -151,9 +151,9 @@ def _hint(
     elif not ignore.closed:
         message = f"the list of this `{ignore.word}` lacks its closing bracket"
     elif ignore.for_file and ignore.line >= top:
-        message = "`ignore-file` suppresses nothing here: it must stand above the first statement"
+        message = "`ignore-file` suppresses nothing here: it must be above the first statement"
     elif not ignore.for_file and stands_alone(document, ignore):
-        message = "`ignore` on a line of its own suppresses nothing: it must stand at the end of the line it is for"
+        message = "`ignore` on a line of its own suppresses nothing: it must be at the end of the line it is for"
     elif left:
         message = f"`{ignore.word}` suppresses nothing here for {', '.join(f'`{name}`' for name in unused)}"
     else:

@@ -111,7 +111,7 @@ def _text(what: str, cause: str, frames: list[str], place: Place) -> str:
     lines = [
         "gradpath crash report",
         "",
-        "It holds what stands below and nothing else: look it through, and attach it to an issue.",
+        "It contains only what is below: review it, and attach it to an issue.",
         "",
         f"gradpath {__version__}, Python {platform.python_version()} ({platform.python_implementation()})",
         f"{platform.system()} {platform.release()} {platform.machine()}",

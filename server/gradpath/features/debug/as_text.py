@@ -81,7 +81,7 @@ def _route(route: Route, debug: Debug) -> Iterator[str]:
     condition = f" ({route.condition})" if route.condition else ""
     yield f"{route.number}{condition}: {route.steps} statements, {_ended(route, debug)}"
     for line in dict.fromkeys(route.given_up):
-        yield f"   gives up line {line}, which is too much, and goes on"
+        yield f"   gives up line {line}, which exceeds the budget, and goes on"
     choices = dict.fromkeys(route.choices)
     for each in list(choices)[:_MOST]:
         yield f"   {_chosen(each, debug)}"

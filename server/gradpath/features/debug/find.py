@@ -37,7 +37,7 @@ from gradpath.source.nodes import nodes
 _SILENT = {
     Silence.HALF_TYPED: "a line of its story cannot be read yet",
     Silence.NOT_ALWAYS: "it raises nothing, and another path reaches the same places without it",
-    Silence.ONE_WAY: "it raises nothing, and it is not shown to be there where a branch goes the other way each time",
+    Silence.ONE_WAY: "it raises nothing, and is not found when a branch goes the other way each time",
     Silence.OPEN: "it depends on a condition that cannot be read yet, or on the mode of a function in another file",
 }
 

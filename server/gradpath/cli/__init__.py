@@ -19,7 +19,7 @@ from gradpath.support.suggestions import did_you_mean
 
 
 class Command(Protocol):
-    """What the module of a subcommand offers."""
+    """The interface of a subcommand's module."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the subcommand's arguments."""
@@ -157,7 +157,7 @@ def _unknown_command(name: str) -> int:
 
 
 def _columns() -> int:
-    """How wide the terminal is; `COLUMNS` says so where it is set."""
+    """The width of the terminal; `COLUMNS` overrides it."""
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal() and int(said):
         return int(said)

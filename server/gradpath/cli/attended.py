@@ -1,4 +1,4 @@
-"""`gradpath run`: runs a program unchanged and, when it dies of an autograd error, tells the story behind it."""
+"""`gradpath run`: runs a program unchanged and, if it fails in autograd, explains the error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 _MOST = 3
 ATTENDED = "GRADPATH_RUN"
-"""Set in the environment of the program, so that the plugin of pytest does not tell the same story twice."""
+"""Set in the environment of the program, so that the plugin of pytest does not explain the same error twice."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command, and tell the story where it dies of one of PyTorch's autograd errors."""
+    """Run the command, and explain the error if it is one of PyTorch's autograd errors."""
     command = list(arguments.command)
     if command[:1] == ["--"]:
         del command[0]

@@ -1,4 +1,4 @@
-"""The baseline of an old project: mistakes that are known and shall not be reported again.
+"""The baseline of an old project: known mistakes that should not be reported again.
 
 An entry is found again by its file, its rule and the text of its line and of the lines around it, never by a line's
 number, so that it survives changes elsewhere in the file. Each entry stands for one mistake.
@@ -25,7 +25,7 @@ from gradpath.support.renamed_rules import now
 _FORMAT = 1
 
 TextOf = Callable[[str], Document | None]
-"""The text in which a report lies, by its path."""
+"""The text that contains a report, by its path."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +43,7 @@ class Entry:
 
 
 def make_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> list[Checked]:
-    """Write all that was found to the file at `path`, and tell how much; the outcomes without it."""
+    """Write all findings to the file at `path`, and report how many; return the outcomes without them."""
     found = [diagnostic for outcome in outcomes for diagnostic in outcome.diagnostics]
     count = write_baseline(path, found, texts_of(outcomes))
     if not quiet:
@@ -64,7 +64,7 @@ def leave_out_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> 
 
 
 def choose_new(path: Path) -> Callable[[Checked], tuple[Diagnostic, ...]]:
-    """What tells the mistakes of a file that the baseline at `path` does not know."""
+    """The function that returns the mistakes of a file that the baseline at `path` does not have."""
     entries = read_baseline(path)
 
     def new(checked: Checked) -> tuple[Diagnostic, ...]:
@@ -116,7 +116,7 @@ def _row(entry: Entry) -> dict[str, str]:
 def without_known(
     outcomes: Sequence[Checked], entries: Sequence[Entry], path: Path, text_of: TextOf
 ) -> tuple[list[Checked], int]:
-    """The outcomes without what the entries of the baseline at `path` stand for, and how many entries were found again.
+    """The outcomes without those in the baseline at `path`, and the number of entries that were found again.
 
     Where several mistakes fit an entry, the one whose neighbours fit best is meant. One whose neighbours have both
     changed is known only if there are not more such lines than entries for them.
@@ -131,7 +131,7 @@ def without_known(
         for rule in now(known.rule):
             wanted.setdefault((known.path, rule, known.line), []).append(known)
     gone: set[int] = set()
-    spent: set[int] = set()  # An entry for a rule that was split stands for one mistake all the same.
+    spent: set[int] = set()  # An entry for a rule that was split is still one mistake.
     for key, candidates in found.items():
         _match([each for each in wanted.get(key, []) if id(each) not in spent], candidates, gone, spent)
     kept = [
@@ -158,7 +158,7 @@ def _match(
 
 
 def _likeness(one: Entry, other: Entry) -> int:
-    """How many of the neighbours are alike."""
+    """The number of neighboring lines that are alike."""
     return (one.before == other.before) + (one.after == other.after)
 
 

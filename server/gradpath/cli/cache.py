@@ -1,9 +1,9 @@
-"""What earlier runs found, kept in `.gradpath_cache`: a file is checked again when anything has changed for it.
+"""The cache of earlier runs, in `.gradpath_cache`: a file is checked again when anything has changed for it.
 
 Each checked file has one entry there: the outcome, and what it depended on, which is the file itself, the
 configuration, the files and folders that were looked into, and gradpath. Entries are plain JSON. Files of them are
-written whole or not at all, so that several runs may share them and anybody may delete them, and only those that this
-user wrote are believed (see `sealed`).
+written atomically, so that several runs may share them and they may be deleted at any time, and only those that this
+user wrote are trusted (see `sealed`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Cache:
         forget()
 
     def find(self, path: str, config: Config) -> Checked | None:
-        """What the last check of a file found; None where there was none, or something has changed since."""
+        """The result of the last check of a file; None where there was none, or something has changed since."""
         key = _key(path, config)
         told = self._bundle(key).get(key)
         if told is None or not os.path.isfile(path):  # A pipe can be read only once.
@@ -75,7 +75,7 @@ class Cache:
     def keep(self, checked: Checked, config: Config) -> None:
         """Remember an outcome, unless a file has been written since the run began, perhaps after it was read.
 
-        That nothing was looked for and nothing found is told by the text alone, and sooner than by an entry.
+        A text that is not relevant needs no entry: checking that is faster than reading one.
         """
         if not (checked.folders or checked.dependencies or checked.diagnostics or checked.incomplete):
             return
@@ -138,7 +138,7 @@ def _is_there(told: str) -> bool:
 
 @cache
 def _program() -> str:
-    """What tells one gradpath and one Python from another."""
+    """The key of a version of gradpath and of Python."""
     package = Path(__file__).parents[1]
     files = sorted(package.rglob("*.py")) + sorted(package.rglob("*.json"))
     stamps = [(str(each.relative_to(package)), each.stat().st_size, each.stat().st_mtime_ns) for each in files]

@@ -1,6 +1,6 @@
-"""`gradpath check`: finds mistakes in files and folders, and says so in the format that is wanted.
+"""`gradpath check`: finds mistakes in files and folders, and reports them in a chosen format.
 
-What few runs need, such as `--fix`, is imported where it is wanted: the check of one file shall answer at once.
+What few runs need, such as `--fix`, is imported where it is used: the check of one file should answer at once.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
 
 
 def _wants_trials(arguments: argparse.Namespace) -> bool:
-    """True if anybody will look at the fixes, or at advice that stands on them; each costs a check of its file."""
+    """True if the fixes, or advice that depends on them, will be shown; each costs a check of its file."""
     shown = arguments.output_format == "full" and not arguments.quiet
     return bool(_allowed(arguments)) or shown or arguments.output_format in ("json", "sarif")
 
@@ -214,7 +214,7 @@ def _check_files(
         for (path, config), checked in zip(rest, _checked(rest, jobs, progress, how), strict=True):
             if cache is not None:
                 cache.keep(checked, config)
-            outcomes[path] = replace(checked, folders={})  # Nobody else asks for them, and they are many.
+            outcomes[path] = replace(checked, folders={})  # They are many, and only this output uses them.
     finally:
         if cache is not None:
             cache.save()

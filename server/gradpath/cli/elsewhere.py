@@ -1,4 +1,4 @@
-"""Faults that the check of one file finds in another: each is told once, under the file that it lies in."""
+"""Faults that the check of one file finds in another: each is reported once, under the file that contains it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gradpath.support.fast_dataclasses import replace
 def gathered(outcomes: Sequence[Checked], walked: Iterable[str]) -> list[Checked]:
     """The outcomes with each diagnostic moved to that of its file, the graver of two that say the same.
 
-    What lies in a file that was not checked stays where it was found; in one of the `walked` folders it is dropped,
-    because there files are left out on purpose. One that has an effect on another file's faults is not unused.
+    A fault in a file that was not checked stays where it was found; in one of the `walked` folders it is dropped,
+    because files there are left out on purpose. One that has an effect on another file's faults is not unused.
     """
     if not any(checked.dependencies for checked in outcomes):
         return list(outcomes)

@@ -1,4 +1,4 @@
-"""`gradpath explain`: the story behind a traceback of one of PyTorch's autograd errors, and the ways out."""
+"""`gradpath explain`: explains a traceback of one of PyTorch's autograd errors, with the ways out."""
 
 from __future__ import annotations
 

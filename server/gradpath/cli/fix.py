@@ -209,7 +209,7 @@ def write_fixed(path: str, data: bytes, document: Document, fixed: Fixed) -> Non
 
 
 def in_file(fixed: Fixed, text: str) -> Fixed:
-    """What was done to the cells of a notebook as done to its file, whose text is JSON."""
+    """The edits of the cells of a notebook as edits of its file, whose text is JSON."""
     if not isinstance(fixed.before, CellsDocument) or not isinstance(fixed.after, CellsDocument):
         return fixed
     path = fixed.before.path

@@ -1,4 +1,4 @@
-"""`gradpath guide`: one page that tells a coding assistant, or a person in a hurry, how to work with gradpath."""
+"""`gradpath guide`: one page on how to work with gradpath, for coding assistants and people in a hurry."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def ignore_all(document: Document, diagnostics: Sequence[Diagnostic]) -> Ignored
 def ignore_in_files(
     outcomes: Sequence[Checked], walked: Sequence[str], configs: Mapping[str, Config], *, quiet: bool
 ) -> tuple[list[Checked], list[Problem]]:
-    """Suppress what was found, and tell how much; the outcomes after it, and which files cannot be written.
+    """Suppress all findings, and report how many; return the outcomes after that, and the files that cannot be written.
 
     `walked` are the folders that were given.
     """

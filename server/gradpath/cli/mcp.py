@@ -19,7 +19,7 @@ from gradpath.cli.status import CLEAN, FOUND
 from gradpath.support.fast_dataclasses import dataclass
 
 _VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
-"""Those of the protocol that say the same of tools, the newest first."""
+"""The versions of the protocol in which tools are alike, the newest first."""
 
 _PATIENCE = 120.0
 """Seconds that a call may take."""
@@ -37,7 +37,7 @@ Arguments = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """What an assistant reads of a tool, and the words and the standard input of the command that it stands for."""
+    """The description of a tool for assistants, with the arguments and the standard input of its command."""
 
     summary: str
     properties: Mapping[str, str]
@@ -123,7 +123,7 @@ def serve(inlet: BinaryIO, outlet: BinaryIO) -> None:
 
 
 def _answer_to(line: bytes) -> dict[str, Any] | None:
-    """What is said to a message; None to one that wants no answer."""
+    """The answer to a message; None for a notification."""
     number = None
     try:
         try:
@@ -179,7 +179,7 @@ def _call(name: object, given: object) -> dict[str, Any]:
 
 
 def _told(words: list[str], given: str) -> tuple[str, bool]:
-    """What a command says, and whether it could do nothing."""
+    """The output of a command, and whether it failed."""
     program = str(Path(gradpath.__file__).with_name("__main__.py"))
     try:
         done = subprocess.run(

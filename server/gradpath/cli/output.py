@@ -37,7 +37,7 @@ FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How to say it: one of `FORMATS`, and what goes with it; the diagnostics go to `file` where one is given."""
+    """The output options: one of `FORMATS` with its settings, and a `file` for the diagnostics, if any."""
 
     format: str = "full"
     statistics: bool = False
@@ -163,7 +163,7 @@ def _is_safe(fix: Fix) -> bool:
 
 
 def _gaps(outcomes: Sequence[Checked]) -> Iterator[Gap]:
-    """What was not checked in files of which the rest was."""
+    """The unchecked parts of files that were checked otherwise."""
     for outcome in outcomes:
         if outcome.problem is None:
             yield from outcome.incomplete
@@ -179,7 +179,7 @@ def _name_reports(outcomes: Sequence[Checked]) -> None:
 
 
 def source_lookup(outcomes: Sequence[Checked]) -> SourceLookup:
-    """From a path to the text that was checked under it, or that stands in the file."""
+    """A function from a path to the text that was checked under it, or to that of the file."""
     known = {outcome.path: outcome.document for outcome in outcomes if outcome.document is not None}
     notebooks = notebooks_among(outcomes)
 

@@ -30,7 +30,7 @@ _OF_THE_KEYBOARD = ("SIGINT", "SIGQUIT")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended: its status, below 0 for the signal that ended it, and the end of what it wrote."""
+    """The end of a program: its status, below 0 for the signal that ended it, and the end of what it wrote."""
 
     status: int
     written: str
@@ -80,7 +80,7 @@ def passing(command: Sequence[str]) -> Ended:
 def _channels() -> tuple[list[_Channel], dict[int, int]]:
     """The channels, and for each standard stream of the program what it writes to instead.
 
-    On Windows standard error alone is read, since nothing there stands in for a console.
+    On Windows standard error alone is read, since it has no substitute for a console.
     """
     targets = [_STDERR] if sys.platform == "win32" or _same(_STDOUT, _STDERR) else [_STDOUT, _STDERR]
     channels, streams = [], {}
@@ -141,7 +141,7 @@ def _relay(channels: Sequence[_Channel], process: subprocess.Popen[bytes]) -> No
 
 
 def _pass(channel: _Channel) -> bool:
-    """Pass a piece on; False at the end of the stream, or where nobody reads it, as the program then learns."""
+    """Pass a piece on; False at the end of the stream, or if its reader has gone, as the program then learns."""
     try:
         piece = os.read(channel.source, _PIECE)
     except OSError:  # So ends a terminal.
@@ -171,7 +171,7 @@ def _leave(channel: _Channel) -> None:
 
 @contextlib.contextmanager
 def _signals(process: subprocess.Popen[bytes], channels: Sequence[_Channel]) -> Iterator[None]:
-    """Hand signals on to the program; those of the keyboard reach it by themselves, like all of its process group."""
+    """Pass signals on to the program; those of the keyboard reach it by themselves, like all of its process group."""
 
     def hand_on(number: int, _: FrameType | None) -> None:
         if not (signal.Signals(number).name in _OF_THE_KEYBOARD and _in_the_foreground()):

@@ -49,8 +49,8 @@ def check_document(
 ) -> Checked:
     """Check a text; a failure of gradpath itself becomes the problem, with its cause in one line.
 
-    With `measure` the outcome tells how much of it was understood. Without `trials` its fixes are not tried, which is
-    for those who do not look at them. `stack` as in `gradpath.analysis.check.check`.
+    With `measure` the outcome says how much of it was understood. Without `trials` its fixes are not tried, for callers
+    that do not show them. `stack` as in `gradpath.analysis.check.check`.
     """
     with nullcontext() if os.environ.get("GRADPATH_TRACEBACK") else unlogged():
         try:
@@ -93,7 +93,7 @@ def _mended(analysis: Analysis, config: Config) -> tuple[Analysis, tuple[Gap, ..
 
     try:
         return mended(analysis, config), ()
-    except Exception:  # noqa: BLE001 - told, and what was found is still reported.
+    except Exception:  # noqa: BLE001 - reported, and the findings are kept.
         path = analysis.document.path
         failure = failed("the trial of fixes failed", Place(path))
         found = tuple(replace(each, fixes=()) for each in analysis.diagnostics)

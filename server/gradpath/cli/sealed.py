@@ -1,8 +1,8 @@
 """Texts kept in a folder of the checked tree, of which only those count that this user's own runs have written.
 
-Whoever writes the tree may put anything there: a folder that is a link, or texts that would hide what gradpath finds.
+The author of the tree may put anything there: a folder that is a link, or texts that would hide what gradpath finds.
 So a link is neither followed nor written through, and each file begins with a code that cannot be made without a secret
-key, which lies in the user's own cache folder and nowhere else. Where no key can be kept nothing is kept.
+key, which is in the user's own cache folder and nowhere else. Where no key can be kept nothing is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Store:
         self._folder = home / name
 
     def read(self, name: str) -> str:
-        """The text under a name; empty where there is none, or where somebody else has written it."""
+        """The text under a name; empty where there is none, or where another user has written it."""
         key = user_key()
         if key is None or not (_is_own_folder(self._home) and _is_own_folder(self._folder)):
             return ""

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _address(text: str) -> tuple[str, int]:
-    """HOST:PORT, or a port alone, which then listens on loopback; IPv6 hosts stand in brackets."""
+    """HOST:PORT, or a port alone, which then listens on loopback; IPv6 hosts are in brackets."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")

@@ -31,7 +31,7 @@ class Settings:
     """Looks up configurations, each once, and collects what is wrong with them in `problems`.
 
     `file` is the configuration that was named on the command line and then holds for all files. `select` given on the
-    command line stands instead of the configuration's `select` and `ignore`; `ignore` and `exclude` are added to
+    command line replaces the configuration's `select` and `ignore`; `ignore` and `exclude` are added to
     whatever holds.
     """
 
@@ -44,7 +44,7 @@ class Settings:
     _by_home: dict[str, Config] = field(default_factory=dict)
 
     def of_file(self, path: Path) -> Config:
-        """What holds for a file."""
+        """The configuration of a file."""
         return self._of_folder(path.absolute().parent)[1]
 
     def excludes(self, folder: Path) -> tuple[Path, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What the program answers to the shell."""
+"""The exit statuses of the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the output goes to: a terminal with colour, or a file or pipe without."""
+"""The destination of the output: a terminal with color, or a file or pipe without."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`gradpath check --watch`: checks again whenever a file changes, until it is interrupted.
 
-Files are looked at, not listened to: that works on every file system, those of containers and networks included.
+Files are polled: that works on every file system, those of containers and networks included.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def watch(check: Callable[[], int], files: Callable[[], Iterable[str]]) -> NoRet
 
 
 def stamps(files: Iterable[str]) -> Stamps:
-    """What tells whether files have changed; those that are gone are left out."""
+    """The state of files, to see whether they have changed; deleted ones are left out."""
     found: dict[str, tuple[int, int]] = {}
     for path in files:
         try:

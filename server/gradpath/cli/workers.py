@@ -23,7 +23,7 @@ def check_in_processes(
     measure: bool = False,
     trials: bool = True,
 ) -> tuple[Checked, ...]:
-    """Check files as `check_file` does in `workers` processes; the outcomes stand in the order of the files."""
+    """Check files as `check_file` does in `workers` processes; the outcomes are in the order of the files."""
     outcomes: dict[int, Checked] = {}
     waiting = list(reversed(range(len(files))))
     busy: dict[Connection, tuple[Process, int]] = {}
@@ -71,7 +71,7 @@ def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
 def _outside_current_folder() -> Iterator[str | None]:
     """Start a process elsewhere unless it is a fork: its Python looks for its first modules in the current folder.
 
-    Gives the folder to which the process then has to go; its `sys.path` becomes that of this one by itself.
+    Return the folder that the process then has to change to; it inherits the `sys.path` of this one.
     """
     if get_start_method() == "fork":
         yield None
@@ -85,7 +85,7 @@ def _outside_current_folder() -> Iterator[str | None]:
 
 
 def _next(busy: Iterable[Connection]) -> list[object]:
-    """Wait until a process has something to tell, or has died; Ctrl-C comes through here alone."""
+    """Wait until a process has sent something, or has died; only this wait can be interrupted by Ctrl-C."""
     _interrupts(wanted=True)
     try:
         return list(wait(list(busy)))

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all: what is new lies beside the old until it takes its place by a rename.
+"""Atomic writes: the new file is written beside the old one, and then renamed over it.
 
 The mode stays, and the owner where the system lets that be. Another name of the same file (a hard link) keeps the old
 text, as with every program that replaces files: half a file would be worse.

@@ -1,1 +1,1 @@
-"""What editors show beside diagnostics: pure functions over an `Analysis`, without protocol types."""
+"""Editor features beside diagnostics: pure functions over an `Analysis`, without protocol types."""

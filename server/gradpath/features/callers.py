@@ -1,4 +1,4 @@
-"""What the programs that call a file's functions know of it: their arguments are the values of its parameters."""
+"""What callers in other files show about a file: their arguments are the values of its parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradpath.names.project import Project
 from gradpath.source.document import UnreadableSource, read_document
 
 CALLERS = 3
-"""How many callers of a file are looked at."""
+"""The most callers of a file that are examined."""
 
 
 def seen_from_callers(

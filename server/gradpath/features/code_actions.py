@@ -1,4 +1,4 @@
-"""What an editor offers to do about the diagnostics at a place."""
+"""The code actions for the diagnostics at a place."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _compatible(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> tuple[
 
 
 def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
-    """An action for each fix; fixes that several diagnostics share stand only once."""
+    """An action for each fix; fixes that several diagnostics share appear once."""
     actions: dict[tuple[str, tuple[Edit, ...]], Action] = {}
     for diagnostic in diagnostics:
         best = first_safe(diagnostic)

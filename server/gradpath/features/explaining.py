@@ -1,4 +1,4 @@
-"""Which fault of the program a traceback tells of."""
+"""The fault of the program that a traceback is about."""
 
 from __future__ import annotations
 

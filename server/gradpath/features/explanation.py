@@ -1,4 +1,4 @@
-"""The story behind a traceback, from its text alone: which of the user's files it tells of, and which fault there."""
+"""The explanation of a traceback, from its text alone: the user's files in it, and the fault there."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from gradpath.support.internal_errors import failed
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What can be said of a traceback: the fault behind it, or `reason` why that cannot be told.
+    """The explanation of a traceback: its fault, or the `reason` why that is unknown.
 
     `looked_at` are the files that were checked, `incomplete` the parts of them that were not, and `places` those of the
-    stack that lie in them, outermost first.
+    stack in them, outermost first.
     """
 
     failure: Failure | None
@@ -51,7 +51,7 @@ class Explained:
 
 
 def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> Explained:
-    """The story behind a traceback as lines of text; the files that it names are looked for in `folder`.
+    """The explanation of a traceback as lines of text; the files that it names are looked for in `folder`.
 
     Paths are shown as absolute ones where `folder` is absolute.
     """
@@ -63,7 +63,7 @@ def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: F
 
 
 def answer_to(text: str, whereabouts: Whereabouts, cancelled: Callable[[], bool] = lambda: False) -> Answer:
-    """Find the fault that a traceback tells of."""
+    """Find the fault that a traceback is about."""
     found = failures(text)
     failure = of_autograd(found)
     if failure is None:
@@ -79,7 +79,8 @@ def answers_to(
 ) -> Iterator[Answer]:
     """The answers to the last `most` different autograd errors of a text, in its order.
 
-    Several processes or tests may have died, of the same error or of one each; ranks that died alike are told of once.
+    Several processes or tests may have failed, with the same error or with one each; ranks that failed alike count
+    once.
     """
     distinct: dict[tuple[str, tuple[Place, ...]], Failure] = {}
     for failure in failures(text):
@@ -90,7 +91,7 @@ def answers_to(
 
 
 def explanation_of(failure: Failure, whereabouts: Whereabouts, cancelled: Callable[[], bool] = lambda: False) -> Answer:
-    """Find the fault that an exception of autograd tells of."""
+    """Find the fault that an exception of autograd is about."""
     places = whereabouts.places(failure.frames)
     if not places:
         return Answer(failure, reason="no file that the traceback names is here (--program PATH names one)")
@@ -137,12 +138,12 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
 
 
 def _analysis(document: Document, stack: Collection[int], cancelled: Callable[[], bool]) -> Analysis:
-    """What all rules find in a document, whatever its configuration leaves out."""
+    """The findings of all rules in a document, regardless of its configuration."""
     config = replace(_config(document), select=(), ignore=(), levels={}, per_file_ignores={})
     analysis = check(document, config, stack=stack, cancelled=cancelled, traced=False)
     try:
         return mended(analysis, config, cancelled=cancelled)
-    except Exception:  # noqa: BLE001 - told, and the story does without fixes.
+    except Exception:  # noqa: BLE001 - reported, and the explanation does without fixes.
         failed("the trial of fixes failed", Spot(document.path))
         return replace(analysis, diagnostics=tuple(replace(each, fixes=()) for each in analysis.diagnostics))
 
@@ -156,7 +157,7 @@ def _notebooks(whereabouts: Whereabouts) -> dict[str, CellsDocument]:
 
 
 def _sources(whereabouts: Whereabouts) -> SourceLookup:
-    """From a path to the text that was checked under it, or that stands in the file."""
+    """A function from a path to the text that was checked under it, or to that of the file."""
     notebooks = _notebooks(whereabouts)
 
     @cache

@@ -12,9 +12,9 @@ INCOMPLETE = "incomplete"
 
 
 def gap_hints(gaps: Iterable[Gap], *, parses: bool) -> list[Diagnostic]:
-    """A hint at each gap; none at what does not parse, of which every Python server tells.
+    """A hint at each gap; none at what does not parse, which every Python server reports.
 
-    While a text does not parse only what costs all of it is told: the rest may be there because it is half typed.
+    While a text does not parse only gaps of the whole are shown: the others may be there because it is half typed.
     """
     return [
         Diagnostic(gap.path, gap.range, INCOMPLETE, "", Level.HINT, gap_sentence(gap))

@@ -1,4 +1,4 @@
-"""What a value has been through, for the pointer that rests on it."""
+"""Hovers: the history of a value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """What is known at a place, and the stretch of text that it is about."""
+    """The content of a hover, and the range of text that it is about."""
 
     range: Range
     sections: tuple[Section, ...]
@@ -38,10 +38,10 @@ class Hover:
 def hover_at(
     analysis: Analysis, position: Position, *, training: Story | None = None, diagnostics: bool = True
 ) -> Hover | None:
-    """The diagnostics, the story of the tensor at a position, and who trains what stands there.
+    """The diagnostics, the history of the tensor at a position, and what trains the parameters there.
 
-    Where the client shows diagnostics itself, `diagnostics` is false, and only what these do not hold is told of them.
-    None where there is nothing to tell.
+    If the client shows diagnostics itself, `diagnostics` is false, and only what those lack is added. None where there
+    is nothing to show.
     """
     faults = [each for each in analysis.diagnostics if _holds(each.range, position)]
     faults = [each for each in faults if diagnostics or each.pytorch or each.alternatives]
@@ -54,7 +54,7 @@ def hover_at(
 
 
 def retold(hover: Hover, told: Callable[[str], str]) -> Hover:
-    """The hover with every text of it told in another way."""
+    """The hover with each of its texts converted."""
     sections = (
         Section(told(each.title), tuple(map(told, each.steps)), tuple(map(told, each.remarks)))
         for each in hover.sections

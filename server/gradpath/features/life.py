@@ -1,4 +1,4 @@
-"""The life of a tensor, told where its name stands: where its graph was built, saved, freed, overwritten or cut."""
+"""The history of a tensor at its name: where its graph was built, saved, freed, overwritten or cut."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _inside(function: Function, line: int) -> bool:
 
 
 def kind_of(tensor: Tensor) -> str:
-    """What a tensor is to autograd, in a few words."""
+    """The role of a tensor in autograd, in a few words."""
     if tensor.is_parameter:
         return "a parameter" if tensor.flag else "a frozen parameter"
     if tensor.node is not None:

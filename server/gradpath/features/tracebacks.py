@@ -55,7 +55,7 @@ _DIGITS = 12
 
 @dataclass(slots=True)
 class _Reader:
-    """What was read so far: the stack that is being read, and the failures that are complete."""
+    """The state of reading: the current stack, and the completed failures."""
 
     failures: list[Failure] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
@@ -91,7 +91,7 @@ def mentions_a_traceback(text: str) -> bool:
 
 
 def failures(text: str) -> list[Failure]:
-    """The exceptions that a text tells of, in its order; of a chain each is one."""
+    """The exceptions in a text, in its order; each of a chain is one."""
     reader = _Reader()
     for raw in _ANSI.sub("", text).splitlines():
         line = raw.rstrip()
@@ -152,7 +152,7 @@ def _read_other(reader: _Reader, line: str) -> bool:
     frame = replace(_frame(found), code=reader.pytest_code)
     reader.pytest_code = ""
     last = reader.failures[-1] if reader.failures and not reader.frames else None
-    if last is not None and re.search(r": \w+$", line):  # The place that raised stands below what it raised.
+    if last is not None and re.search(r": \w+$", line):  # The place that raised is below what it raised.
         reader.failures[-1] = replace(last, frames=(*last.frames, frame))
     else:
         reader.frame(frame)

@@ -1,4 +1,4 @@
-"""How much of a document the analysis understood, and what the rest was lost to."""
+"""How much of a document the analysis understood, and the causes of the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def understanding(analysis: Analysis) -> Understood:
     """Count the statements that the likeliest path of an entry point reaches, and those where all is known.
 
     A number, a text or the like of which only the value is not known counts as known: no gradient goes through it. So
-    does a value whose `Kind` is known: a batch of a loader has no graph, what a model gives has one.
+    does a value whose `Kind` is known: a batch of a loader has no graph, the result of a model has one.
     """
     reached: set[ast.AST] = set()
     unclear: set[ast.AST] = set()

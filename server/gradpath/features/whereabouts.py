@@ -72,7 +72,7 @@ class Whereabouts:
         yield from sorted(_called(parts[-1], self.folder), key=lambda each: (-_common_tail(each, parts), each))
 
     def _cell(self, frame: Frame) -> Place | None:
-        """The place of a frame in the cell of a notebook, which its number or its code tells."""
+        """The place of a frame in the cell of a notebook, found by its number or its code."""
         given = [path for path in self.given if path.endswith(SUFFIX)]
         notebooks = given or sorted(map(str, self.folder.glob(f"*{SUFFIX}")))
         for path in notebooks:
@@ -84,7 +84,7 @@ class Whereabouts:
         return None
 
     def _shown(self, path: str) -> str:
-        """How an absolute path, or one from the current folder, is shown."""
+        """An absolute path, or one from the current folder, as it is shown."""
         real, folder = os.path.realpath(path), os.path.realpath(self.folder)
         return str(self.folder / os.path.relpath(path, self.folder)) if Path(real).is_relative_to(folder) else path
 
@@ -117,7 +117,7 @@ def _called(name: str, under: Path) -> Iterator[str]:
 
 
 def _common_tail(path: str, parts: Sequence[str]) -> int:
-    """How many folders, and the name, two paths share at their ends."""
+    """The number of parts that two paths share at their ends."""
     count = 0
     for mine, theirs in zip(reversed(Path(path).parts), reversed(parts), strict=False):
         if mine != theirs:

@@ -1,4 +1,4 @@
-"""What an analysis looked at, and how far it came: for those who ask why nothing is reported.
+"""What an analysis examined, and how far it got: the answer to why nothing is reported.
 
 `find` reads it off an explored analysis, with `events` and `values` for the words and `unreached` for what was not
 executed; `as_text` and `as_json` write it.
@@ -89,7 +89,7 @@ class Blind:
 
 @dataclass(frozen=True, slots=True)
 class Presumed:
-    """A presumption that something stands on: its row in the table, in words, and the lines."""
+    """A presumption that lines depend on: its row in the table, in words, and the lines."""
 
     row: str
     words: str
@@ -98,7 +98,7 @@ class Presumed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Lines of the document that no path came to, and why; `name` is that of the function, where it is a whole one."""
+    """Lines of the document that no path reached, and why; `name` is that of the function, if it is a whole one."""
 
     first: int
     last: int
@@ -127,7 +127,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class Debug:
-    """What there is to tell of a document; `line` is the wanted one. `skipped` are whole functions, and the module."""
+    """The report on a document; `line` is the wanted one. `skipped` are whole functions, and the module."""
 
     path: str
     line: int | None

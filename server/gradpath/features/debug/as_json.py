@@ -1,4 +1,4 @@
-"""What an analysis looked at, as JSON."""
+"""The report on an analysis, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an analysis looked at, as text for a terminal."""
+"""The report on an analysis, as text for a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def as_text(debug: Debug, style: Style = PLAIN) -> str:
 
 
 def _about(debug: Debug) -> list[Skipped]:
-    """What was not run, of a line that no entry point comes to what there is to say of it."""
+    """The part that was not run; for a line that no entry point reaches, the reason."""
     line = debug.line
     if line is None:
         return list(debug.skipped)
@@ -101,7 +101,7 @@ def _chosen(choice: Choice, debug: Debug) -> str:
 
 
 def _counted(routes: Sequence[Route]) -> list[str]:
-    """How many events of each kind the likeliest path has."""
+    """The number of events of each kind on the likeliest path."""
     counts = Counter(event.kind for event in routes[0].events) if routes else Counter[str]()
     return [", ".join(f"{count} {kind}" for kind, count in counts.items()) + " on path 1"] if counts else []
 

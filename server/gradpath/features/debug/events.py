@@ -1,4 +1,4 @@
-"""The events of a trace in words, and the presumptions that they stand on."""
+"""The events of a trace in words, and the presumptions that they depend on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gradpath.interpreter.ownership import Attached, FlagMissed, Given, Overlook
 from gradpath.interpreter.trace import Bound, ReadOut
 
 _NAMES = 4
-"""Names of things of one kind that are told."""
+"""The most names of one kind that are listed."""
 
 
 def words(event: happened.Event) -> str:
-    """What an event says, in a line without the place."""
+    """An event as a line of text, without its place."""
     match event:
         case happened.Built(node=node):
             return f"{_name(node)}{_saved(node)}"
@@ -38,7 +38,7 @@ def words(event: happened.Event) -> str:
 
 
 def _others(event: happened.Event) -> str:
-    """Words for what is told by a name or a tensor alone."""
+    """Words for events that a name or a tensor describes."""
     match event:
         case happened.Flagged(value=value) | happened.Switched(grad=value):
             return str(value)
@@ -95,7 +95,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def presumptions(event: happened.Event) -> Iterator[Presumption]:
-    """What has to hold for an event to be as it is told."""
+    """The presumptions under which an event is as described."""
     match event:
         case happened.Built(node=node):
             grounds = [node.provenance, node.onward, node.saves, *(each.presumed for each in node.saved)]

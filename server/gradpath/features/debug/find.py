@@ -1,4 +1,4 @@
-"""What an explored analysis came to, entry point by entry point."""
+"""The report on an explored analysis, entry point by entry point."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LONGEST = 60
 
 
 def debugged(analysis: Analysis, line: int | None = None) -> Debug:
-    """What was looked at, and why what was not; `line` narrows events, choices, unknown values and presumptions."""
+    """What was examined, and why the rest was not; `line` narrows events, choices, unknown values and presumptions."""
     document = analysis.document
     source = Source(dict(analysis.documents))
     own = frozenset(nodes(analysis.parsed.tree))
@@ -82,7 +82,7 @@ class _Wanted:
         self._path, self._line = document.path, line
 
     def has(self, node: ast.AST) -> bool:
-        """True if a node of the document stands on it; of what has a body the head counts alone."""
+        """True if a node of the document is on the line; of a compound statement only the head counts."""
         if self._line is None:
             return True
         first = int(getattr(node, "lineno", 0))
@@ -143,7 +143,7 @@ def _place(site: Site) -> Place:
 
 
 def _seen(ways: Sequence[Way], diagnostics: Iterable[Diagnostic], source: Source) -> Iterator[Seen]:
-    """What rules found, and what came of it."""
+    """The reports of rules, and their judgements."""
     reported = {(each.rule, each.path, each.range) for each in diagnostics}
     begin = 1
     for way in ways:

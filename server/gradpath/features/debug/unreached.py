@@ -17,7 +17,7 @@ _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
-    """What all paths of an entry point came to, decided, and ended with."""
+    """What all paths of an entry point reached, decided, and ended with."""
 
     visited: Collection[ast.AST]
     decisions: Sequence[Decision]
@@ -27,9 +27,9 @@ class _Paths:
 
 
 def unreached(body: Sequence[ast.stmt], traces: Sequence[Trace]) -> tuple[Skipped, ...]:
-    """The statements of a block, and of the blocks in it, that none of these paths came to; functions inside left out.
+    """The statements of a block, and of those in it, that none of these paths reached; nested functions are left out.
 
-    Those that follow each other are told together.
+    Consecutive ones are reported together.
     """
     paths = _Paths(
         {node for trace in traces for node in trace.visits},

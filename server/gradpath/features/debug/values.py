@@ -22,7 +22,7 @@ from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Function, Instance
 from gradpath.overlays.roles import role_of
 
 _LINKS = 4
-"""Links of a chain of origins that are told."""
+"""The most links of a chain of origins that are shown."""
 
 _LONGEST = 40
 """Characters of a constant."""
@@ -37,7 +37,7 @@ _KINDS = {
 
 
 def told(value: object) -> str:
-    """What a value is, in a few words."""
+    """A value in a few words."""
     tensor = getattr(value, "tensor", None)
     if isinstance(tensor, Tensor):
         return kind_of(tensor)
@@ -54,7 +54,7 @@ def told(value: object) -> str:
 
 
 def _presumed(value: Unknown) -> str:
-    """What an unknown value is taken for, and why."""
+    """The presumed kind of an unknown value, and why."""
     role = role_of(value)
     if role:
         article = "an" if role[0] in "aeiou" else "a"

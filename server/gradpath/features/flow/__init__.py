@@ -1,7 +1,7 @@
-"""Who learns from what: which backward gives which parameters a gradient, which step updates them, what is in the way.
+"""Gradient flow: which backward gives which parameters a gradient, which step updates them, what is in the way.
 
-`find` makes a `Flow` of each entry point of an analysis, from what `observed` sees on its paths; the other modules tell
-of it, each a pure function.
+`find` makes a `Flow` of each entry point of an analysis, from what `observed` sees on its paths; the other modules
+present it, each a pure function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 
 class Arrival(Enum):
-    """What a backward does for a parameter."""
+    """The effect of a backward on a parameter."""
 
     GRADIENT = "gradient"
     ZEROS = "zeros"
@@ -27,7 +27,7 @@ class Arrival(Enum):
 
 
 class Use(Enum):
-    """What a step does with a parameter."""
+    """The effect of a step on a parameter."""
 
     UPDATED = "updated"
     ZEROS = "zeros"
@@ -41,7 +41,7 @@ class Use(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one call does for a parameter: `always`, or only some of the times; `presumed` of what is not seen."""
+    """The effect of one call on a parameter: `always`, or only in some runs; `presumed` if it is of unseen code."""
 
     state: Arrival | Use
     always: bool = True
@@ -93,8 +93,8 @@ class Reason:
 class Parameter:
     """A parameter, as one path or all paths show it: `holder` is the variable of its module, `way` the rest.
 
-    A tensor that is no parameter has its own name for a holder, and so has a model that is not seen, which is `unseen`
-    and stands for all of its parameters. Of a module that is not `whole` there may be others. `names` are all the ways
+    A tensor that is no parameter has its own name for a holder, and so has an unseen model, which is `unseen` and
+    represents all of its parameters. Of a module that is not `whole` there may be others. `names` are all the ways
     to it that the program has. `arrivals` and `uses` have a cell for each backward and each step, None where it did not
     exist then.
     """
@@ -111,12 +111,12 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Its name in the program."""
         return f"{self.holder}.{self.way}" if self.way else self.holder
 
     @property
     def learns(self) -> tuple[object, ...]:
-        """What tells it from parameters that fare otherwise."""
+        """The key by which parameters with the same effects are grouped."""
         return (self.arrivals, self.uses, self.unseen, self.trainable)
 
 
@@ -150,11 +150,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What the paths of an entry point show; `entry` is its name, empty for the module body.
+    """The gradient flow of an entry point; `entry` is its name, empty for the module body.
 
-    `stops` tells where and how the likeliest path ends before its time, `unseen` names the models and the optimizers
-    that come from outside, and `conditions` say what else is presumed of the ways that gradients take. `taken` tells of
-    branches that the source does not settle and that were followed one way alone.
+    `stops` says where and how the likeliest path ends early, `unseen` names the models and the optimizers
+    that come from outside, and `conditions` say what else is presumed of the ways that gradients take. `taken` lists
+    undecided branches that were followed one way only.
     """
 
     entry: str

@@ -16,11 +16,11 @@ from gradpath.support.fast_dataclasses import dataclass
 _ARRIVING = frozenset({Arrival.GRADIENT, Arrival.ZEROS})
 
 MOST_REASONS = 4
-"""Reasons that are told of one row."""
+"""The most reasons that are given for one row."""
 
 
 class Fate(Enum):
-    """What becomes of parameters."""
+    """The verdicts on parameters."""
 
     LEARNS = "learns"
     NOT_UPDATED = "not updated"
@@ -32,7 +32,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What there is to say of some parameters in the entry point `entry`: a headline, and sentences that prove it."""
+    """The answer about some parameters in the entry point `entry`: a headline, and sentences that prove it."""
 
     entry: str
     name: str
@@ -68,7 +68,7 @@ def answers_to(flows: Sequence[Flow], name: str, path: str, matches: Matches = l
 
 
 def names_in(flows: Sequence[Flow]) -> list[str]:
-    """What the program calls modules, parameters and optimizers."""
+    """The program's names for modules, parameters and optimizers."""
     found: dict[str, None] = {}
     for flow in flows:
         for each in flow.parameters:
@@ -168,7 +168,7 @@ def _is_presumed(cell: Cell | None) -> bool:
 
 
 def _of_optimizer(flow: Flow, name: str, steps: Sequence[Call], path: str) -> Iterator[Answer]:
-    """What the steps of an optimizer update, and what of its parameters gets no gradient."""
+    """The parameters that the steps of an optimizer update, and those that get no gradient."""
     numbers = {index for index, call in enumerate(flow.steps) if call in steps}
     members: dict[Use, list[Row]] = {}
     for row in flow.rows():

@@ -1,4 +1,4 @@
-"""Who trains what stands at a place in an editor, and what cuts it off."""
+"""The answer for a name at a place in an editor: what trains it, and what cuts it off."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def training_at(analysis: Analysis, position: Position) -> Story | None:
 
 
 def why_at(analysis: Analysis, position: Position) -> str | None:
-    """The same as `gradpath why` tells it; None where there is no name."""
+    """The answer of `gradpath why`; None where there is no name."""
     found = _answers_at(analysis, position)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What the entry points of an analysis show of who learns from what: all their paths taken together."""
+"""The gradient flow of the entry points of an analysis: all their paths taken together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def flows_of(analysis: Analysis, line: int | None = None) -> tuple[Flow, ...]:
     """The flow of each entry point in which a backward or a step runs; the analysis is to be explored.
 
     For a line (from 1), what the backwards and steps there do, also those in a call there; where there are none, all of
-    the entry points that come by.
+    the entry points that reach it.
     """
     source = Source(dict(analysis.documents))
     found = [(walk, *_flow(walk, source)) for walk in analysis.walks]
@@ -163,7 +163,7 @@ def _still_true(reasons: Mapping[Reason, set[int]], arrivals: Sequence[Cell | No
 
 
 def _calls(source: Source, trace: Trace, calls: Calls, first: int, names: Mapping[Key, str]) -> tuple[Call, ...]:
-    """The calls as they are told of: where several share a line, the calls of the function tell them apart."""
+    """The calls with their descriptions: where several share a line, the calls of the function distinguish them."""
     found = []
     for number, (key, site) in enumerate(calls.items(), first):
         alike = [other for other in calls if other[0] is key[0] and other is not key]
@@ -184,7 +184,7 @@ def _text(source: Source, site: Site) -> str:
 
 
 def _optimizers(traces: Sequence[Trace], source: Source) -> dict[Key, str]:
-    """What the program calls the optimizer of each step."""
+    """The program's name for the optimizer of each step."""
     found: dict[Key, str] = {}
     for trace in traces:
         for event in trace.of(Stepped):

@@ -1,4 +1,4 @@
-"""What one path shows of who learns from what: for each backward and each step, what it does for each parameter."""
+"""The gradient flow of one path: the effect of each backward and each step on each parameter."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from gradpath.rules.unreached import Place, places_of
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Key = tuple[ast.AST, ...]
-"""A call, by its node and those of the calls that led there."""
+"""The key of a call: its node and those of the calls that led there."""
 
 MOST_CALLS = 60
-"""Backwards and steps that are told apart on one path; the others are left out."""
+"""The most backwards and steps of one path that are distinguished; the others are left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """A parameter of a path, or what stands for all those of a model that is not seen, as in `flow.Parameter`."""
+    """A parameter of a path, or what represents all those of an unseen model, as in `flow.Parameter`."""
 
     tensor: Tensor
     holder: str
@@ -54,7 +54,7 @@ class Known:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is on all paths."""
+        """Its identity across paths."""
         return self.holder, self.way
 
 
@@ -127,7 +127,7 @@ def _known(trace: Trace, source: Source) -> Iterator[Known]:
 
 
 def _others(trace: Trace) -> list[Tensor]:
-    """What learns, or could, whether a module has it or not."""
+    """The tensors that learn, or could, in modules or not."""
     found = [each for event in trace.of(Overlooked) for each in event.tensors]
     for each in learners(trace).values():
         if each.stepped or any(run.call.accumulates for run in each.given):
@@ -136,7 +136,7 @@ def _others(trace: Trace) -> list[Tensor]:
 
 
 def _name(trace: Trace, source: Source, tensor: Tensor) -> str:
-    """What a person calls a tensor: the first name that an assignment gave it."""
+    """The name of a tensor: the first that an assignment gave it."""
     own = [each for each in bindings(trace, tensor) if each.tensor is tensor]
     assigned = [each for each in own if isinstance(statement_of(trace, each.site.node), (ast.Assign, ast.AnnAssign))]
     return target_of(source, assigned[0]) if assigned else name_of(trace, source, tensor)
@@ -239,7 +239,7 @@ def _is_presumed(tensor: Tensor) -> bool:
 
 
 def _step(found: Observed, step: Stepped, zeros: set[int], *, sure: bool) -> None:
-    """What a step does; unless it is `sure` that all before it was run, a gradient may have arrived unseen."""
+    """The effect of a step; unless it is `sure` that all before it was run, a gradient may have arrived unseen."""
     key = _key(step.site)
     if not _is_room(found.steps, key, step.site):
         return
@@ -280,7 +280,7 @@ def _is_room(calls: dict[Key, Site], key: Key, site: Site) -> bool:
 
 
 def best(cells: Sequence[Cell]) -> Cell:
-    """What several tensors of one name, or several times, come to: the state that counts most of all."""
+    """The combined effect on several tensors of one name, or of several runs: the one that counts most."""
     state = min((each.state for each in cells), key=_ORDER.index)
     same = [each for each in cells if each.state is state]
     return Cell(state, len(same) == len(cells) and all(each.always for each in same), any(c.presumed for c in same))

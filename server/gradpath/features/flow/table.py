@@ -24,7 +24,7 @@ _BAR = "  |"
 """Between the backwards and the steps."""
 
 _MOST_REASONS = 3
-"""Reasons that are told of one row."""
+"""The most reasons that are given for one row."""
 
 _WORDS: dict[Arrival | Use, str] = {
     Arrival.GRADIENT: "yes",
@@ -162,7 +162,7 @@ def _presumed(flow: Flow) -> Iterator[str]:
 
 
 def come_from_outside(names: Sequence[str]) -> str:
-    """That what is called so is not seen, as a sentence."""
+    """A sentence that says that these names are not seen."""
     told = [f"`{name}`" for name in names]
     if len(told) == 1:
         return f"{told[0]} comes from outside"

@@ -11,7 +11,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 
 class Kind(Enum):
-    """What a vertex stands for."""
+    """The kind of a vertex."""
 
     ROOT = "root"
     OPERATION = "operation"
@@ -25,11 +25,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """One box: `title` is the user's name or expression for it, `operation` PyTorch's name of what made it.
+    """One box: `title` is the user's name or expression for it, `operation` PyTorch's name of the operation.
 
     `line` counts from 1 in the file `path`, which is empty for the document that was asked about and `cell N` in a cell
     of such a notebook; 0 where no line is known. `earlier` says that it was built in an earlier iteration than the
-    backward runs in. `saved` names what its node keeps for backward, `notes` tells what has become of it. `owner` is
+    backward runs in. `saved` names what its node keeps for backward, `notes` says what has happened to it. `owner` is
     the module whose parameters an operation uses, as the program calls it.
     """
 

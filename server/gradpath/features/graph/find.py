@@ -30,7 +30,7 @@ Asked = tuple[Trace, tuple[Tensor, ...], Site, int]
 def picture_at(analysis: Analysis, line: int | None = None) -> Picture | None:
     """The graph of the loss on a line (from 1); without a line, of the first faulty backward, else of the last one.
 
-    On a line with a `backward()` it is the graph that this call goes through, as the call finds it; else that of the
+    On a line with a `backward()` it is the graph that this call runs through, as the call finds it; else that of the
     last value bound there, as it was then. None where no graph is known.
     """
     asked = _asked(analysis, line)
@@ -84,7 +84,7 @@ def _bound(analysis: Analysis, line: int | None) -> Asked | None:
 
 
 def _is_at(site: Site, path: str, line: int | None) -> bool:
-    """True if something happened on a line, or in a call that stands there."""
+    """True if something happened on a line, or in a call on it."""
     if line is None:
         return True
     return any(each.path == path and each.line <= line <= _last_line(each.node) for each in site.frames())

@@ -1,4 +1,4 @@
-"""Which layer of a drawing each box stands in, and in which order: arrows point down, and few of them cross.
+"""The layers of a drawing, and the order of boxes in each: arrows point down, and few of them cross.
 
 An arrow over several layers has a place of its own in each layer between its ends: a `Bend`. Boxes and bends are the
 `Spot`s of a layer.
@@ -21,7 +21,7 @@ _SWAPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """Where the arrow between two boxes goes through a layer."""
+    """The place where the arrow between two boxes passes through a layer."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Layers:
     routes: Mapping[Pair, Sequence[Spot]]
 
     def is_end(self, spot: Spot) -> bool:
-        """True if nothing stands below it and one arrow leads to it."""
+        """True if it has no arrows down and one arrow leads to it."""
         return not self.below.get(spot) and len(self.above.get(spot, ())) == 1
 
 
@@ -97,7 +97,7 @@ def _without_circles(boxes: Sequence[int], pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _ranks(boxes: Sequence[int], pairs: Sequence[Pair]) -> dict[int, int]:
-    """The layer of each box, below all that lead to it; one with more ways down than up stands as low as it can."""
+    """The layer of each box, below all that lead to it; one with more ways down than up is as low as possible."""
     targets: dict[int, list[int]] = {box: [] for box in boxes}
     sources: dict[int, int] = dict.fromkeys(boxes, 0)
     for start, end in pairs:
@@ -159,7 +159,7 @@ def _places(row: Sequence[Spot]) -> dict[Spot, int]:
 
 
 def _sort_by_middle(row: list[Spot], neighbours: Mapping[Spot, Sequence[Spot]], fixed: Mapping[Spot, int]) -> None:
-    """Sort a row by where the neighbours of each spot stand on average; what has none stays where it is."""
+    """Sort a row by the average place of the neighbours of each spot; a spot without neighbours stays."""
     middles = {
         spot: sum(fixed[each] for each in found) / len(found) for spot in row if (found := neighbours.get(spot, ()))
     }
@@ -190,7 +190,7 @@ def _swap(
 
 
 def _crossed(left: Sequence[Spot], right: Sequence[Spot], places: Mapping[Spot, int]) -> int:
-    """How many crossings fewer there are if the two with these neighbours change places."""
+    """The number of crossings saved if the two with these neighbours change places."""
     return sum((places[one] > places[other]) - (places[one] < places[other]) for one in left for other in right)
 
 

@@ -1,4 +1,4 @@
-"""Where the boxes of a picture stand, and which way its arrows go."""
+"""The places of the boxes of a picture, and the routes of its arrows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARGIN = 12.0
 _ROUNDS = 40
 _STRAIGHT = 8.0
 _AT_AN_END = 0.02
-"""What it counts that an arrow is upright: on its way most, at a box to which nothing else leads, least."""
+"""The weight of an upright arrow: highest on its way, lowest at a box to which nothing else leads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Layout:
 
 
 def lay_out(picture: Picture, sizes: Mapping[int, Size]) -> Layout:
-    """Layers from the root downwards, for boxes of the given sizes; parts that do not hang together stand abreast."""
+    """Layers from the root downwards, for boxes of the given sizes; unconnected parts are side by side."""
     arrows = [(arrow.start, arrow.end) for arrow in picture.arrows]
     centres: dict[int, Point] = {}
     routes: dict[Pair, Sequence[Point]] = {}
@@ -77,7 +77,7 @@ def _place(
 def _points(
     way: Sequence[Spot], across: Mapping[Spot, float], bands: Mapping[Spot, Point], sizes: Mapping[int, Size]
 ) -> Iterator[Point]:
-    """The points of an arrow: upright through each layer, where boxes stand, and curved only between two of them."""
+    """The points of an arrow: upright through each layer, and curved only between two of them."""
     down = bands[way[0]] < bands[way[-1]]
     for spot in way:
         x = across[spot]
@@ -94,7 +94,7 @@ def _width(spot: Spot, sizes: Mapping[int, Size]) -> float:
 
 
 def _across(layers: Layers, sizes: Mapping[int, Size]) -> dict[Spot, float]:
-    """How far to the right each spot stands: all arrows as upright as the order and the widths allow.
+    """The horizontal place of each spot: all arrows are as upright as the order and the widths allow.
 
     The sum of the squares of what each step of an arrow moves sideways falls with each layer that is placed again
     between its neighbours, until nothing moves any more.
@@ -112,7 +112,7 @@ def _across(layers: Layers, sizes: Mapping[int, Size]) -> dict[Spot, float]:
 
 
 def _gaps(row: Sequence[Spot], sizes: Mapping[int, Size]) -> list[float]:
-    """How far each spot of a row stands at least from its first one."""
+    """The least distance of each spot of a row from its first one."""
     offsets = [0.0]
     for one, other in pairwise(row):
         gap = _GAP_OF_ARROWS if isinstance(one, Bend) and isinstance(other, Bend) else _GAP_ACROSS
@@ -121,7 +121,7 @@ def _gaps(row: Sequence[Spot], sizes: Mapping[int, Size]) -> list[float]:
 
 
 def _wish(spot: Spot, layers: Layers, across: Mapping[Spot, float]) -> tuple[float, float]:
-    """Where a spot would stand if it were alone, and how much that counts."""
+    """The place that a spot would have if it were alone, and the weight of that."""
     weight = total = 0.0
     for neighbour in (*layers.above.get(spot, ()), *layers.below.get(spot, ())):
         if isinstance(spot, Bend) and isinstance(neighbour, Bend):

@@ -1,4 +1,4 @@
-"""What had become of a graph at one moment of a run: what happens to it later is not in its picture."""
+"""The state of a graph at one moment of a run: later events are not in its picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradpath.interpreter.trace import BackwardRan, Event, Mutated, Site
 from gradpath.support.fast_dataclasses import dataclass
 
 _SINGLY = 2
-"""Values that one statement has overwritten and that are told of one by one; of more their number is told."""
+"""The most overwritten values of one statement that are listed one by one; of more the number is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Moment:
         return self.freeing(node) is not None or any(True for _ in self._overwritten(node))
 
     def notes(self, node: Node, names: Mapping[int, str]) -> Iterator[str]:
-        """What has become of a node; `names` are those of parameters, by the identity of the tensor."""
+        """The state of a node; `names` are those of parameters, by the identity of the tensor."""
         freed = self.freeing(node)
         if freed is not None:
             yield f"freed by the backward on line {_line(freed.site)}"
@@ -61,7 +61,7 @@ class Moment:
 
 
 def name_of_saved(saved: Saved, names: Mapping[int, str]) -> str:
-    """What a person calls a saved value: its variable, its name in its layer, or its part in the operation."""
+    """The name of a saved value: its variable, its name in its layer, or its part in the operation."""
     if saved.tensor.label:
         return saved.tensor.label
     return "its result" if saved.role.startswith("out") else names.get(id(saved.tensor), saved.role)

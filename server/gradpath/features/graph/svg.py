@@ -13,7 +13,7 @@ _CHARACTER = 7.4
 _LINE = 16.0
 _PADDING = 9.0
 
-# The variables are those of VS Code's web views; elsewhere the second colour counts.
+# The variables are those of VS Code's web views; elsewhere the second color applies.
 _STYLE = """
 .box { fill: var(--vscode-editorWidget-background, #f5f5f5); stroke: var(--vscode-descriptionForeground, #8c8c8c); }
 .root .box { stroke: var(--vscode-charts-blue, #1a73c7); stroke-width: 2.5; }

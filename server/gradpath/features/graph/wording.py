@@ -1,4 +1,4 @@
-"""What stands in a box of the picture, whatever it is drawn with."""
+"""The text in a box of the picture, for any kind of drawing."""
 
 from __future__ import annotations
 

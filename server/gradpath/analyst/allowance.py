@@ -1,4 +1,4 @@
-"""How long a piece of work may go on."""
+"""The time that a piece of work may take."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class Allowance:
 
     @property
     def is_void(self) -> bool:
-        """True if nobody wants what has been found so far."""
+        """True if the results so far are not wanted."""
         return self.ending is Ending.CANCELLED

@@ -8,7 +8,7 @@ MUCH = 10_000
 """New objects with which no further check is begun."""
 
 _TOO_MUCH = 75_000
-"""New objects in the midst of a check, at which garbage is looked for all the same.
+"""New objects during a check after which garbage is collected all the same.
 
 The check of a file of 1,000 lines makes fewer. Where one of many more lines left all of its garbage behind, the first
 edit would wait for the collector a tenth of a second.

@@ -21,7 +21,7 @@ OF_THE_EDITOR = frozenset(
 def merged(file: Config, editor: Config) -> Config:
     """A file's configuration with the editor's over it.
 
-    An empty value counts as not set, because editors send the defaults of settings that nobody touched. Tables are
+    An empty value counts as not set, because editors send the defaults of untouched settings. Tables are
     merged entry by entry.
     """
     values: dict[str, Any] = {}
@@ -50,7 +50,7 @@ class Configurations:
         self._settings = Settings({}, {}, 0)
         self._found: dict[str, Config] = {}
         self._states = 0
-        """How often what the configurations are made of has changed."""
+        """How often the sources of the configurations have changed."""
         self._told: set[str] = set()
 
     def set(self, settings: Settings) -> None:
@@ -92,7 +92,7 @@ class Configurations:
 
 
 def _for_analysis(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is set, without the settings that are the client's own."""
+    """The settings without those that are the client's own."""
     return {
         key: value
         for key, value in settings.items()

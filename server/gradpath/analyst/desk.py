@@ -1,4 +1,4 @@
-"""What the analysis process knows of the open documents, and what it finds out about them and about files."""
+"""The state of the analysis process: the open documents, and the answers about them and about files."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ TREES_KEPT = 2_000_000
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known of an open document: the analysis of its state `of`, and what helps with the next one."""
+    """The state of an open document: the analysis of its version `of`, and what helps with the next one."""
 
     of: Opened
     analysis: Analysis | None = None
     last: Parsed | None = None
     """The newest parse without problems; it helps with the text while it is half typed."""
     memory: Memory | None = None
-    """What the newest finished check has left for the next one."""
+    """The part of the newest finished check that the next one may reuse."""
     tried: tuple[str, Analysis] | None = None
     """The analysis with the fixes that hold, and the state that it is of."""
 
@@ -87,8 +87,8 @@ class _Known:
 class Desk:
     """Answers requests on one thread; `open`, `close` and `configure` may be called from any.
 
-    `found` gets the file whose import has been found by somebody else in the meantime, `complain` what is wrong with a
-    configuration. Nobody else is asked where it is `alone`, which a program without processes and threads is.
+    `found` gets the file whose import was located in the background, `complain` the mistakes of a configuration. A desk
+    that is `alone`, in a program without processes and threads, asks no other process.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Desk:
             self._texts[document.path] = document
 
     def close(self, uri: str) -> None:
-        """A document is no longer open; what is known of it goes by `clear`."""
+        """Close a document; `clear` drops what is known of it."""
         document = self._open.pop(uri, None)
         if document is not None:
             self._texts.pop(document.path, None)
@@ -183,7 +183,7 @@ class Desk:
                 )
 
     def _explain(self, request: Explain, allowance: Allowance) -> Explained:
-        """What the first folder tells in which the fault is found, else what the first one tells."""
+        """The answer of the first folder in which the fault is found, else that of the first one."""
         told = [explained(request.traceback, Path(folder), allowance) for folder in request.folders[:1]]
         for folder in request.folders[1:]:
             if told[-1].is_matched:
@@ -343,7 +343,7 @@ class Desk:
     # Other questions
 
     def _files(self, request: ListFiles, allowance: Allowance) -> tuple[str, ...]:
-        """A walk that is cancelled goes on where it was when it is asked for again."""
+        """A walk that is cancelled continues from the same place when it is asked for again."""
         walked, found = self._walks.pop(request) if request in self._walks else (self._walk(request), [])
         for path in walked:
             found.append(path)

@@ -12,8 +12,8 @@ from gradpath.analyst.serving import Service
 class Inline(Link):
     """Works on the event loop of the server, between two messages of the client.
 
-    What is asked of it is done when nothing else is to be heard at the moment, and is told before anything else happens
-    on the loop: nobody finds it still at work, and nobody has to end it.
+    A request is worked on when no other message is waiting, and is answered before anything else happens on the loop:
+    it is never found at work, and need not be stopped.
     """
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class Inline(Link):
         """Nothing is to be ended."""
 
     def end_with_word(self, loop: AbstractEventLoop, told: Callable[[str], None]) -> None:
-        """Nothing is to be ended, and it stands nowhere."""
+        """Nothing has to be stopped, and there is no place to report."""
         loop.call_soon(told, "")
 
     def place(self) -> str:
-        """It stands nowhere."""
+        """There is no place to report."""
         return ""

@@ -1,4 +1,4 @@
-"""What the analysis process may take, kept by the process itself: it holds even if nobody is left to watch it."""
+"""The limits of the analysis process, enforced by itself: they hold even without a supervisor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _loaded = 0
 
 
 def limit_process() -> None:
-    """Limit the memory, where the system can, and say where the process stands when it crashes."""
+    """Limit the memory, where the system can, and print the stack when the process crashes."""
     global _loaded
-    # All threads, because the one that crashes is not always the one that is told of it.
+    # All threads, because the one that crashes is not always the one that gets the signal.
     faulthandler.enable(_STDERR, all_threads=True)
     _loaded = held()
     if sys.platform == "win32":

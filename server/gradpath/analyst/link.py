@@ -23,7 +23,7 @@ from gradpath.support.lazy_regex import regex
 _PROGRAM = os.path.join(os.path.dirname(__file__), "program.py")
 
 _MOMENT = 0.2
-"""Seconds that a process has to say where it stands before it is ended for good."""
+"""Seconds that a process has to print its stack before it is killed."""
 
 _THREAD = regex(r"(?m)^(?:Current thread|Thread) .*\n(?:  File .*\n)+")
 _FRAME = regex(r'  File "([^"]+)", line (\d+) in (\S+)')
@@ -86,12 +86,12 @@ class Link:
         _end(self._process)
 
     def end_with_word(self, loop: AbstractEventLoop, told: Callable[[str], None]) -> None:
-        """End the process, and tell in a moment where it stood; an empty text where that cannot be told."""
+        """End the process, and return its place; empty where that is unknown."""
         self._is_ended = True
         self._outbox.put(None)
         if sys.platform != "win32":
             with suppress(OSError):
-                os.kill(self._process.pid, signal.SIGABRT)  # `faulthandler` says where it stands.
+                os.kill(self._process.pid, signal.SIGABRT)  # `faulthandler` prints the stack.
 
         def finish() -> None:
             _end(self._process)
@@ -100,7 +100,7 @@ class Link:
         loop.call_later(_MOMENT, finish)
 
     def place(self) -> str:
-        """The file and line of gradpath where the process stood when it ended, as far as it could tell."""
+        """The file and line of gradpath where the process was when it ended, as far as it is known."""
         with suppress(OSError, ValueError):
             self._errors.seek(0)
             return place_in(self._errors.read(1 << 20).decode(errors="replace"))

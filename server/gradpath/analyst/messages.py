@@ -1,4 +1,4 @@
-"""What the server and its analysis process say to each other, as frozen data that loads nothing of the analysis.
+"""The messages between the server and its analysis process, as frozen data that loads nothing of the analysis.
 
 The server sends the state of its documents and one `Work` at a time; the process answers each with one `Done`.
 """
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gradpath.source.cells import Cell, CellsDocument
 
 Lines = Mapping[str, Mapping[int, str]]
-"""Lines of files, by path and number (from 1): those that somebody is told of."""
+"""Lines of files, by path and number (from 1), that answers refer to."""
 
-# What the server has to tell, in the order in which it comes about.
+# Messages of the server, in the order in which they occur.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ConfigurationChanged:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The newest state of an open document; `cells` stand instead of the text of a notebook."""
+    """The newest state of an open document; `cells` replace the text of a notebook."""
 
     uri: str
     path: str
@@ -51,7 +51,7 @@ class Opened:
 
     @property
     def size(self) -> int:
-        """How many characters there are to check."""
+        """The number of characters to check."""
         return len(self.text) if self.cells is None else sum(len(cell.text) for cell in self.cells)
 
 
@@ -98,7 +98,7 @@ class CheckFile:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """What files that are not open show in an open document whose functions they call: a tuple of `Outcome`."""
+    """The findings of files that are not open in an open document whose functions they call: a tuple of `Outcome`."""
 
     uri: str
     path: str
@@ -106,7 +106,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class AskHover:
-    """What there is to tell of a place in an open document, and of the `diagnostics` there: a `Told` or None."""
+    """The hover at a place in an open document, with the `diagnostics` there: a `Told` or None."""
 
     uri: str
     path: str
@@ -127,7 +127,7 @@ class AskPicture:
 
 @dataclass(frozen=True, slots=True)
 class AskFlow:
-    """Who learns from what at a line (from 1) of an open document, or in all of it: a `Drawn` or None."""
+    """The gradient flow at a line (from 1) of an open document, or in all of it: a `Drawn` or None."""
 
     uri: str
     path: str
@@ -145,7 +145,7 @@ class AskName:
 
 @dataclass(frozen=True, slots=True)
 class AskWhy:
-    """Who trains what has its name at a place, and what cuts it off: a text or None."""
+    """The answer for a name at a place: what trains it, and what cuts it off: a text or None."""
 
     uri: str
     path: str
@@ -154,7 +154,7 @@ class AskWhy:
 
 @dataclass(frozen=True, slots=True)
 class AskActions:
-    """What may be done at a place of an open document about its `diagnostics`: `Actions`.
+    """The code actions at a place of an open document for its `diagnostics`: `Actions`.
 
     The fixes are put on trial first, once for each `state`, which names what is known of the document.
     """
@@ -176,7 +176,7 @@ class ListFiles:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """The story behind a traceback, whose files are looked for in one folder after the other."""
+    """The explanation of a traceback, whose files are looked for in one folder after the other."""
 
     traceback: str
     folders: tuple[str, ...]
@@ -218,7 +218,7 @@ _TITLES: Mapping[type, str] = {
 
 
 def title_of(request: Request) -> str:
-    """What the work is, for the log."""
+    """A description of the work, for the log."""
     return _TITLES[type(request)].format(request)
 
 
@@ -229,9 +229,9 @@ Message = Settings | ConfigurationChanged | Opened | Closed | Work | Cancel
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the check of a document found, without what it was found with; see `check.Analysis`.
+    """The findings of the check of a document, without its traces and trees; see `check.Analysis`.
 
-    `notebook` is the document where it has cells. `lines` are those that the diagnostics speak of in other files, and
+    `notebook` is the document where it has cells. `lines` are those that the diagnostics refer to in other files, and
     in the document itself where that is not open. `seconds` is what the check took, `unknowns` says what it did not
     follow.
     """
@@ -251,7 +251,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a hover tells of a stretch of text, in a cell of a notebook or in the whole of another document."""
+    """A hover for a range of text, in a cell of a notebook or in the whole of another document."""
 
     range: Range
     text: str
@@ -275,7 +275,7 @@ class Actions:
 
 
 class Ending(Enum):
-    """How some work ended: by itself, because it was cancelled, or because it took too much."""
+    """The way in which work ended: by itself, because it was cancelled, or because it took too much."""
 
     FINISHED = "finished"
     CANCELLED = "cancelled"
@@ -290,9 +290,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer to the work of a number; what there was by then where its time was over, None where it was cancelled.
+    """The answer to the work of a number; a partial one if its time was over, None if it was cancelled.
 
-    It is None, too, where the work has failed, of which the log tells.
+    It is None, too, if the work has failed, which is logged.
     """
 
     number: int

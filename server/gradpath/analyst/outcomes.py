@@ -1,4 +1,4 @@
-"""What of an analysis leaves the process: what was found, and the lines that it speaks of."""
+"""The part of an analysis that leaves the process: the findings, and the lines that they refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TextAt = Callable[[Path], str | None]
 
 
 def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: bool = True) -> Outcome:
-    """What a check found that took so long; the lines of its own document are told unless that is open."""
+    """The findings of a check that took so long; the lines of its own document are included unless that is open."""
     document = analysis.document
     is_notebook = isinstance(document, CellsDocument)
     return Outcome(
@@ -35,7 +35,7 @@ def outcome_of(analysis: Analysis, seconds: float, text_at: TextAt, *, is_open: 
 
 
 def marks_once(analysis: Analysis) -> tuple[Mark, ...]:
-    """What an editor writes beside the code, in order: one hint where code ends, one line above a call."""
+    """The marks for an editor, in order: one hint where code ends, one line above a call."""
     found: dict[tuple[bool, Range], Mark] = {}
     for mark in analysis.marks:
         is_hint = mark.kind is MarkKind.HINT

@@ -11,7 +11,7 @@ _LENGTH = struct.Struct("!Q")
 
 
 def write_bytes(descriptor: int, data: bytes) -> None:
-    """Write some bytes after their length; raises OSError where nobody reads any more."""
+    """Write some bytes after their length; raises OSError if the reader has gone."""
     rest = memoryview(_LENGTH.pack(len(data)) + data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
@@ -29,7 +29,7 @@ def packed(message: object) -> bytes:
 
 
 def write(descriptor: int, message: object) -> None:
-    """Write a message; raises OSError where nobody reads any more."""
+    """Write a message; raises OSError if the reader has gone."""
     write_bytes(descriptor, packed(message))
 
 

@@ -13,7 +13,7 @@ def main() -> None:
     """Serve the process that has started this one until it closes the pipe."""
     from gradpath.analyst.serving import serve
 
-    # The conversation goes on where nothing else reads or prints.
+    # Messages use streams that nothing else reads or prints to.
     inlet, outlet = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -59,7 +59,7 @@ def serve(inlet: int, outlet: int) -> None:
 
 
 class Service:
-    """Does the work that is asked for, one piece after the other, and tells of it at once."""
+    """Does the requested work, one piece after the other, and answers at once."""
 
     def __init__(self, send: Callable[[Answer], None], *, alone: bool = False) -> None:
         self._send = send
@@ -151,7 +151,7 @@ class Service:
             answer = self._desk.answer(work.request, allowance)
         except MemoryError:
             allowance.ending = Ending.OUT_OF_MEMORY
-        except Exception:  # One request has no answer; the process goes on with the next.
+        except Exception:  # One request has no answer; the process continues with the next.
             logger.exception("%s has failed", title_of(work.request))
         limits.end_work()
         ending = allowance.ending

@@ -1,4 +1,4 @@
-"""Has work done by an analysis process, one piece after the other, and gives up what does not end.
+"""Has work done by an analysis process, one piece after the other, and gives up work that does not end.
 
 A check may hang where nothing in its process can stop it. So the server never waits for one: work that is called back
 and does not give way, and work that takes longer than it may, ends together with its process, and another process goes
@@ -36,7 +36,7 @@ GRACE = 0.3
 """Seconds that work may take to give way."""
 
 PER_CHARACTER = 1e-6
-"""Seconds by which that is longer for each character of the text: the parser of Python gives way to nobody."""
+"""Seconds by which that is longer for each character of the text: the parser of Python cannot be interrupted."""
 
 TIME = 10.0
 """Seconds that work may take before it is asked to end with what it has."""
@@ -94,12 +94,12 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it may take."""
+        """The time that it may take."""
         return TIME + self.size * TIME_PER_CHARACTER
 
     @property
     def grace(self) -> float:
-        """How long it may take to give way."""
+        """The time that it may take to stop."""
         return GRACE + self.size * PER_CHARACTER
 
 
@@ -140,7 +140,7 @@ class Supervisor:
         self._waiting: dict[str, tuple[Job, asyncio.TimerHandle]] = {}
         self._strikes: dict[str, int] = {}
         self._stops: dict[str, int] = {}
-        """How often what a document needs was stopped since it last came to its end; strikes are of one state of it."""
+        """How often the work for a document was stopped since it last ended; strikes are of one state of it."""
         self._last_urgent = 0.0
         self._running: _Running | None = None
         self._number = 0
@@ -213,7 +213,7 @@ class Supervisor:
         self._look()
 
     def _wait(self, job: Job) -> None:
-        """Queue a job that may hang when nobody is in a hurry: to stop it takes a moment, and its process."""
+        """Queue a job that may hang for when nothing urgent waits: stopping it takes a moment, and its process."""
         assert self._loop is not None
         delay = min(STILL * 2.0 ** (self._stops.get(job.about, 1) - 1), STILLEST)
         self._waiting[job.key] = job, self._loop.call_later(delay, self._resume, job)

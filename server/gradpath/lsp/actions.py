@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> None:
-    """Register code actions of these kinds; `notebook` stands before a kind that is for all cells of a notebook."""
+    """Register code actions of these kinds; `notebook` is the prefix of a kind for all cells of a notebook."""
     options = types.CodeActionOptions(code_action_kinds=list(kinds), resolve_provider=True)
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
@@ -30,7 +30,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
         document, actions = found
         fixes = []
         for kind, made in actions:
-            # In a notebook the action for everything goes by two names: it mends all cells, and this one among them.
+            # In a notebook the action for everything has two names: it fixes all cells, this one among them.
             names = [kind] if document.cells is None else [kind, notebook + kind]
             name = next((name for name in names if _is_wanted(name, params.context.only)), None)
             if name is None:
@@ -64,14 +64,14 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
 
 
 def _key(edit: types.WorkspaceEdit) -> int:
-    """What tells the edit of an action from those of the others at a place."""
+    """The key of an action's edit among the others at a place."""
     return crc32(repr(edit).encode(errors="surrogatepass"))
 
 
 async def offered(
     server: Server, uri: str, range: types.Range
 ) -> tuple[OpenDocument, list[tuple[str, types.CodeAction]]] | None:
-    """What may be done at a place, each with its kind in a document of any sort; None where nothing is known of it."""
+    """The actions at a place, each with its kind in a document of any sort; None where nothing is known of it."""
 
     def prepare(document: OpenDocument) -> AskActions | None:
         place = document.place_in(uri, range, server.state.client.encoding)
@@ -96,9 +96,9 @@ async def offered(
 
 
 async def _question(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The action that tells who trains what has its name at the cursor, where a person asks for actions.
+    """The action that explains what trains the name at the cursor, if a person asks for actions.
 
-    An editor that asks by itself, for its light bulb, does so at every move of the cursor.
+    An editor that asks by itself, for its light bulb, asks at every move of the cursor.
     """
     context = params.context
     if context.trigger_kind is types.CodeActionTriggerKind.Automatic or not _is_wanted(_QUESTION, context.only):

@@ -1,4 +1,4 @@
-"""What is found out about a document only when somebody asks for it."""
+"""On-demand answers about a document."""
 
 from __future__ import annotations
 

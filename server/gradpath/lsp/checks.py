@@ -34,7 +34,7 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 logger = logging.getLogger(__name__)
 
 _CALLERS = "#callers"
-"""What the key ends in under which the callers of a document are looked at."""
+"""The suffix of the key for the check of a document's callers."""
 
 STILL = 0.5
 """Seconds without an edit after which the callers of a document are looked at."""
@@ -44,10 +44,10 @@ _UNTOLD = (GapKind.SYNTAX, GapKind.FAILURE)
 
 
 class Listener(Protocol):
-    """Who is told what comes of the checks."""
+    """The receiver of the results of checks."""
 
     def is_changing(self, document: OpenDocument) -> None:
-        """What is being done for an earlier state of a document is of no use any more."""
+        """Work for an earlier state of a document is of no use any more."""
 
     def has_checked(self, document: OpenDocument) -> None:
         """The check of a document has ended."""
@@ -56,14 +56,14 @@ class Listener(Protocol):
         """More is known of a document than its check has found."""
 
     def has_timed(self, message: str, in_full: Callable[[], str]) -> None:
-        """How a check went, in one line and in full."""
+        """A report on a check, in one line and in full."""
 
     def complain(self, complaint: str) -> None:
         """A configuration is not as it should be."""
 
 
 class Checks:
-    """Has documents checked by the analysis process, which is told of their newest states."""
+    """Has documents checked by the analysis process, which gets their newest states."""
 
     def __init__(
         self, state: State, listener: Listener, command: Sequence[str] = (), first: Link | None = None
@@ -90,7 +90,7 @@ class Checks:
         """End the analysis process, from any thread."""
         self._supervisor.kill()
 
-    # What the analysis process is told
+    # Messages to the analysis process
 
     def changed(self, document: OpenDocument) -> None:
         """Take a new state of a document: check it, and those that depend on its file.
@@ -179,7 +179,7 @@ class Checks:
         self._renew(self._documents.dependents(path))
 
     def _forget(self, document: OpenDocument) -> None:
-        """Drop what goes on for an earlier state of a document besides its check."""
+        """Drop other work for an earlier state of a document than its check."""
         timer = self._still.pop(document.uri, None)
         if timer is not None:
             timer.cancel()
@@ -265,7 +265,7 @@ class _State:
     path: str
     generation: int
     changes: int
-    """How many texts of open documents had changed by then."""
+    """The number of changes of open documents so far."""
 
 
 def _in_full(outcome: Outcome) -> str:
@@ -276,7 +276,7 @@ def _in_full(outcome: Outcome) -> str:
 
 
 def with_gap(path: str, outcome: Outcome | None, given_up: GivenUp) -> Outcome:
-    """What is known of a file whose check was given up, with the gap that this leaves, which is logged."""
+    """The state of a file whose check was given up, with that gap, which is logged."""
     start = Position(1, 1)
     gap = Gap(path, given_up.kind, Range(start, start))
     if given_up.kind not in _UNTOLD:

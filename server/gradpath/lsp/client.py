@@ -1,4 +1,4 @@
-"""What the connected client can do, read once from its capabilities."""
+"""The capabilities of the connected client, read once."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Client:
     pulls_diagnostics: bool = False
     """The client asks for diagnostics and does not take pushed ones."""
     related_documents: bool = False
-    """An answer to a request for diagnostics may tell of other files as well."""
+    """An answer to a request for diagnostics may contain other files as well."""
     refreshes_diagnostics: bool = False
-    """The client asks again for diagnostics when it is told to."""
+    """The client requests diagnostics again when it is asked to."""
     pulls_settings: bool = False
     shows_progress: bool = False
     """The client takes progress that the server begins."""
     refreshes_hints: bool = False
-    """The client asks again for inlay hints when it is told to."""
+    """The client requests inlay hints again when it is asked to."""
     refreshes_lenses: bool = False
-    """The client asks again for code lenses when it is told to."""
+    """The client requests code lenses again when it is asked to."""
     watches_settings: bool = False
     """The client accepts the registration of `workspace/didChangeConfiguration`."""
     watches_files: bool = False
     """The client accepts the registration of `workspace/didChangeWatchedFiles`."""
     shows_documents: bool = False
     wants_diagnostics_in_hover: bool = True
-    """A hover is to tell of faults as well; not where the client shows their diagnostics beside it anyway."""
+    """A hover contains faults as well, unless the client shows their diagnostics beside it anyway."""
 
 
 def client_of(capabilities: types.ClientCapabilities, settings: Settings) -> Client:

@@ -1,7 +1,7 @@
 """The commands that the server carries out for an editor.
 
 Names under `gradpath.server.` are for an editor's extension, which shows the answer itself. `gradpath.graph` and
-`gradpath.flow` stand in code lenses, `gradpath.why` in a code action: the server carries them out for clients that have
+`gradpath.flow` are in code lenses, `gradpath.why` in a code action: the server carries them out for clients that have
 no panel of their own.
 """
 
@@ -48,7 +48,7 @@ def _register_pictures(server: Server) -> None:
 
     @server.command("gradpath.server.flow")
     async def flow(uri: str, line: int | None) -> dict[str, str] | None:
-        """Who learns from what at a line, or in all of a document: `title`, the table as `text`, and `svg`, or null."""
+        """The gradient flow at a line, or in all of a document: `title`, the table as `text`, and `svg`, or null."""
         return await _flow(server, uri, line)
 
     @server.command("gradpath.flow")
@@ -66,7 +66,7 @@ def _register_answers(server: Server) -> None:
 
     @server.command("gradpath.server.why")
     async def why(uri: str, line: int, character: int) -> str | None:
-        """Who trains what has its name at a place, and what cuts it off, as a text; null where there is no name."""
+        """What trains the name at a place, and what cuts it off, as a text; null where there is no name."""
         return await _why(server, uri, line, character)
 
     @server.command("gradpath.why")
@@ -89,7 +89,7 @@ def _register_answers(server: Server) -> None:
 
     @server.command("gradpath.server.explain")
     async def explain(traceback: str) -> dict[str, Any]:
-        """The story behind a traceback, as `gradpath explain` tells it, in the folder that has its files.
+        """The explanation of a traceback by `gradpath explain`, in the folder that has its files.
 
         `found` says whether there is an error of autograd in it.
         """
@@ -113,7 +113,7 @@ def _say(server: Server, text: str) -> None:
 
 
 def _show(server: Server, name: str, svg: str) -> None:
-    """Show a picture with another program, or tell where it is."""
+    """Show a picture with another program, or say where it is."""
     file = server.pictures.write(name, svg)
     if server.state.client.shows_documents:
         server.window_show_document(types.ShowDocumentParams(uri_of(str(file)), external=True))

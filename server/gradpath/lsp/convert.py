@@ -26,7 +26,7 @@ class Encoding(str, Enum):
 
 
 def units(text: str, encoding: Encoding) -> int:
-    """How long a stretch of text is for the client."""
+    """The length of a text in the client's units."""
     if encoding is Encoding.UTF32 or text.isascii():
         return len(text)
     if encoding is Encoding.UTF16:
@@ -35,7 +35,7 @@ def units(text: str, encoding: Encoding) -> int:
 
 
 def code_points(text: str, count: int, encoding: Encoding) -> int:
-    """How many code points the first `count` units of a text hold.
+    """The number of code points in the first `count` units of a text.
 
     Clamped to the text; a place inside a character is moved to its start.
     """

@@ -63,7 +63,7 @@ class OpenDocument:
 
     @property
     def size(self) -> int:
-        """How many characters there are to check."""
+        """The number of characters to check."""
         return sum(map(len, self.lines)) + sum(len(line) for cell in self.cells or () for line in cell.lines)
 
     def opened(self) -> Opened:
@@ -82,7 +82,7 @@ class OpenDocument:
         return None if self.outcome is None else self.outcome.notebook
 
     def place_in(self, uri: str, place: types.Range, encoding: Encoding) -> Range | None:
-        """A range from the client in what was analysed; None in a cell that was not. `uri` may be that of a cell."""
+        """A range from the client in the analysed text; None in a cell without analysis. `uri` may be a cell's."""
         if self.cells is None:
             return from_range(place, self.lines, encoding)
         number = next((number for number, cell in enumerate(self.cells, start=1) if cell.uri == uri), None)
@@ -147,10 +147,10 @@ class Documents:
         return ""
 
     def found_at(self, path: str) -> tuple[list[Diagnostic], str]:
-        """What is known of the file of a path, and a name for this state of knowledge.
+        """The findings in the file of a path, and a name for this state of them.
 
-        What its own check has found comes first, then what those of other files have; of two that say the same the
-        graver one counts. A suppression that has an effect on what others have found is not unused.
+        The findings of its own check come first, then those of other files; of two that say the same the graver one
+        counts. A suppression that has an effect on the findings of others is not unused.
         """
         own = self.at_path(path)
         others = self.dependents(path)

@@ -1,4 +1,4 @@
-"""What the client shows of files that are not open: all that a check of the workspace finds, kept true from then on."""
+"""Diagnostics of files that are not open: those of a check of the workspace, kept up to date."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _WORKSPACE = "workspace"
 
 
 class Following:
-    """Publishes for files that are not open, once somebody has asked for the workspace.
+    """Publishes diagnostics of files that are not open, once the workspace was asked for.
 
-    It goes on when a file is closed, or changes on disk: a report is taken back only where the fault is gone.
+    It continues when a file is closed, or changes on disk: a report is taken back only where the fault is gone.
     """
 
     def __init__(self, state: State, files: Workspace, server: LanguageServer) -> None:

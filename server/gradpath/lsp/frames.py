@@ -14,7 +14,7 @@ LARGEST_BODY = 512 * 1024 * 1024
 class Frames:
     """Collects bytes and gives the body of each message: headers, an empty line, as many bytes as announced.
 
-    What stands before the next `Content-Length` is skipped, so that the stream is found again after garbage.
+    Bytes before the next `Content-Length` are skipped, so that the stream is found again after garbage.
     """
 
     def __init__(self) -> None:

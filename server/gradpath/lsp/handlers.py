@@ -12,7 +12,7 @@ from gradpath.lsp.stories import hover_in
 from gradpath.lsp.workspace import result_id
 
 _NOTEBOOK = "notebook."
-"""What stands before a kind of action that is for all cells of a notebook."""
+"""The prefix of a kind of action for all cells of a notebook."""
 
 CODE_ACTION_KINDS = (
     types.CodeActionKind.QuickFix.value,

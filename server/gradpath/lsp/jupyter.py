@@ -1,4 +1,4 @@
-"""What JupyterLab needs to start the server: the entry point of the group `jupyter_lsp_spec_v1`."""
+"""The specification with which JupyterLab starts the server: the entry point of the group `jupyter_lsp_spec_v1`."""
 
 from __future__ import annotations
 

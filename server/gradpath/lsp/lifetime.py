@@ -1,4 +1,4 @@
-"""Whether the client's process still lives: a server whose editor has crashed must not stay behind."""
+"""Watches the client's process: a server whose editor has crashed must not stay behind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 INTERVAL = 2.0
-"""Seconds between two looks at the process, where the system does not tell by itself when it ends."""
+"""Seconds between two looks at the process, where the system does not signal its end."""
 
 
 def is_alive(process: int) -> bool:
@@ -23,7 +23,7 @@ def is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # It belongs to somebody else, so it exists.
+        return True  # It belongs to another user, so it exists.
     return True
 
 

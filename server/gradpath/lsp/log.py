@@ -13,7 +13,7 @@ from lsprotocol import types
 Send = Callable[[types.LogMessageParams], None]
 
 _REMEMBERED = 1000
-"""How many different records are kept in mind to send each only once; the rest of a flood is dropped."""
+"""The number of different records that are remembered to send each only once; the rest of a flood is dropped."""
 
 
 class ClientHandler(logging.Handler):
@@ -56,7 +56,7 @@ def log_to_client(send: Send) -> None:
     files = [handler for handler in root.handlers if isinstance(handler, logging.FileHandler)]
     root.handlers[:] = [ClientHandler(send), *files]
     root.setLevel(logging.WARNING)
-    # pygls tells at lower levels what an unruly client sends; that is no concern of its user.
+    # pygls logs the mistakes of a client at lower levels, which are no concern of its user.
     for name in ("pygls", "asyncio"):
         logging.getLogger(name).setLevel(logging.ERROR)
     logging.getLogger("gradpath").setLevel(logging.DEBUG if files else logging.INFO)

@@ -44,7 +44,7 @@ def cells_of(cells: Sequence[types.NotebookCell], texts: Sequence[types.TextDocu
 def changed_cells(
     cells: list[OpenCell], change: types.NotebookDocumentCellChanges, encoding: Encoding
 ) -> list[OpenCell]:
-    """The cells after a change of their order, then of what is told of them, then of their texts."""
+    """The cells after a change of their order, then of their metadata, then of their texts."""
     if change.structure is not None:
         known = {cell.uri: cell for cell in cells}
         array = change.structure.array
@@ -74,7 +74,7 @@ def checked(cells: Sequence[OpenCell]) -> Iterator[Cell]:
 
 
 def _cell(cell: types.NotebookCell, known: OpenCell | None = None) -> OpenCell:
-    """What is told of a cell; what is known of its text stays."""
+    """The metadata of a cell; its known text stays."""
     is_code = cell.kind == types.NotebookCellKind.Code
     summary = cell.execution_summary
     execution = summary.execution_order if summary is not None else None

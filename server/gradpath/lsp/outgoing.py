@@ -30,8 +30,8 @@ _FADED = frozenset({"unused-ignore"})
 class Outgoing:
     """Turns findings about one document into protocol values, as the client can take them.
 
-    A finding may point into other files: their text is the open document's where there is one, else what the checks
-    have told of it, or what is `told` besides.
+    A finding may point into other files: their text is the open document's where there is one, else that of the
+    checks, or of `told`.
     """
 
     def __init__(self, document: OpenDocument, documents: Documents, client: Client, told: Lines | None = None) -> None:
@@ -147,7 +147,7 @@ class Outgoing:
         return self.range(self._document.path, local, cell.number)
 
     def is_in(self, place: Range, uri: str) -> bool:
-        """True if a place of what was analysed lies in the document, or the cell, of a URI."""
+        """True if a place of the analysed text is in the document, or the cell, of a URI."""
         notebook = self._notebooks.get(self._document.path)
         cell = None if notebook is None else notebook.in_cell(place)[0].number
         return self._uri(self._document.path, cell) == uri
@@ -180,7 +180,7 @@ class Outgoing:
         return None if document is None else document.version
 
     def _line_of(self, path: str, cell: int | None) -> LineOf:
-        """What gives the lines of a file, or of a cell in it."""
+        """The function that returns the lines of a file, or of a cell in it."""
         lines = None if cell is None else self._cells.get((path, cell))
         document = self._open(path, cell)
         if lines is None and document is not None and not (self._is_closed and document is self._document):

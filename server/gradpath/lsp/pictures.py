@@ -1,4 +1,4 @@
-"""Pictures for clients that open them with another program: files in a folder that goes with the session."""
+"""Pictures for clients that open them with another program: files in a folder that is removed after the session."""
 
 from __future__ import annotations
 

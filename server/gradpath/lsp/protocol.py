@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Session(Interface):
-    """Who does what the messages ask for."""
+    """The receiver of the messages."""
 
     def did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         """The client has opened a document."""

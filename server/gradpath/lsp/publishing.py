@@ -1,4 +1,4 @@
-"""What the client is told of documents whose checks have ended, without being asked or when it asks."""
+"""Diagnostics of checked documents, pushed to the client or pulled by it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Publishing:
-    """Pushes diagnostics to a client that takes them, and tells one that pulls them to ask again."""
+    """Pushes diagnostics to a client that takes them, and asks one that pulls them to request them again."""
 
     def __init__(self, state: State, server: LanguageServer) -> None:
         self._state, self._server = state, server
         self._documents = state.documents
         self._told: dict[str, frozenset[str]] = {}
-        """For each open document the paths of other files that faults were last told in because of it."""
+        """For each open document the paths of other files in which faults were last published because of it."""
         self._known: dict[str, list[Diagnostic]] = {}
-        """What a client that asks could have been told so far, by path, where that is anything."""
+        """The diagnostics that a pulling client could have got so far, by path, if any."""
         self._marks: dict[str, tuple[Mark, ...]] = {}
-        """What could have been shown beside the code of each open document so far."""
+        """The marks that could have been shown for each open document so far."""
 
     def outgoing(self, document: OpenDocument) -> Outgoing:
-        """What turns findings about a document into protocol values."""
+        """The converter of findings about a document to protocol values."""
         return Outgoing(document, self._documents, self._state.client)
 
     def checked(self, document: OpenDocument) -> None:
@@ -66,12 +66,12 @@ class Publishing:
             self.refresh()
 
     def refresh(self) -> None:
-        """Have a client that asks for diagnostics ask again, where it does so when it is told to."""
+        """Ask a client that pulls diagnostics to request them again, if it can."""
         if self._state.client.pulls_diagnostics and self._state.client.refreshes_diagnostics:
             self._server.workspace_diagnostic_refresh(None)
 
     def refresh_marks(self) -> None:
-        """Have the client ask again for what stands beside the code, where it does so when it is told to."""
+        """Ask the client to request marks again, if it can."""
         if self._state.client.refreshes_hints:
             self._server.workspace_inlay_hint_refresh(None)
         if self._state.client.refreshes_lenses:
@@ -83,16 +83,16 @@ class Publishing:
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def diagnostics(self, document: OpenDocument, path: str | None = None) -> list[types.Diagnostic]:
-        """What is known of a document whose check has ended, or of another file (`path`) that it depends on."""
+        """The findings in a document whose check has ended, or in another file (`path`) that it depends on."""
         outgoing = self.outgoing(document)
         return [outgoing.diagnostic(each) for each in self._told_at(document.path if path is None else path)]
 
     def diagnostics_by_cell(self, document: OpenDocument) -> dict[str, list[types.Diagnostic]]:
-        """What is known of an open notebook, by the URI of its cells."""
+        """The findings in an open notebook, by the URI of its cells."""
         notebook, cells = document.notebook, document.cells
         by_cell: dict[str, list[types.Diagnostic]] = {}
         if notebook is None:
-            # Its check was given up, which is told where the code begins.
+            # Its check was given up, which is reported where the code begins.
             first = next((cell.uri for cell in cells or () if cell.is_python), None)
             return {} if first is None else {first: self.diagnostics(document)}
         if cells is not None:
@@ -103,23 +103,23 @@ class Publishing:
         return by_cell
 
     def related(self, document: OpenDocument) -> Mapping[str, types.FullDocumentDiagnosticReport] | None:
-        """What the answer about a document tells of files that are not open, for a client that takes that."""
+        """The part about files that are not open in the answer about a document, for a client that takes that."""
         if not self._state.client.related_documents:
             return None
         paths = [path for path in self._elsewhere(document) if self._documents.at_path(path) is None]
         return {uri_of(path): types.FullDocumentDiagnosticReport(self.diagnostics(document, path)) for path in paths}
 
     def _told_at(self, path: str) -> list[Diagnostic]:
-        """What is known of a file, and what of it was not fully checked, if it is open."""
+        """The findings in a file, and its unchecked parts if it is open."""
         found, _ = self._documents.found_at(path)
         own = self._documents.at_path(path)
         outcome = None if own is None else own.outcome
         return found if outcome is None else [*found, *gap_hints(outcome.incomplete, parses=outcome.parses)]
 
     def _has_news(self, paths: Set[str], asked: str | None = None) -> bool:
-        """True if a client would hear something new if it asked, of these files and those that it was told of before.
+        """True if a client would get something new for these files, or for those of earlier answers.
 
-        What is `asked` for anyway does not count.
+        Files that are `asked` for anyway do not count.
         """
         is_new = False
         for path in {*paths, *self._known}:
@@ -142,7 +142,7 @@ class Publishing:
         )
 
     def _publish_cells(self, document: OpenDocument, cells: Sequence[OpenCell]) -> None:
-        """Publish for each cell of a notebook of which there is something new to tell."""
+        """Publish for each cell of a notebook that has changed findings."""
         by_cell = self.diagnostics_by_cell(document)
         for cell in cells:
             found = by_cell.get(cell.uri, [])

@@ -239,7 +239,7 @@ class Server(LanguageServer):
             self.following.closed(document.uri)
 
     def did_change_files(self, params: types.DidChangeWatchedFilesParams) -> None:
-        """Check everything again after a change on disk; an open document counts as the client has it."""
+        """Check everything again after a change on disk; for an open document the client's text counts."""
         if any(self.state.documents.get(change.uri) is None for change in params.changes):
             self.checks.forget_configuration()
             self.checks.recheck(stubborn=True)

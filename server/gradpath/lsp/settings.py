@@ -25,7 +25,7 @@ def section_of(options: object) -> Settings:
 class EditorSettings:
     """The settings as such, and those of workspace folders, where they count instead.
 
-    What they say of the analysis, together with the configuration files, is the analysis process's own business.
+    Those for the analysis, together with the configuration files, are handled by the analysis process.
     """
 
     def __init__(self) -> None:
@@ -49,6 +49,6 @@ class EditorSettings:
 
     @property
     def trace(self) -> str | None:
-        """What `gradpath.trace` says, where it is a word; `gradpath.trace.server` is the client's own."""
+        """The value of `gradpath.trace`, if it is a word; `gradpath.trace.server` is the client's own."""
         value = self.everywhere.get("trace")
         return value if isinstance(value, str) else None

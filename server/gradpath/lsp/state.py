@@ -1,4 +1,4 @@
-"""What a session knows: the session alone replaces it, and the parts of the server read it."""
+"""The state of a session: only the session replaces it, and the parts of the server read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradpath.support.fast_dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class State:
-    """What the client can do, what its user has set, and the documents that are open."""
+    """The client's capabilities, its user's settings, and the open documents."""
 
     client: Client = field(default_factory=Client)
     settings: EditorSettings = field(default_factory=EditorSettings)

@@ -1,4 +1,4 @@
-"""What is told of a place when somebody asks: a value's story, the graph of a loss, and who learns from what."""
+"""Answers about a place: a value's history, the graph of a loss, and the gradient flow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def hover_in(server: Server, uri: str, position: types.Position) -> tuple[OpenDocument, Told] | None:
-    """What is known at a position of a document or of a notebook's cell."""
+    """The hover at a position of a document or of a notebook's cell."""
 
     def prepare(document: OpenDocument) -> AskHover | None:
         place = _place(server, document, uri, position)
@@ -41,7 +41,7 @@ async def picture_in(server: Server, uri: str, line: int) -> tuple[OpenDocument,
 
 
 async def flow_in(server: Server, uri: str, line: int | None) -> tuple[OpenDocument, Drawn] | None:
-    """Who learns from what at a line (from 0) of a document or of a notebook's cell, or in all of it."""
+    """The gradient flow at a line (from 0) of a document or of a notebook's cell, or in all of it."""
 
     def prepare(document: OpenDocument) -> AskFlow | None:
         if line is None:
@@ -64,7 +64,7 @@ async def name_in(server: Server, uri: str, position: types.Position) -> str:
 
 
 async def why_in(server: Server, uri: str, position: types.Position) -> str | None:
-    """Who trains what has its name at a position, and what cuts it off."""
+    """What trains the name at a position, and what cuts it off."""
 
     def prepare(document: OpenDocument) -> AskWhy | None:
         place = _place(server, document, uri, position)

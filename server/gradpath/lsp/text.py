@@ -41,5 +41,5 @@ def _spliced(lines: list[str], change: types.TextDocumentContentChangePartial, e
     tail = lines[place.end.line - 1][place.end.column - 1 :] + "".join(lines[place.end.line : last])
     middle = split_lines(head + change.text + tail)
     if last < len(lines) and not middle[-1]:
-        middle.pop()  # What follows is no longer the end of the text, so no empty line stands before it.
+        middle.pop()  # The rest is no longer the end of the text, so no empty line precedes it.
     return [*lines[:first], *middle, *lines[last:]]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _CHUNK = 65536
 
 _HEADER = b"content-"
-"""What each message begins with: `Content-Length` or `Content-Type`, in any case of letters."""
+"""The start of each message: `Content-Length` or `Content-Type`, in any case of letters."""
 
 
 class StreamOut:
@@ -51,7 +51,7 @@ class StreamOut:
 async def serve_stdio(server: Server) -> int:
     """Serve on standard input and output; the exit status.
 
-    What is printed in the meantime goes nowhere: on standard output it would spoil the conversation.
+    Printed text is dropped meanwhile: on standard output it would corrupt the messages.
     """
     server.begin(asyncio.get_running_loop())
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -86,7 +86,7 @@ def _read(server: Server, descriptor: int) -> None:
 
     try:
         loop.add_reader(descriptor, read_some)
-    except (NotImplementedError, OSError):  # Windows has no such thing for pipes, and nobody has it for files.
+    except (NotImplementedError, OSError):  # Windows has no such thing for pipes, and no system has it for files.
         threading.Thread(target=read_all, name="gradpath-stdin", daemon=True).start()
 
 
@@ -117,7 +117,7 @@ async def serve_tcp(server: Server, host: str, port: int) -> int:
 
 
 async def _beginning(reader: asyncio.StreamReader) -> bytes:
-    """The first bytes of a client; nothing where they are no header of a message, such as those of a browser."""
+    """The first bytes of a client; empty if they are not a header of a message, such as those of a browser."""
     data = b""
     while len(data) < len(_HEADER):
         more = await reader.read(_CHUNK)

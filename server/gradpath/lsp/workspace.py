@@ -27,7 +27,7 @@ MOST = 5_000
 """Files of a workspace that are checked."""
 
 _EVERY = 20
-"""After how many files the client is told how far the check has come."""
+"""The number of files after which progress is reported."""
 
 _MARK = "#workspace"
 
@@ -63,8 +63,8 @@ class Workspace:
     ) -> dict[str, list[types.Diagnostic]]:
         """The diagnostics of all files by URI, in the order of the paths.
 
-        `token` is that of the client's progress. What each file has is told as soon as it is known; what the check of
-        one file finds in another comes at the end.
+        `token` is that of the client's progress. The diagnostics of each file are reported as soon as they are known;
+        those that the check of one file finds in another come at the end.
         """
         workspace = self._server.workspace
         roots = [path_of(folder.uri) for folder in workspace.folders.values()]
@@ -106,7 +106,7 @@ class Workspace:
         return outcome
 
     async def _checked(self, path: str) -> Outcome | None:
-        """The outcome of a check of a file, shared by all who wait for it; it is dropped when nobody does any more."""
+        """The outcome of a check of a file, shared by all requests for it; it is dropped when none waits any more."""
         asked = self._asked.get(path)
         if asked is None:
             asked = self._asked[path] = _Asked(asyncio.get_running_loop().create_future())
@@ -128,14 +128,14 @@ class Workspace:
             asked.answer.set_result(outcome if given_up is None else with_gap(path, outcome, given_up))
 
     def _stamp(self, path: str, outcome: Outcome | None) -> object:
-        """What changes with the files that a check depends on, and with the configuration."""
+        """The key of a result, which changes with the files that a check depends on, and with the configuration."""
         files = sorted([path, *(map(str, outcome.dependencies) if outcome is not None else ())])
         opened = map(self._documents.at_path, files)
         generations = [None if document is None else document.generation for document in opened]
         return [*map(_status, files)], generations, self._checks.configured
 
     def _gathered(self, paths: Sequence[str], outcomes: Mapping[str, Outcome]) -> dict[str, list[types.Diagnostic]]:
-        """Each fault once, under the file that it lies in."""
+        """Each fault once, under the file that contains it."""
         found: dict[str, list[types.Diagnostic]] = {uri_of(path): [] for path in paths}
         seen: set[tuple[str, str, object]] = set()
         for path, outcome in outcomes.items():
@@ -166,7 +166,7 @@ class Workspace:
 
 
 def _at_the_file(told: types.Diagnostic, number: int) -> types.Diagnostic:
-    """A fault in a notebook that is not open, whose cells the client does not know: it is told of the file."""
+    """A fault in a notebook that is not open, whose cells the client does not know: it is reported for the file."""
     start = types.Position(0, 0)
     line = told.range.start.line + 1
     told.message, told.range = f"cell {number}, line {line}: {told.message}", types.Range(start, start)
@@ -195,7 +195,7 @@ class _Progress:
         self._tell(lambda: types.WorkDoneProgressBegin("gradpath: checking the workspace", percentage=0))
 
     def report(self, number: int) -> None:
-        """Files that are done; not each of them is told of."""
+        """Count finished files, and report progress now and then."""
         if number and number % _EVERY == 0:
             message = f"{number} of {self._total} files"
             self._tell(lambda: types.WorkDoneProgressReport(message=message, percentage=100 * number // self._total))

@@ -121,9 +121,6 @@ _GROWING = frozenset({"center", "expandtabs", "format", "join", "ljust", "rjust"
 
 def _constant_attribute(machine: Machine, value: Value, name: str) -> Value:
     if not hasattr(value, name):
-        known = machine.library.tuple_attribute(machine, value, name) if isinstance(value, tuple) else UNDEFINED
-        if known is not UNDEFINED:
-            return known
         raise machine.error("AttributeError", f"'{type(value).__name__}' object has no attribute '{name}'", value)
     member = getattr(value, name)
     if not callable(member):

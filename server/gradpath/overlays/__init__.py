@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Sequence
 
 from gradpath.autograd.backward import backward
@@ -116,16 +115,6 @@ class Overlays:
             return made
         role = uses.role_of_parameter(function, argument.arg, default)
         return unknowns.unknown_parameter(machine, argument, default, role)
-
-    def tuple_attribute(self, machine: Machine, value: tuple[Value, ...], name: str) -> Value:
-        """`numel` of a shape, which is a tuple here; `UNDEFINED` for all else."""
-        if name != "numel":
-            return UNDEFINED
-        sizes = [size for size in value if isinstance(size, int)]
-        known = math.prod(sizes) if len(sizes) == len(value) else None
-        return NativeFunction(
-            "Size.numel", lambda m, a: m.unknown("numel", None, value, made=Made.NUMBER) if known is None else known
-        )
 
     def compared(self, machine: Machine, node: ast.Compare) -> None:
         frozen.compared(machine, node)

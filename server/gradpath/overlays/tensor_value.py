@@ -382,6 +382,18 @@ class Size(tuple[Value, ...]):
         found = super().__getitem__(index)
         return Size(found) if isinstance(index, slice) else found
 
+    def __add__(self, other: tuple[Value, ...]) -> Size:
+        return Size((*self, *other))
+
+    def __radd__(self, other: tuple[Value, ...]) -> Size:
+        return Size((*other, *self))
+
+
+def make_size(machine: Machine, arguments: Arguments) -> Value:
+    """`torch.Size(numbers)`."""
+    sizes = machine.call(machine.builtins["tuple"], arguments)
+    return Size(sizes) if isinstance(sizes, tuple) else sizes
+
 
 def _is_int(value: Value) -> bool:
     return isinstance(value, int)

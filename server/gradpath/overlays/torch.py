@@ -24,6 +24,7 @@ from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.sizing import given, parts_of
 from gradpath.overlays.tensor_value import ANOTHER_DEFAULT, Device, DType, TensorNumber, TensorValue, is_array, wrap
+from gradpath.overlays.tensor_value import make_size as _size
 
 DTYPES = {
     "float32": "float32",
@@ -448,9 +449,7 @@ NAMES: Names = {
     "torch.nn.Parameter": TensorClass("Parameter", parameters_only=True),
     "torch.nn.parameter.Parameter": TensorClass("Parameter", parameters_only=True),
     **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},
-    "torch.Size": TypeClass(
-        "Size", lambda m, a: m.call(m.builtins["tuple"], a), lambda value: isinstance(value, tuple)
-    ),
+    "torch.Size": TypeClass("Size", _size, lambda value: isinstance(value, tuple)),
     "torch.randint": NativeFunction(
         "randint",
         lambda m, a: finish(

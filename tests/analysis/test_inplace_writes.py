@@ -10,7 +10,7 @@ import pytest
 from gradpath.analysis.inplace_writes import Defined, hands_on_weights, may_be_refused
 from tests.documents.pages import Block, documents, read_document
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 REFUSED = {"inplace-on-leaf", "inplace-on-view"}
 
 

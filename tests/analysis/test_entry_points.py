@@ -14,7 +14,7 @@ from gradpath.source.document import Document
 from gradpath.source.parse import parse
 from tests.documents.pages import Block, documents, read_document
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(

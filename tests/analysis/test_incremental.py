@@ -20,7 +20,7 @@ from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 from tests.documents.pages import Block, documents, read_document
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SECONDS = 12.0
 FILES = [*sorted((ROOT / "samples").rglob("*.py")), *sorted((ROOT / "tests" / "cases" / "corpus").rglob("*.py"))]
 PAGES = [block for path in documents(ROOT) for block in read_document(path, ROOT) if isinstance(block, Block)]

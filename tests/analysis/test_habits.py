@@ -13,7 +13,7 @@ import pytest
 from gradpath.analysis.check import check
 from gradpath.source.document import Document
 
-CORPUS = Path(__file__).resolve().parent / "cases" / "corpus"
+CORPUS = Path(__file__).resolve().parents[1] / "cases" / "corpus"
 
 
 def _is_chosen(program: Path) -> bool:

@@ -14,7 +14,7 @@ from gradpath.analysis.check import check
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.source.document import Document
 
-PACKAGE = Path(__file__).parents[1] / "server" / "gradpath"
+PACKAGE = Path(__file__).parents[2] / "server" / "gradpath"
 
 OVERLAY = """
 from gradpath.interpreter.classes import OpenClass

@@ -24,7 +24,7 @@ TABLES = (
     (roles, "PROMISES"),
 )
 ROWS = [row for module, table in TABLES for row in getattr(module, table)]
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 
 
 def case_of(row: Row | Effect | Owner | Promise) -> str:

@@ -13,7 +13,7 @@ from gradpath.source.document import Document
 from tests.documents.pages import Block, documents, read_document
 from tests.documents.renaming import meaningless
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 SHARE = 16
 """One of so many of the programs is taken, and each file of which nothing else is seen."""

@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Advice, Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
+from gradpath.overlays import conditions
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry
 from gradpath.source.nodes import nodes
@@ -61,6 +62,8 @@ class Silence(Enum):
     """It raises nothing, and another path reaches the same places without it."""
     ONE_WAY = "one way"
     """A silent fault is absent where a branch goes the other way each time, or that takes too long to try."""
+    GUESSED = "guessed"
+    """It depends on several calls that are not seen, each of which would have to keep the graph of what it is given."""
     OPEN = "open"
     """It depends on a condition that is half typed, or on the mode in which a function elsewhere is called."""
 
@@ -104,6 +107,8 @@ def judge(
             return Silence.NOT_ALWAYS
         if each.level is not Level.ERROR and not _stands(each, paths, source):
             return Silence.ONE_WAY
+        if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
+            return Silence.GUESSED
         condition = _condition(each, traces, paths, presumed)
         if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
             return Silence.OPEN

@@ -121,9 +121,7 @@ class Autograd:
             if base.requires_grad:
                 if base.surely_requires_grad:
                     self._refuse_view(tensor, None)
-                edge = self.edge(base)
-                tensor.node = Node("as_strided", () if edge is None else (edge,), self.recorder.site())
-                tensor.node.outputs.append(tensor)
+                self._take(tensor, base, "as_strided", self.recorder.site())
             tensor.seen_version = tensor.storage.version
         return tensor.node
 
@@ -321,14 +319,18 @@ class Autograd:
         else:
             result.creation = Creation.INFERENCE if self.inference else Creation.NO_GRAD
         if self.grad_enabled and source.requires_grad:
-            edge = self.edge(source)
-            edges = () if edge is None else (edge,)
-            result.node = Node(name, edges, result.origin, provenance=of_any(each.provenance for each in edges))
-            result.node.outputs.append(result)
+            node = self._take(result, source, name, result.origin)
             if told:
-                self.recorder.built(result.node, {"input": [source]})
+                self.recorder.built(node, {"input": [source]})
         result.seen_version = result.storage.version
         return result
+
+    def _take(self, view: Tensor, source: Tensor, name: str, site: object) -> Node:
+        """Give a view its node, which is there as surely as that of what it is taken of."""
+        edges = tuple(filter(None, (self.edge(source),)))
+        view.node = Node(name, edges, site, provenance=of_any(each.provenance for each in edges))
+        view.node.outputs.append(view)
+        return view.node
 
     def _view_of_own(self, made: Tensor, name: str) -> Tensor:
         """The view that an operation returns of what it made: the program never sees what it is a view of."""
@@ -380,8 +382,7 @@ class Autograd:
                 node.custom = FaultKind.EXPANDED_INPLACE
             tensor.base.node = node
             node.outputs.append(tensor.base)
-            tensor.node = Node("as_strided", (node,), site, provenance=of_any([node.provenance]))
-            tensor.node.outputs.append(tensor)
+            self._take(tensor, tensor.base, "as_strided", site)
             tensor.seen_version = tensor.storage.version
             self._save(node, "out0", behaviour, edges, [tensor])
         else:

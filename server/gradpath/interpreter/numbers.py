@@ -183,12 +183,19 @@ class LateNumber(AtLeast):
         settled: bool | None = None
         if isinstance(other, (int, float)):
             settled = self.moment.settle(lambda each: function(self.at(each), other))
+            if settled is None and self._only_grows():
+                return super().compare(machine, operator, other, reflected)
         elif isinstance(other, LateNumber) and other.moment is self.moment:
             settled = self.moment.settle(lambda each: function(self.at(each), other.at(each)))
         if settled is not None:
             return settled
         key = ("compare", operator, reflected, id(self), identity(other))
         return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
+
+    def _only_grows(self) -> bool:
+        """Whether no later iteration has a smaller one: those counted by remainders and quotients may."""
+        first = self.moment.candidates[0]
+        return self.depth == 0 and self.at(first) <= self.at(first + 1)
 
     def _scaled(self, factor: int, shift: int = 0) -> LateNumber:
         scale, offset = self.scale * factor, self.offset * factor + shift

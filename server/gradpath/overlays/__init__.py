@@ -88,6 +88,9 @@ class Overlays:
                 return in_place
         if name in registry.prefixes():
             return Namespace(name)
+        top = name.partition(".")[0]
+        if top in registry.prefixes() and name.endswith(f".{top}"):
+            return self.module(machine, top)  # The files of a library import it: `torch.torch` is `torch`.
         words = name if registry.is_overlaid(name) else f"library {name.partition('.')[0]}"
         return machine.unknown_from(Library(name, words), ("name", name), data=plain_data.is_library(name))
 

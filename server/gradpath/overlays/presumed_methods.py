@@ -142,6 +142,16 @@ def _new(name: str) -> Method:
     return method
 
 
+def _state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.state_dict()`: values without their graphs, by names; so is what an optimizer gives."""
+    if "keep_vars" in arguments.keywords:
+        return NotImplemented
+    made = machine.unknown("state_dict", None, (receiver,), fresh=True, made=Made.DETACHED)
+    if isinstance(made, Unknown):
+        made.kind = Kind.PLAIN
+    return made
+
+
 def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     return receiver
 
@@ -252,6 +262,7 @@ METHODS: dict[str, Method] = {
     "item": _number("item"),
     "detach": _detached,
     "detach_": _detach_in_place,
+    "state_dict": _state_dict,
     "to": _itself,
     "cuda": _itself,
     "cpu": _itself,

@@ -80,7 +80,9 @@ class Row:
 
 
 def _is_made_by_call(asked: Asked) -> bool:
-    return asked.role == "model" and not asked.arguments.all() and not asked.arguments.open
+    """Whether what seems to be a model is called with nothing that it could compute with, settings at most."""
+    given = asked.arguments
+    return asked.role == "model" and not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
 
 
 def _is_frozen(asked: Asked) -> bool:

@@ -19,6 +19,7 @@ _EITHER = frozenset({"huberloss", "l1loss", "mseloss", "smoothl1loss"})
 """Losses whose arguments may change places: what is computed without gradients is as likely the target itself."""
 
 _NO_GRAPH = frozenset({"no_grad", "inference_mode"})
+_ON_PURPOSE = _NO_GRAPH | {"detach"}
 
 
 def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:
@@ -43,7 +44,7 @@ def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
     if tensor.requires_grad or tensor.is_open:
         return False
     cuts = [each.cut for each in (tensor, *tensor.ancestors()) if each.cut is not None]
-    return any(not (deliberately and cut.how in _NO_GRAPH) for cut in cuts)
+    return any(not (deliberately and cut.how.rpartition(".")[2] in _ON_PURPOSE) for cut in cuts)
 
 
 def _is_handed_over(value: Unknown) -> bool:

@@ -89,6 +89,9 @@ _NOT_IN_PLACE = frozenset(
 _MOVES = frozenset({"cpu", "cuda", "to"})
 """Methods among them that may return the tensor itself."""
 
+_REDUCTIONS = frozenset({"mean", "sum"})
+"""Those of them that other objects have as well, which are handed what they reduce: `metric.mean(values)`."""
+
 _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill", "unsqueeze"})
 """Methods among them that only tensors have."""
 
@@ -110,6 +113,8 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     if any(keyword.arg == "out" for keyword in call.keywords):
         return False  # The result is written where `out` says.
+    if call.func.attr in _REDUCTIONS and not all(map(_is_dimension, call.args)):
+        return False
     receiver = _start(call.func)
     if not isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)) or _is_expected(trace, call):
         return False
@@ -124,6 +129,17 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
         return False
     repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
     return any(isinstance(each, repeated) for each in ancestry(trace, call))
+
+
+def _is_dimension(argument: ast.expr) -> bool:
+    """Whether an argument is written as dimensions are: `0`, `-1`, `(0, 1)`."""
+    match argument:
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            return True
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return all(map(_is_dimension, parts))
+        case _:
+            return False
 
 
 def _start(method: ast.Attribute) -> ast.expr:

@@ -102,6 +102,8 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for given in trace.of(Given):
         if given.copied and not any(step.updated for step in trace.of(Stepped) if step.optimizer is given.optimizer):
             leaves = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run)]
+            if not set(map(id, leaves)).isdisjoint(map(id, given.parameters)):
+                continue
             others = [leaf for leaf in leaves if leaf.is_parameter and id(leaf) not in held]
             yield from _used_with(trace, given, others, [given])
 

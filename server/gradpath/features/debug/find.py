@@ -38,6 +38,7 @@ _SILENT = {
     Silence.HALF_TYPED: "a line of its story cannot be read yet",
     Silence.NOT_ALWAYS: "it raises nothing, and another path reaches the same places without it",
     Silence.ONE_WAY: "it raises nothing, and is not found when a branch goes the other way each time",
+    Silence.GUESSED: "it depends on several calls that are not seen, each of which would have to keep a graph",
     Silence.OPEN: "it depends on a condition that cannot be read yet, or on the mode of a function in another file",
 }
 

@@ -93,6 +93,7 @@ class Way(Enum):
     OWN_LOSS = _T.BACKPROPAGATE, "Back-propagate {what}, not the running total"
     MOVE_INTO_LOOP = _T.MOVE, "Move {lines} into the loop"
     MOVE_INTO = _T.MOVE, "Move {lines} into {what}"
+    MOVE_AFTER = _T.MOVE, "Move {lines} after line {near}"
     MOVE_BEFORE = _T.MOVE, "Move {lines} before line {near}"
     MOVE_AFTER_BACKWARD = _T.MOVE, "Move {lines} after the backward"
     MOVE_AFTER_LAST_BACKWARD = _T.MOVE, "Move {lines} after the last backward"

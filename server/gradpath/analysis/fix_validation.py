@@ -116,9 +116,14 @@ class _Workshop:
         self._before = _state(analysis, {}, self._source) if found is None else found
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:
-        """The fixes of a diagnostic that hold, with exactly one of the safe ones preferred where one may be."""
+        """The fixes of a diagnostic that hold, with exactly one of the safe ones preferred where one may be.
+
+        Where one place to do what can be done at several may be preferred, the others are not tried.
+        """
         kept: list[Fix] = []
         for fix in diagnostic.fixes:
+            if _sort(fix) in _PLACED and any(each.eligible and _sort(each) is _sort(fix) for each in kept):
+                continue
             tried = self._tried(diagnostic, fix) if fix.edits else fix
             known = tried is not None and any(says(tried, each) for each in kept if each.edits)
             if tried is not None and not known:
@@ -433,6 +438,8 @@ def _as_dear(fixes: list[Fix]) -> list[Fix]:
     return [_at_cost(fix, {*fix.costs, Cost.MIXED}) if _sort(fix) in _SHARING else fix for fix in fixes]
 
 
+_PLACED = (Transformation.DETACH, Transformation.RECOMPUTE)
+
 _SHARING = (Transformation.RETAIN_GRAPH, Transformation.SUM_LOSSES, Transformation.RECOMPUTE)
 
 
@@ -484,11 +491,14 @@ def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
 
 
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
-    """The fix for what another one has uncovered: of the same sort, as the next place of the same mistake wants."""
+    """The fix for what another one has uncovered: of the same sort, and in the same way where that is possible."""
     sort = _sort(first)
+    ways = {each.way for each in first.repairs[:1]}
     fixes = [fix for fix in diagnostic.fixes if fix.edits and (_rule(diagnostic).leftover or _sort(fix) is sort)]
     order = (Safety.SAFE, Safety.UNSAFE)
-    return min(fixes, key=lambda fix: (not fix.preferred, order.index(fix.safety)), default=None)
+    return min(
+        fixes, key=lambda fix: (fix.repairs[0].way not in ways, not fix.eligible, order.index(fix.safety)), default=None
+    )
 
 
 def _sort(fix: Fix) -> Transformation | None:

@@ -10,7 +10,7 @@ from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
-from gradpath.rules.carrying_fixes import fixes_for, is_border, retaining, start_of, taken_alone
+from gradpath.rules.carrying_fixes import fixes_for, is_border, retaining
 from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.projected_fixes import is_projected
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -103,7 +103,6 @@ def _advice(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> str | 
     cuts = preferred is not None and preferred.does(Transformation.DETACH) and is_border(case)
     if case.from_outside and not keeps and not (cuts and not case.all_from_outside):
         wanted = _ONCE if case.all_from_outside else _AGAIN
-        wanted = (Transformation.DETACH,) if taken_alone(case) is not None else wanted
         told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
         if told is None and fixes:
             return Advice.of(fixes[0]) if _trains_more(case) else Advice(text, reason=Reason.DESIGN)
@@ -118,7 +117,7 @@ def _help(case: Case, preferred: Fix | None) -> str:
     """The way out, with the fix that is preferred."""
     if case.from_outside:
         return _help_outside(case, preferred)
-    return _let_alone(case) or _help_of_fix(case, preferred) or _help_of_carried(case)
+    return _help_of_fix(case, preferred) or _help_of_carried(case)
 
 
 def _help_outside(case: Case, preferred: Fix | None) -> str:
@@ -128,9 +127,6 @@ def _help_outside(case: Case, preferred: Fix | None) -> str:
         return best
     if case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of {around}"
-    alone = _let_alone(case)
-    if alone is not None:
-        return alone
     if preferred is not None and preferred.does(Transformation.DETACH) and is_border(case):
         return f"the step that follows trains nothing upstream of it: {best}"
     bound = case.carried[0].bound if case.carried else None
@@ -138,15 +134,6 @@ def _help_outside(case: Case, preferred: Fix | None) -> str:
     if bound is not None and bound.site.caller is not case.again.caller:
         where = f"where line {case.carried[0].use.line} uses it"
     return f"compute {_what(case)} {where}: each {turn_of(case.loop)} then has a graph of its own"
-
-
-def _let_alone(case: Case) -> str | None:
-    """The way out where one call alone takes the value, and nothing upstream of it is trained."""
-    taken = taken_alone(case)
-    if taken is None:
-        return None
-    value, line = case.source.text(case.carried[0].use, taken), case.carried[0].use.line
-    return f"this loop trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
 
 
 def _help_of_fix(case: Case, preferred: Fix | None) -> str | None:
@@ -180,7 +167,7 @@ def _help_of_carried(case: Case) -> str:
         return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
     if carried.old:
         return f"start each {turn} of {_around(case)} without the losses of the one before"
-    return f"start each {turn} from the value alone: {detaching(case)}"
+    return f"start each {turn} from the value alone: detach {_what(case)}"
 
 
 def _around(case: Case) -> str:
@@ -195,26 +182,12 @@ def _adds(fix: Fix) -> bool:
     return fix.repairs[0].way is Way.SUM_AFTER_LOOP
 
 
-def detaching(case: Case) -> str:
-    """The way to start an iteration from the old value alone, for a help line."""
-    carried = case.carried[0]
-    held = carried.held
-    name = carried.name
-    start = start_of(case)
-    line = carried.use.line if start is None else start.lineno
-    if held is None:
-        return f"`{name} = {name}.detach()` before line {line}"
-    if held.kind == "tuple":
-        return f"`{name} = tuple(each.detach() for each in {name})` before line {line}"
-    return f"detach the tensors in `{name}` before line {line}"
-
-
 def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
     others = [fix for fix in fixes if fix is not preferred]
     cuts = [fix for fix in others if fix.does(Transformation.DETACH)]
     if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
         yield from (
-            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {detaching(case)}", fix) for fix in cuts[:1]
+            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {lowered(fix.title)}", fix) for fix in cuts[:1]
         )
         return
     retained = next(retaining(case), None)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Kept, Site, Trace, iterations_between
+from gradpath.rules.detachment import Crossing
 from gradpath.rules.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
 from gradpath.rules.report import Source
 from gradpath.rules.stories import bindings, lifted, same_activation, target_of
@@ -86,12 +87,13 @@ class Case:
         return [frame for frame in self.again.frames() if self.number in dict(frame.loops)][-1]
 
     @property
-    def crossings(self) -> list[tuple[Node, Node]]:
-        """The edges by which the new graph enters the old one."""
+    def crossing(self) -> Crossing:
+        """How the new graph enters the old one."""
         entered = {each.node for each in self.carried}
         old = reach(entered)
         new = (node for node in reach(nodes_of(self.roots)) if node not in old)
-        return [(node, edge) for node in new for edge in node.edges if edge in entered]
+        edges = tuple((node, edge) for node in new for edge in node.edges if edge in entered)
+        return Crossing(self.trace, self.source, edges, self.again, self.kept, self.loop, self.number)
 
     @property
     def from_outside(self) -> bool:

@@ -6,15 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Site, Stored
+from gradpath.interpreter.trace import Kept, Site
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case
+from gradpath.rules.detachment import living
 from gradpath.rules.graphs import nodes_of, terms_of
 from gradpath.rules.moving import into_block
 from gradpath.rules.rebuilding import read_elsewhere
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import function_of, statement_of
+from gradpath.rules.syntax import Compound, function_of, statement_of
 
 
 def holds_terms(case: Case) -> bool:
@@ -94,30 +95,71 @@ def _is_of_one_iteration(case: Case) -> bool:
     return all(not isinstance(site, Site) or dict(site.loops).get(case.number, 0) == before for site in sites)
 
 
-def stored_alone(case: Case) -> Iterator[Fix]:
-    """`memory.append(x)` becomes `memory.append(x.detach())`, where only later iterations read the memory."""
-    carried = case.carried[0]
-    if carried.cached:
-        return
-    for event in case.trace.events:
-        if not isinstance(event, Stored) or event.tensor is None or event.tensor.node is not carried.node:
+def forgotten(case: Case) -> Iterator[Fix]:
+    """`model.cache = None` or `model.cache.clear()` after the backward, for what is computed where it is missing."""
+    for frame in case.again.frames():
+        if case.number not in dict(frame.loops):
+            return
+        found = next(iter(living(case.crossing, frame)), [])
+        statement = statement_of(case.trace, frame.node)
+        if not found or statement is None or isinstance(statement, (ast.Return, Compound)):
             continue
-        value = _put_in(statement_of(case.trace, event.site.node), event.site.node)
-        if value is not None:
-            document = case.source.document(event.site)
-            edit = edits.append(document, value, ".detach()")
-            text = edits.flat(document, value)
-            repair = Repair(Way.STORE_VALUE, (text,), (event.site.line,), f"{text}.detach()")
-            yield Fix.by(repair, Safety.SAFE, edit, preferred=True)
+        lines = list(dict.fromkeys(_emptying(case, each) for each in found))
+        known = [line for line in lines if line is not None]
+        edit = edits.insert_after(case.source.document(frame), statement, *known)
+        if edit is not None and len(known) == len(lines):
+            names, text = tuple(each.text for each in found), known[0] if len(known) == 1 else ""
+            repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
         return
 
 
-def _put_in(statement: ast.stmt | None, node: ast.AST) -> ast.expr | None:
-    """The variable that is put into a container: `x` of `memory.append(x)` and of `memory[key] = x`."""
-    match node, statement:
-        case ast.Call(args=[ast.Name() | ast.Attribute() as value]), _:
-            return value
-        case _, ast.Assign(targets=[ast.Subscript()], value=ast.Name() | ast.Attribute() as value):
-            return value
-        case _:
-            return None
+def _emptying(case: Case, kept: Kept) -> str | None:
+    """What makes the program compute a value anew: it began as None, as an empty container, or was not there."""
+    name = kept.text.rpartition(".")[2]
+    text = kept.text.partition("[")[0]
+    for statement in case.trace.visits:
+        match statement:
+            case ast.Assign(targets=[ast.Attribute(attr=bound) | ast.Name(id=bound)], value=value):
+                match value:
+                    case ast.Constant(value=None) if bound == name and _is_asked(case, name):
+                        return f"{kept.text} = None"
+                    case ast.Dict(keys=[]) | ast.List(elts=[]) if bound == text.rpartition(".")[2]:
+                        return f"{text}.clear()"
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked)) if "." in kept.text:
+                match asked:
+                    case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(value=attribute)]):
+                        if attribute == name:
+                            return f"del {kept.text}"
+                    case ast.Call(func=ast.Name(id="hasattr"), args=asked_for) if _is_set(case, asked_for):
+                        return f"del {kept.text}"
+    return None
+
+
+def _is_asked(case: Case, name: str) -> bool:
+    """Whether a condition of the program depends on a variable or an attribute of that name, so that None is seen."""
+    tests = (
+        each.test
+        for statement in case.trace.visits
+        for each in ast.walk(statement)
+        if isinstance(each, (ast.If, ast.IfExp, ast.While))
+    )
+    return any(
+        (isinstance(part, ast.Name) and part.id == name)
+        or (isinstance(part, ast.Attribute) and part.attr == name)
+        or (isinstance(part, ast.Constant) and part.value == name)
+        for test in tests
+        for part in ast.walk(test)
+    )
+
+
+def _is_set(case: Case, asked_for: list[ast.expr]) -> bool:
+    """Whether the program sets the attribute that `hasattr(self.module, self.name)` asks for."""
+    wanted = [ast.dump(each) for each in asked_for]
+    return any(
+        isinstance(call, ast.Call)
+        and getattr(call.func, "id", "") == "setattr"
+        and [ast.dump(each) for each in call.args[:2]] == wanted
+        for statement in case.trace.visits
+        for call in ast.walk(statement)
+    )

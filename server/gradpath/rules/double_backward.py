@@ -12,8 +12,7 @@ from gradpath.rules.carrying import loop_between
 from gradpath.rules.graphs import meeting, nodes_of, surely_leads
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.second_call_fixes import fixes_for
-from gradpath.rules.second_calls import Case, taken_alone
-from gradpath.rules.state_fixes import state_of
+from gradpath.rules.second_calls import Case, state_of, taken_alone
 from gradpath.rules.stories import (
     failures,
     lifted,
@@ -63,9 +62,9 @@ def _report(case: Case) -> Report:
 
 def _what(case: Case) -> str:
     """The shared value in backticks, as the function of the later call names it."""
-    state = None if case.same_root else state_of(case)
-    if state is not None and len(state.name) <= 40:
-        return f"`{state.name}`"
+    state = state_of(case)
+    if state is not None and len(state[0]) <= 40:
+        return f"`{state[0]}`"
     outputs = case.shared.outputs
     name = name_of(case.trace, case.source, outputs[0], case.again) if outputs else ""
     return f"`{name}`" if name and len(name) <= 40 else operation(case.source, case.shared)
@@ -100,9 +99,9 @@ def _steps(case: Case) -> Iterator[Step]:
     if taken is not None:
         yield Step(taken[0], f"depends on it: {_what(case)} is not detached")
     yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees it"))
-    state = None if case.same_root or case.same_place else state_of(case)
+    state = None if case.same_place else state_of(case)
     if state is not None:
-        yield Step(lifted(state.use, case.again), f"continues from {_what(case)}, graph included")
+        yield Step(lifted(state[1], case.again), f"continues from {_what(case)}, graph included")
     yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
@@ -144,7 +143,7 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         return "one call is enough: the gradients of the first are in `.grad` already"
     state = state_of(case)
     if state is not None:
-        way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state.name}` between the two calls"
+        way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state[0]}` between the two calls"
         return f"start from the value alone: {way}"
     return _said_of(case, fixes[0]) if fixes else f"compute {_what(case)} again before the second call"
 

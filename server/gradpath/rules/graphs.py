@@ -31,6 +31,11 @@ def reach(starts: Iterable[Node]) -> dict[Node, None]:
     return seen
 
 
+def is_freed(node: Node) -> bool:
+    """Whether a backward has freed what a node saved."""
+    return node.holds and node.freed_by is not None
+
+
 def leads_to(start: Node, target: Node) -> bool:
     """True if `target` can be reached from `start`."""
     todo, seen = [start], set()

@@ -11,21 +11,18 @@ from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
-from gradpath.rules.carried_graph import detaching
 from gradpath.rules.carrying import Case, case_over
-from gradpath.rules.carrying_fixes import detaching_fixes
 from gradpath.rules.copying_fixes import saved_copy
+from gradpath.rules.detachment import detachments
 from gradpath.rules.graphs import leaves, nodes_of
-from gradpath.rules.keeping_fixes import detached_where_kept
-from gradpath.rules.moving import all_behind, behind
+from gradpath.rules.moving import behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
-from gradpath.rules.rebuilding import builders, written_again
-from gradpath.rules.recomputing_fixes import one_by_one, recomputed_behind
+from gradpath.rules.recomputation import Need, recomputations
+from gradpath.rules.recomputing_fixes import one_by_one
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import block_of, call_of, statement_of
+from gradpath.rules.syntax import call_of, statement_of
 from gradpath.rules.trained import is_for_others, trained_behind
-from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -94,15 +91,15 @@ def _advice(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, 
     """The way out, with the fix that it describes."""
     wanted = (Transformation.DETACH,) if old else (Transformation.MOVE, Transformation.RECOMPUTE, Transformation.CLONE)
     told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
-    text = _help(trace, source, found, old)
+    text = _help(trace, source, found, fixes, old=old)
     return Advice(text, told) if told is not None else Advice.of(fixes[0]) if fixes else text
 
 
-def _help(trace: Trace, source: Source, found: Overwriting, old: bool) -> str:
+def _help(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str:
     if old:
-        case = _case(trace, source, found)
-        if case is not None and case.carried and case.carried[0].reads:
-            return f"start each iteration from the value alone: {detaching(case)}"
+        told = next((fix for fix in fixes if fix.does(Transformation.DETACH)), None)
+        if told is not None:
+            return f"start each iteration from the value alone: {lowered(told.title)}"
         return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
     site = found.saved_at
     if isinstance(site, Site):
@@ -143,38 +140,30 @@ def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    case = _case(trace, source, found) if _is_from_before(found) else None
+    near, call = found.failure.site, found.failure.error.call if found.failure.error is not None else None
+    starts = nodes_of(call.roots) if call is not None else []
     if _is_from_before(found):
-        yield from one_by_one(trace, source, found.failure.site)
-    if case is not None and case.carried and not case.from_outside:
-        dropped = _dropped(trace, source, found)
-        for fix in detaching_fixes(case) if case.carried[0].reads else detached_where_kept(case):
-            yield replace(fix, edits=(*fix.edits, *dropped))
-        update = statement_of(trace, found.site.node)
-        if isinstance(update, ast.Expr):
-            yield from recomputed_behind(case, update, found.site, _is_old(trace, found))
-    if _is_from_before(found):
+        yield from one_by_one(trace, source, near)
+        case = _case(trace, source, found)
+        if case is not None and case.carried and not case.from_outside:
+            dropped = _dropped(trace, source, found)
+            for fix in detachments(case.crossing):
+                yield replace(fix, edits=(*fix.edits, *dropped))
+            starts = [each.node for each in case.carried]
+            yield from recomputations(_need(trace, source, found, starts))
         return
     yield from _handed_on_without_graph(trace, source, found)
-    if not same_activation(found.site, found.failure.site):
-        yield from _computed_before_call(trace, source, found)
-        return
-    update, last = statement_of(trace, found.site.node), statement_of(trace, found.failure.site.node)
-    if update is None or last is None or source.document(found.site) is not source.document(found.failure.site):
-        return
-    document = source.document(found.site)
-    site = found.saved_at
-    built = statement_of(trace, lifted(site, found.site).node) if isinstance(site, Site) else None
-    if isinstance(built, ast.Assign) and _is_read_only_by(built, last):
-        moved = behind(trace, document, built, update)
-        if moved is not None:
-            repair = Repair(Way.COMPUTE_AFTER_UPDATE, lines=(built.lineno,))
-            yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
-    if isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
-        moved = behind(trace, document, update, last)
-        if moved is not None:
+    update, last = statement_of(trace, found.site.node), statement_of(trace, near.node)
+    if same_activation(found.site, near) and isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
+        moved = behind(trace, source.document(found.site), update, last) if last is not None else None
+        if moved is not None and last is not None:
             yield _moved(trace, source, found, update, last, moved)
-    yield from _computed_after(trace, source, found, update, last)
+    yield from recomputations(_need(trace, source, found, starts))
+
+
+def _need(trace: Trace, source: Source, found: Overwriting, starts: list[Node]) -> Need:
+    """What has saved parameters as they were before the update."""
+    return Need(trace, source, tuple(starts), _is_old(trace, found), found.failure.site, (found.site,))
 
 
 def _has_updated(found: Overwriting, made: Site) -> bool:
@@ -208,68 +197,6 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
         end = document.range_of(statement.value).end
         repair = Repair(Way.DETACH_RESULT, (source.short(made, limit=40),))
         yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), ".detach()"),))
-
-
-def _computed_before_call(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    """Move what was computed with the old parameters after the updates, before the backward."""
-    frames = {id(frame.caller): frame for frame in found.site.frames()}
-    near = next((frame for frame in found.failure.site.frames() if id(frame.caller) in frames), None)
-    if near is None or not isinstance(found.saved_at, Site):
-        return
-    made = lifted(found.saved_at, near)
-    built, last = statement_of(trace, made.node), statement_of(trace, near.node)
-    update = statement_of(trace, frames[id(near.caller)].node)
-    if last is None or update is None or update is last or not same_activation(made, near):
-        return
-    lines = {each.lineno: each for each in block_of(trace, last) or ()}
-    if isinstance(built, ast.Assign) and built.lineno < update.lineno < last.lineno and built.lineno in lines:
-        nearest = max(number for number in lines if number < last.lineno)
-        moved = behind(trace, source.document(near), built, lines[nearest])
-        if moved is not None:
-            repair = Repair(Way.COMPUTE_AFTER_UPDATES, lines=(built.lineno,), near=last.lineno)
-            yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
-            return
-    again = _written_again(trace, source, found, near, update, last)
-    if again is not None:
-        yield again
-
-
-def _computed_after(
-    trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt
-) -> Iterator[Fix]:
-    """Move all that is computed with the old parameters after the update, or compute it there again."""
-    call = found.failure.error.call if found.failure.error is not None else None
-    starts = nodes_of(call.roots) if call is not None else []
-    built = builders(trace, starts, _is_old(trace, found), found.site.caller)
-    if built is None:
-        return
-    document = source.document(found.site)
-    earlier = [each for each in built if each.lineno < update.lineno]
-    if not earlier:
-        return
-    moved = all_behind(trace, document, earlier, update)
-    if moved is not None:
-        repair = Repair(Way.COMPUTE_AFTER_UPDATE, lines=tuple(each.lineno for each in earlier))
-        yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
-        return
-    again = _written_again(trace, source, found, found.site, update, last)
-    if again is not None:
-        yield again
-
-
-def _written_again(
-    trace: Trace, source: Source, found: Overwriting, near: Site, update: ast.stmt, last: ast.stmt
-) -> Fix | None:
-    """Compute again, after the update, what is computed with the old parameters in the body of `near`."""
-    call = found.failure.error.call if found.failure.error is not None else None
-    starts = nodes_of(call.roots) if call is not None else []
-    built = builders(trace, starts, _is_old(trace, found), near.caller)
-    earlier = [each for each in built or () if each.lineno < update.lineno]
-    if built is None or not earlier:
-        return None
-    again = written_again(trace, source.document(near), built, update, last)
-    repair = Repair(Way.AGAIN_AFTER_UPDATE, lines=tuple(each.lineno for each in earlier))
-    return None if again is None else Fix.by(repair, Safety.UNSAFE, (again[0],), rewrite=True)
 
 
 def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
@@ -343,11 +270,6 @@ def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ..
         return ()
     edit = edits.drop_keyword(source.document(found.failure.site), call, "retain_graph")
     return () if edit is None else (edit,)
-
-
-def _is_read_only_by(built: ast.Assign, last: ast.stmt) -> bool:
-    """True if the statement that raises reads what `built` assigns, so that moving one helps the other."""
-    return any(names_of(target) & names_of(last) for target in built.targets)
 
 
 RULE = Rule(

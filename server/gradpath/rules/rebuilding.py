@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
@@ -25,14 +26,12 @@ def builders(
     is_spent: Callable[[Node], bool],
     caller: Site | None,
     inner: Site | None = None,
-    *,
-    presumed: bool = False,
 ) -> list[ast.stmt] | None:
     """The simple statements of one function call that build what leads from `starts` to spent nodes, in their order.
 
     `caller` is the call that runs the function, None for the module; what the call `inner` in it builds does not count.
-    None where something else builds a part of it, or where they make what is trained; weights that are but `presumed`
-    to stand behind an unknown call may do.
+    None where something else builds a part of it, or where they make what is trained; weights that are presumed to
+    stand behind an unknown call may do.
     """
     found: dict[ast.stmt, None] = {}
     starts = list(starts)
@@ -47,7 +46,9 @@ def builders(
             return None
         found[statement] = None
     ordered = sorted(found, key=lambda each: each.lineno)
-    seen = (leaf for leaf in leaves(starts) if leaf.operation != UNSEEN and (leaf.operation or not presumed))
+    seen = (
+        leaf for leaf in leaves(starts) if leaf.operation != UNSEEN and not isinstance(leaf.provenance, Presumption)
+    )
     if any(_is_made_in(trace, leaf, found) for leaf in seen):
         return None  # Each run of them would begin with new parameters.
     return ordered if 0 < len(ordered) <= LONGEST else None

@@ -7,56 +7,51 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from gradpath.autograd.gradients import is_of_gradient
-from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
-from gradpath.repairs import Repair, Way
+from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits, second_calls
-from gradpath.rules.assigned_fixes import assigned_alone
-from gradpath.rules.entrance_fixes import detached_at, trains_nothing_behind
-from gradpath.rules.graphs import entrances, is_drawn, leaves, nodes_of, reach
+from gradpath.rules.detachment import detached_where_read, detachments
+from gradpath.rules.graphs import leaves, nodes_of, reach
 from gradpath.rules.method_fixes import computed_where_read
-from gradpath.rules.moving import into_block, removed
-from gradpath.rules.rebuilding import builders, leading, read_elsewhere, written_again
-from gradpath.rules.second_calls import Case, taken_alone
+from gradpath.rules.moving import removed
+from gradpath.rules.recomputation import Need, recomputations
+from gradpath.rules.second_calls import Case, state_of
 from gradpath.rules.second_order_fixes import differentiable, differentiated
-from gradpath.rules.state_fixes import crossings, let_go, state_of
-from gradpath.rules.stories import lifted, occasion, same_activation, since, stepped_since
+from gradpath.rules.stories import same_activation, since, stepped_since, trains_nothing
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
+from gradpath.rules.trained import trains_nothing_behind
 from gradpath.source.index import holds, names_in
 from gradpath.support.fast_dataclasses import replace
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:
     """The fixes of a case, best first."""
-    detached = list(_detached(case))
-    yield from detached
     yield from differentiated(case)
     yield from _without_repeat(case)
-    if not detached and _is_carried(case):
-        yield from assigned_alone(case.trace, case.source, [edge for _, edge in crossings(case)])
-    state = None if detached or case.same_root else state_of(case)
-    later = [] if detached or case.same_root else list(_detached_later(case))
-    at_once = bool(later) and (state is not None or _is_carried(case) or _is_border(case))
-    yield from later if at_once else ()
+    later = [] if case.same_root else list(detachments(case.crossing))
+    earlier = [] if case.same_root else list(detached_where_read(case.way_of_earlier))
     apart = None if case.same_root else _trains_apart(case)
+    alone = not case.same_root and trains_nothing(case.trace, case.shared, case.earlier)
+    at_once = bool(later) and (state_of(case) is not None or _is_carried(case) or _is_border(case))
+    yield from earlier if alone else ()
+    yield from later if at_once else ()
     if apart is not None:
-        cuts = [list(_detached_earlier(case)), [] if at_once else later]
+        cuts = [[] if alone else earlier, [] if at_once else later]
         yield from (fix for cut in (reversed(cuts) if apart else cuts) for fix in cut)
-    yield from let_go(case, state) if state is not None and not later else ()
+    again = list(recomputations(_need(case)))
     if case.same_place:
-        yield from _into_function(case)
+        yield from (fix for fix in again if fix.does(Transformation.MOVE))
         yield from computed_where_read(case.trace, case.source, case.shared)
     summed = _summed(case) or _added(case)
     if summed is not None:
         yield summed
     yield from _kept(case)
     yield from differentiable(case)
-    if case.same_place or state is not None:
-        return
-    yield from _computed_again(case)
-    yield from _started_anew(case)
-    yield from computed_where_read(case.trace, case.source, case.shared)
+    if not case.same_place:
+        yield from (replace(fix, preferred=not case.same_root) for fix in again)
+        yield from _started_anew(case)
+        yield from computed_where_read(case.trace, case.source, case.shared)
     if apart is None and _is_stale(case) and not at_once:
         yield from later  # Keeping the graph would not do: its own loss has updated what it is of.
 
@@ -76,33 +71,9 @@ def _trains_apart(case: Case) -> bool | None:
     return first < second if first and second and (first < second or second < first) else None
 
 
-def _detached(case: Case) -> Iterator[Fix]:
-    """`D(fake.detach())` where the first loss trains nothing upstream of `fake`."""
-    taken = taken_alone(case)
-    if taken is not None:
-        value = case.source.text(taken[0], taken[1])
-        repair = Repair(Way.DETACH_ON, (value,), (taken[0].line,))
-        detached = edits.append(case.source.document(taken[0]), taken[1], ".detach()")
-        yield Fix.by(repair, Safety.SAFE, detached, preferred=True)
-
-
-def _detached_later(case: Case) -> Iterator[Fix]:
-    """`critic(fake.detach())` where the later loss trains nothing upstream of `fake`, or goes on from a state."""
-    roots = case.call.roots if case.call is not None else ()
-    yield from detached_at(case.trace, case.source, crossings(case), case.again, roots)
-
-
-def _detached_earlier(case: Case) -> Iterator[Fix]:
-    """`actor_loss = -(log_prob * advantage.detach())`: the first loss does not train what the second one is for."""
-    roots = case.call.roots if case.call is not None else ()
-    edges = entrances(nodes_of(case.earlier.roots), nodes_of(roots))
-    yield from detached_at(case.trace, case.source, edges, case.before, case.earlier.roots)
-
-
 def _is_border(case: Case) -> bool:
     """Whether the step that follows the later loss changes nothing upstream of the spent graph."""
-    entered = [edge for _, edge in crossings(case)]
-    return trains_nothing_behind(case.trace, entered, case.again, case.failure.kept)
+    return trains_nothing_behind(case.trace, case.crossing.entered, case.again, case.failure.kept)
 
 
 def _is_carried(case: Case) -> bool:
@@ -159,27 +130,11 @@ def _only_asks(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
 
 
-def _computed_again(case: Case) -> Iterator[Fix]:
-    """What the first call has freed is computed again before the second; safe where that gives the same values."""
-    if case.call is None or not same_activation(case.before, case.again):
-        return
-    starts = nodes_of(case.call.roots)
-    statements = builders(case.trace, starts, case.is_spent, case.again.caller, presumed=True)
-    first, last = (statement_of(case.trace, each.node) for each in (case.before, case.again))
-    steps = stepped_since(case.trace, case.earlier)
-    stepped = statement_of(case.trace, lifted(steps[-1].site, case.again).node) if steps else None
-    after = stepped if stepped is not None and first is not None and stepped.lineno > first.lineno else first
-    if statements is None or after is None or last is None:
-        return
-    again = written_again(case.trace, case.source.document(case.again), statements, after, last)
-    if again is not None:
-        edit, target = again
-        lines = tuple(each.lineno for each in statements if each.lineno < after.lineno)
-        repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=target.lineno)
-        same = _gives_the_same(case, [each for each in leading(starts, case.is_spent) if case.is_spent(each)])
-        same = same and not any(is_drawn(ast.unparse(each)) for each in statements if each.lineno < after.lineno)
-        safety = Safety.SAFE if same else Safety.UNSAFE
-        yield Fix.by(repair, safety, (edit,), preferred=not case.same_root, rewrite=True)
+def _need(case: Case) -> Need:
+    """What the first call has freed."""
+    starts = nodes_of(case.call.roots) if case.call is not None else []
+    steps = [each.site for each in stepped_since(case.trace, case.earlier)]
+    return Need(case.trace, case.source, tuple(starts), case.is_spent, case.again, (case.before, *steps[-1:]))
 
 
 def _started_anew(case: Case) -> Iterator[Fix]:
@@ -212,32 +167,6 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
             return bound == name
         case _:
             return False
-
-
-def _gives_the_same(case: Case, nodes: Sequence[Node]) -> bool:
-    """Whether nodes computed again have the values that they had: their parameters are the same, nothing is drawn."""
-    updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
-    updated |= {event.tensor.storage for event in since(case.trace, case.earlier) if isinstance(event, Mutated)}
-    seen = all(step.updated for step in stepped_since(case.trace, case.earlier))
-    drawn = any(is_drawn(node.name) or node.is_open for node in nodes)
-    return seen and not drawn and not any(leaf.storage in updated for leaf in leaves(nodes))
-
-
-def _into_function(case: Case) -> Iterator[Fix]:
-    """The statements that build the graph move into the closure that is called again and again."""
-    function = function_of(case.trace, case.again.node)
-    site = case.shared.site
-    if function is None or not isinstance(site, Site) or occasion(case.trace, case.again, case.before):
-        return
-    made = lifted(site, case.again)
-    roots = nodes_of(case.call.roots) if case.call is not None else [case.shared]
-    statements = builders(case.trace, roots, case.is_spent, made.caller, case.again.caller, presumed=True)
-    if statements is None or made.caller is case.again.caller or read_elsewhere(case.trace, statements, function):
-        return
-    moved = into_block(case.trace, case.source.document(made), statements, function, function.body)
-    if moved is not None:
-        repair = Repair(Way.MOVE_INTO, (function.name,), tuple(each.lineno for each in statements))
-        yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
 
 
 def _is_stale(case: Case) -> bool:

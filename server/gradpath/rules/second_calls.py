@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from gradpath.autograd.tensor import BackwardCall, Node
-from gradpath.interpreter.trace import Failed, Held, Lent, Mutated, Replaced, Site, Stepped, Trace
-from gradpath.rules.graphs import entrances, leaves, nodes_of
+from gradpath.interpreter.trace import Failed, Lent, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.rules.detachment import Crossing, continuing, readings
+from gradpath.rules.graphs import entrances, leaves, nodes_of, reach
 from gradpath.rules.report import Source
-from gradpath.rules.stories import bindings, lifted, name_of, since, trains_nothing
-from gradpath.rules.syntax import joins
-from gradpath.source.index import contents, variables
+from gradpath.rules.stories import lifted, since, trains_nothing
+from gradpath.rules.syntax import function_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -63,6 +63,22 @@ class Case:
                         return True
         return False
 
+    @property
+    def crossing(self) -> Crossing:
+        """How the later call enters what the earlier one has spent."""
+        edges: list[tuple[Node, Node]] = []
+        if self.call is not None:
+            found = entrances(nodes_of(self.call.roots), nodes_of(self.earlier.roots))
+            edges = [(node, edge) for node, edge in found if any(map(self.is_spent, reach([edge])))]
+        return Crossing(self.trace, self.source, tuple(edges), self.again, self.failure.kept)
+
+    @property
+    def way_of_earlier(self) -> Crossing:
+        """How the graph of the earlier call enters what the later one needs as well: `D(fake)`, for instance."""
+        roots = self.call.roots if self.call is not None else ()
+        edges = entrances(nodes_of(self.earlier.roots), nodes_of(roots))
+        return Crossing(self.trace, self.source, tuple(edges), self.before, ())
+
     def is_spent(self, node: Node) -> bool:
         """True if an earlier call has freed what the node saved."""
         return node.holds and node.freed_by is not None and node.freed_by is not self.call
@@ -82,31 +98,17 @@ def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
 
     None unless the value belongs to parameters that the steps in between leave alone, as the generator's do in a GAN.
     """
-    if case.same_root or not case.shared.outputs:
+    if case.same_root or not trains_nothing(case.trace, case.shared, case.earlier):
         return None
-    if not trains_nothing(case.trace, case.shared, case.earlier):
-        return None
-    later = nodes_of(case.call.roots) if case.call is not None else []
-    for node, edge in entrances(nodes_of(case.earlier.roots), later):
-        if edge is not case.shared or not isinstance(node.site, Site):
-            continue
-        # The call nearest to the two backwards first: a function further in may be called for the later loss, too.
-        callers = {id(frame.caller) for frame in case.again.frames()}
-        frames = node.site.frames()
-        last = next((index for index, frame in enumerate(frames) if id(frame.caller) in callers), len(frames) - 1)
-        for frame in reversed(frames[: last + 1]):
-            reads = _reads(case, frame)
-            if reads:
-                return (frame, reads[0]) if len(reads) == 1 else None
-        return None
-    return None
+    found = readings(case.way_of_earlier)
+    return found[0] if len(found) == 1 else None
 
 
-def _reads(case: Case, frame: Site) -> list[ast.expr]:
-    """Where the expression of a frame reads the shared value: its name there, or `sum(fakes)` of a list with it."""
-    tensor = case.shared.outputs[0]
-    name = name_of(case.trace, case.source, tensor, frame)
-    reads: list[ast.expr] = [each for each in variables(frame.node) if case.source.text(frame, each) == name]
-    if any(isinstance(bound.value, Held) and bound.name == name for bound in bindings(case.trace, tensor)):
-        return [call for call in contents(frame.node).calls if any(joins(call, read) for read in reads)]
-    return reads
+def state_of(case: Case) -> tuple[str, Site] | None:
+    """What one body leaves in an attribute and goes on from when it runs again, and where it does."""
+    if case.same_root:
+        return None
+    found = continuing(case.crossing)
+    bodies = {function_of(case.trace, each.node) for use, _, bound in found for each in (use, bound.site)}
+    names = {name for _, name, _ in found}
+    return (found[0][1], found[0][0]) if len(names) == len(bodies) == 1 and "." in found[0][1] else None

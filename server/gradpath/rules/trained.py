@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.trace import Failed, Kept, Stepped, Trace
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.interpreter.trace import Failed, Kept, Site, Stepped, Trace
 from gradpath.rules import edits
+from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import block_of, function_of
+from gradpath.rules.syntax import block_of, function_of, statement_of
 from gradpath.source.index import methods_called
 
 LONGEST = 90
@@ -104,3 +105,61 @@ def _by_module(kept: Sequence[Kept], trained: Sequence[Tensor]) -> str | None:
     if len(modules) == 1:
         return f"list({modules[0]}.parameters())"
     return f"[{', '.join(f'*{each}.parameters()' for each in modules)}]"
+
+
+def trains_nothing_behind(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:
+    """Whether the step that follows `near` in the program leaves all parameters behind `nodes` alone."""
+    trained = trained_next(trace, near, kept)
+    behind = {id(leaf) for leaf in leaves(nodes)}
+    return bool(trained and behind) and not behind & {id(each) for each in trained}
+
+
+def trained_next(trace: Trace, near: Site, kept: Sequence[Kept]) -> tuple[Tensor, ...]:
+    """The parameters of the optimizers whose `step()` follows a call in the program, until another backward does.
+
+    Empty where none is seen.
+    """
+    for frame in near.frames():
+        found: dict[Tensor, None] = {}
+        for call in _calls_behind(trace, frame):
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
+                return tuple(found)
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "step":
+                stepped = (_owned(kept, frame, ast.unparse(each)) for each in (*call.args[:1], call.func.value))
+                found |= dict.fromkeys(next(filter(None, stepped), ()))
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _owned(kept: Sequence[Kept], frame: Site, text: str) -> tuple[Tensor, ...]:
+    """The parameters of the optimizer that the body of a frame calls so."""
+    for each in kept:
+        same = each.form.kind == "optimizer" and each.caller is frame.caller
+        if same and ast.unparse(ast.parse(each.text, mode="eval").body) == text:
+            return each.form.tensors
+    return _in_module(kept, text)
+
+
+def _in_module(kept: Sequence[Kept], text: str) -> tuple[Tensor, ...]:
+    for each in kept:
+        if each.caller is None and each.form.kind == "optimizer" and each.text == text:
+            return each.form.tensors
+    return ()
+
+
+def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
+    """The calls that follow the statement of a site in its body, as the text goes, nearest first."""
+    statement = statement_of(trace, frame.node)
+    function = function_of(trace, frame.node)
+    roots: Sequence[ast.AST] = function.body if function is not None else list(trace.visits)
+    if statement is None:
+        return
+    last = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
+    calls = {
+        id(each): each
+        for root in roots
+        for each in ast.walk(root)
+        if isinstance(each, ast.Call) and (each.lineno, each.col_offset) >= last
+    }
+    yield from sorted(calls.values(), key=lambda each: (each.lineno, each.col_offset))

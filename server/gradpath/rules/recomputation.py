@@ -1,0 +1,136 @@
+"""What a backward needs, and cannot have, is computed again, or later: moved or written again after what spoilt it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from gradpath.autograd.tensor import Node
+from gradpath.diagnostic import Fix, Safety
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.rules import edits
+from gradpath.rules.graphs import is_drawn, reach
+from gradpath.rules.moving import all_behind, into_block
+from gradpath.rules.rebuilding import builders, written_again
+from gradpath.rules.report import Source
+from gradpath.rules.syntax import Compound, Definition, ancestry, statement_of
+from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import dataclass
+
+_Block = ast.For | ast.AsyncFor | ast.While | Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What the backward at `near` needs: the graph that leads from `starts` to nodes that are old.
+
+    `spoilt` is where that came about, by an earlier backward or by an update; `uses` are places that go on from it.
+    """
+
+    trace: Trace
+    source: Source
+    starts: tuple[Node, ...]
+    is_old: Callable[[Node], bool]
+    near: Site
+    spoilt: tuple[Site, ...]
+    uses: tuple[Site, ...] = ()
+
+    @property
+    def frames(self) -> list[Site]:
+        """The places that lead to the backward, to a use, and to where it was computed, from the inside out."""
+        made = [each.site for each in self.starts if isinstance(each.site, Site)]
+        return [frame for site in (self.near, *self.uses, *made) for frame in site.frames()]
+
+
+def recomputations(need: Need) -> Iterator[Fix]:
+    """The statements that compute it: moved into what is run again, moved later, or written again."""
+    for caller in dict.fromkeys(frame.caller for frame in need.frames):
+        inner = need.near.caller if need.near.caller is not caller else None
+        built = builders(need.trace, need.starts, need.is_old, caller, inner)
+        if built is not None:
+            found = [*_moved_into(need, built), *_moved_after(need, caller, built), *_again(need, caller, built)]
+            yield from found
+            if found:
+                return
+
+
+def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
+    """To the start of a loop, or of a function, that comes after them and is run again; the outermost one first."""
+    ways = [ancestry(need.trace, frame.node) for frame in reversed(need.frames)]
+    around = dict.fromkeys(each for way in ways for each in way if isinstance(each, _Block))
+    for owner in around:
+        outside = [each for each in built if not holds(owner, each)]
+        if not outside or owner.lineno <= outside[-1].lineno:
+            continue
+        statements = list(dict.fromkeys(_beside(need.trace, each, outside) for each in outside))
+        site = next(each for each in need.frames if holds(owner, each.node))
+        moved = into_block(need.trace, need.source.document(site), statements, owner, owner.body)
+        if moved is not None:
+            lines = tuple(each.lineno for each in outside)
+            repair = Repair(Way.MOVE_INTO_LOOP, lines=lines)
+            if isinstance(owner, Definition):
+                repair = Repair(Way.MOVE_INTO, (owner.name,), lines)
+            counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
+            safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
+            yield Fix.by(repair, safety, moved, preferred=True, rewrite=True)
+
+
+def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> Iterator[Fix]:
+    """After what has spoilt it, where nothing reads it before that."""
+    for spoilt in _in_body(need.trace, need.spoilt, caller):
+        earlier = [each for each in built if each.lineno < spoilt.lineno]
+        document = need.source.document(next(iter(need.spoilt)))
+        moved = all_behind(need.trace, document, earlier, spoilt) if earlier else None
+        if moved is not None:
+            repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
+            yield Fix.by(repair, _safety(need, built), moved, preferred=True, rewrite=True)
+
+
+def _again(need: Need, caller: Site | None, built: list[ast.stmt]) -> Iterator[Fix]:
+    """Once more: before the statement that needs it, or else after what has spoilt it."""
+    document = need.source.document(need.near)
+    users = [*_in_body(need.trace, need.uses, caller), *_in_body(need.trace, (need.near,), caller)]
+    spoilt = _in_body(need.trace, need.spoilt, caller)
+    after = max([each for each in spoilt if each not in built] or built, key=lambda each: each.lineno)
+    for user in dict.fromkeys(users):
+        again = written_again(need.trace, document, built, after, user)
+        if again is not None:
+            lines = tuple(each.lineno for each in built if each.lineno < max(after.lineno, built[-1].lineno + 1))
+            repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=again[1].lineno)
+            yield Fix.by(repair, _safety(need, built), (again[0],), preferred=True, rewrite=True)
+    for place in spoilt:
+        texts = [edits.lines_to_move(document, each) for each in built if each.lineno < place.lineno]
+        edit = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
+        if texts and all(texts) and edit is not None and isinstance(place, ast.Expr):
+            lines = tuple(each.lineno for each in built if each.lineno < place.lineno)
+            repair = Repair(Way.AGAIN_AFTER, lines=lines, near=place.end_lineno)
+            drawn = any(is_drawn(ast.unparse(each)) for each in built)
+            safety = Safety.UNSAFE if drawn else Safety.SAFE
+            yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
+
+
+def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[ast.stmt]:
+    """The statements of one body that lead to some places."""
+    frames = (frame for site in sites for frame in site.frames() if frame.caller is caller)
+    found = (statement_of(trace, frame.node) for frame in frames)
+    return list(dict.fromkeys(each for each in found if each is not None and not isinstance(each, Compound)))
+
+
+def _beside(trace: Trace, statement: ast.stmt, found: Sequence[ast.stmt]) -> ast.stmt:
+    """The statement, or the `if` around it that holds nothing else."""
+    around = ancestry(trace, statement)
+    outer = around[-2] if len(around) > 1 else None
+    alone = isinstance(outer, ast.If) and not outer.orelse and all(each in found for each in outer.body)
+    return outer if isinstance(outer, ast.If) and alone else statement
+
+
+def _draws(need: Need, built: Sequence[ast.stmt]) -> bool:
+    """Whether random numbers are drawn for it: others would then come out in another order."""
+    return any(map(is_drawn, (*(each.name for each in reach(need.starts)), *map(ast.unparse, built))))
+
+
+def _safety(need: Need, built: Sequence[ast.stmt]) -> Safety:
+    """Whether it comes out the same a second time: nothing is drawn, and nothing unknown is called."""
+    unknown = any(each.is_open for each in reach(need.starts))
+    return Safety.UNSAFE if unknown or _draws(need, built) else Safety.SAFE

@@ -154,7 +154,7 @@ class _Workshop:
             if state is None or not state.parses:
                 return None
             new = _new(self._before, state, key, touched)
-            if any(_is_idle(each) and not _goes_on(each, fix) for each in new):
+            if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
             if diagnostic.level is not Level.ERROR and not ran and state.failures - self._before.failures:
@@ -177,7 +177,7 @@ class _Workshop:
                 made, texts = alone, self._edited({}, alone.edits)
                 continue
             weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
-            if next_fix is None or (weaker and not _is_idle(left[0])):
+            if next_fix is None or (weaker and not _rule(left[0]).idle):
                 loses = self._loses(state, made, diagnostic)
                 return None if loses else self._unfinished(made, state, left, diagnostic)
             texts = self._edited(texts, next_fix.edits)
@@ -197,7 +197,7 @@ class _Workshop:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
         if all(self._was_masked(each, fix) for each in left):
             return self._judged(fix, state)
-        if any(each.rule == diagnostic.rule or _is_idle(each) for each in left):
+        if any(each.rule == diagnostic.rule or _rule(each).idle for each in left):
             return None
         here = _key(diagnostic, self._source)[2]
         if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
@@ -460,11 +460,6 @@ def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
     if new.rule == diagnostic.rule or new.level is Level.ERROR or rule.leftover or rule.idle:
         return True
     return rule.uncovered_by == diagnostic.family
-
-
-def _is_idle(report: Diagnostic) -> bool:
-    """Whether a report says of a program that runs that it does not train."""
-    return _rule(report).idle
 
 
 def _rule(report: Diagnostic) -> Rule:

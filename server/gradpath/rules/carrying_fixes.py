@@ -186,7 +186,7 @@ def _need(case: Case) -> Need:
     """What was built before the loop, and is needed in each iteration of it."""
     steps = [each.site for each in stepped_since(case.trace, case.earlier)]
     uses = (case.turn, *(each.place for each in case.carried[:1]))
-    return Need(case.trace, case.source, (case.first,), is_freed, case.again, tuple(steps[-1:]), uses)
+    return Need(case.trace, case.source, (case.first,), is_freed, case.again, tuple(steps[-1:]), bool(steps), uses)
 
 
 def _document(case: Case) -> Document:

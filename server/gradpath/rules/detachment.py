@@ -35,7 +35,8 @@ class Crossing:
     """How a later backward, at `near`, enters an old graph: by `edges` from a node of its own to an old one.
 
     `loop` is what runs again in between, under its `number`; None for what stands in a line. `kept` is what the running
-    bodies held when it failed.
+    bodies held when it failed. It is `cached` if the iteration that made it used it, too: then it may be meant to be
+    trained.
     """
 
     trace: Trace
@@ -45,6 +46,7 @@ class Crossing:
     kept: tuple[Kept, ...]
     loop: ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef | None = None
     number: int | None = None
+    cached: bool = False
 
     @property
     def entered(self) -> tuple[Node, ...]:
@@ -73,9 +75,15 @@ def _is_own(text: str) -> bool:
     return text.removeprefix("self.").isidentifier()
 
 
-def _fix(way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit]) -> Fix:
+def _fix(
+    way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit], *, safe: bool = True
+) -> Fix:
     repair = Repair(way, tuple(dict.fromkeys(names)), tuple(lines), text)
-    return Fix.by(repair, Safety.SAFE, tuple(edit), preferred=True)
+    return Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, tuple(edit), preferred=True)
+
+
+def _iteration(crossing: Crossing, site: object) -> int:
+    return dict(site.loops).get(crossing.number or 0, 0) if isinstance(site, Site) else 0
 
 
 # After the backward
@@ -104,9 +112,12 @@ def _detached_after(
     document = crossing.source.document(frame)
     lines = _rebinding(found, edits.indent_unit(document))
     text, names = lines[0] if len(lines) == 1 else "", [text for text, _ in found]
+    made = [each.node.site for _, form in found for each in form.tensors if each.node is not None]
+    renewed = any(_iteration(crossing, site) == _iteration(crossing, crossing.near) for site in made)
+    safe = renewed or not crossing.cached  # What is never made again would never be trained again.
     edit = edits.insert_after(document, statement, *lines) if lines else None
     if edit is not None:
-        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit])
+        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit], safe=safe)
     first = crossing.loop.body[0] if crossing.loop is not None else None
     if (
         first is not None
@@ -116,7 +127,7 @@ def _detached_after(
     ):
         edit = edits.insert_before(document, first, *lines) if lines else None
         if edit is not None:
-            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit])
+            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit], safe=safe)
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
@@ -245,8 +256,10 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
         guard = " and ".join(f"{name} is not None" for name in names)
         lines = [f"if {guard}:", *(edits.indent_unit(document) + line for line in lines)]
     edit = edits.insert_before(document, statement, *lines)
+    now = _iteration(crossing, crossing.near)
+    once = crossing.number is None or crossing.trace.visits.get(statement, 0) <= now  # Nothing of one iteration is cut.
     if edit is not None:
-        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit])
+        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit], safe=once)
 
 
 def continuing(crossing: Crossing) -> list[tuple[Site, str, Bound]]:

@@ -45,7 +45,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
         return
     again = written_again(trace, source.document(near), statements, thawed, first)
     if again is not None:
-        edit, target = again
+        edit, target, _ = again
         repair = Repair(Way.AGAIN_RECORDED, lines=tuple(each.lineno for each in statements), near=target.lineno)
         safety = Safety.SAFE if _is_the_same(trace, list(before.values())) else Safety.UNSAFE
         yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)

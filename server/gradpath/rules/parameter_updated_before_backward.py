@@ -163,7 +163,7 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
 
 def _need(trace: Trace, source: Source, found: Overwriting, starts: list[Node]) -> Need:
     """What has saved parameters as they were before the update."""
-    return Need(trace, source, tuple(starts), _is_old(trace, found), found.failure.site, (found.site,))
+    return Need(trace, source, tuple(starts), _is_old(trace, found), found.failure.site, (found.site,), updated=True)
 
 
 def _has_updated(found: Overwriting, made: Site) -> bool:

@@ -99,7 +99,7 @@ def read_elsewhere(trace: Trace, statements: list[ast.stmt], inside: ast.AST) ->
 
 def written_again(
     trace: Trace, document: Document, statements: list[ast.stmt], after: ast.stmt, last: ast.stmt
-) -> tuple[Edit, ast.stmt] | None:
+) -> tuple[Edit, ast.stmt, list[ast.stmt]] | None:
     """Copies of the statements that stand before `after`, put where the rest of them, or `last`, begins.
 
     Where `last` is in a loop that begins behind `after`, the copies go to the start of its body. None where a name has
@@ -132,7 +132,7 @@ def written_again(
     if any(text is None for text in texts):
         return None
     edit = edits.insert_before(document, target, *(line for text in texts for line in text or ()))
-    return None if edit is None else (edit, target)
+    return None if edit is None else (edit, target, copied)
 
 
 def _attributes(statement: ast.stmt, *contexts: type[ast.expr_context]) -> set[str]:

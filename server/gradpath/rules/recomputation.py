@@ -25,7 +25,8 @@ _Block = ast.For | ast.AsyncFor | ast.While | Definition
 class Need:
     """What the backward at `near` needs: the graph that leads from `starts` to nodes that are old.
 
-    `spoilt` is where that came about, by an earlier backward or by an update; `uses` are places that go on from it.
+    `spoilt` is where that came about, by an earlier backward or by an update, the last one last; `uses` are places that
+    go on from it. What it is computed from may be `updated` by now.
     """
 
     trace: Trace
@@ -34,6 +35,7 @@ class Need:
     is_old: Callable[[Node], bool]
     near: Site
     spoilt: tuple[Site, ...]
+    updated: bool
     uses: tuple[Site, ...] = ()
 
     @property
@@ -49,7 +51,8 @@ def recomputations(need: Need) -> Iterator[Fix]:
         inner = need.near.caller if need.near.caller is not caller else None
         built = builders(need.trace, need.starts, need.is_old, caller, inner)
         if built is not None:
-            found = [*_moved_into(need, built), *_moved_after(need, caller, built), *_again(need, caller, built)]
+            moved = [*_moved_into(need, built), *_moved_after(need, caller, built)]
+            found = [*moved, *_again(need, caller, built, alone=bool(moved))]
             yield from found
             if found:
                 return
@@ -87,27 +90,32 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
             yield Fix.by(repair, _safety(need, built), moved, preferred=True, rewrite=True)
 
 
-def _again(need: Need, caller: Site | None, built: list[ast.stmt]) -> Iterator[Fix]:
-    """Once more: before the statement that needs it, or else after what has spoilt it."""
+def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: bool) -> Iterator[Fix]:
+    """Once more: before the statement that needs it, or else after the update.
+
+    Where a step has come in between, what is computed is something else: safe where it serves that backward `alone`.
+    """
     document = need.source.document(need.near)
     users = [*_in_body(need.trace, need.uses, caller), *_in_body(need.trace, (need.near,), caller)]
-    spoilt = _in_body(need.trace, need.spoilt, caller)
-    after = max([each for each in spoilt if each not in built] or built, key=lambda each: each.lineno)
-    for user in dict.fromkeys(users):
+    spoilt = [each for each in _in_body(need.trace, need.spoilt, caller) if each not in built]
+    drawn = any(is_drawn(ast.unparse(each)) for each in built)
+    for user, after in ((user, after) for user in users for after in (*reversed(spoilt), built[-1])):
         again = written_again(need.trace, document, built, after, user)
         if again is not None:
-            lines = tuple(each.lineno for each in built if each.lineno < max(after.lineno, built[-1].lineno + 1))
-            repair = Repair(Way.AGAIN_BEFORE, lines=lines, near=again[1].lineno)
-            yield Fix.by(repair, _safety(need, built), (again[0],), preferred=True, rewrite=True)
-    for place in spoilt:
-        texts = [edits.lines_to_move(document, each) for each in built if each.lineno < place.lineno]
-        edit = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
-        if texts and all(texts) and edit is not None and isinstance(place, ast.Expr):
-            lines = tuple(each.lineno for each in built if each.lineno < place.lineno)
-            repair = Repair(Way.AGAIN_AFTER, lines=lines, near=place.end_lineno)
-            drawn = any(is_drawn(ast.unparse(each)) for each in built)
-            safety = Safety.UNSAFE if drawn else Safety.SAFE
+            edit, target, copied = again
+            repair = Repair(Way.AGAIN_BEFORE, lines=tuple(each.lineno for each in copied), near=target.lineno)
+            safety = Safety.SAFE if alone or not need.updated else Safety.UNSAFE
+            safety = Safety.UNSAFE if _safety(need, built) is Safety.UNSAFE else safety
             yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
+            break
+    for place in spoilt if need.updated else ():
+        copied = [each for each in built if each.lineno < place.lineno]
+        texts = [edits.lines_to_move(document, each) for each in copied]
+        new = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
+        if texts and all(texts) and new is not None and isinstance(place, ast.Expr):
+            repair = Repair(Way.AGAIN_AFTER, lines=tuple(each.lineno for each in copied), near=place.end_lineno)
+            safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
+            yield Fix.by(repair, safety, (new,), preferred=True, rewrite=True)
 
 
 def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[ast.stmt]:

@@ -21,7 +21,7 @@ from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.stories import same_activation, since, stepped_since, trains_nothing
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 from gradpath.rules.trained import trains_nothing_behind
-from gradpath.source.index import holds, names_in
+from gradpath.source.index import contents, holds, names_in
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -134,7 +134,8 @@ def _need(case: Case) -> Need:
     """What the first call has freed."""
     starts = nodes_of(case.call.roots) if case.call is not None else []
     steps = [each.site for each in stepped_since(case.trace, case.earlier)]
-    return Need(case.trace, case.source, tuple(starts), case.is_spent, case.again, (case.before, *steps[-1:]))
+    spoilt = (case.before, *steps[-1:])
+    return Need(case.trace, case.source, tuple(starts), case.is_spent, case.again, spoilt, case.is_updated)
 
 
 def _started_anew(case: Case) -> Iterator[Fix]:
@@ -222,7 +223,7 @@ def _summed(case: Case) -> Fix | None:
 def _asks_for_gradients(block: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
     """Whether something between two statements of a block reads gradients, or changes them."""
     between = [each for each in block if first.lineno < each.lineno < last.lineno]
-    names = {each.attr for part in between for each in ast.walk(part) if isinstance(each, ast.Attribute)}
+    names = {each.attr for part in between for each in contents(part).attributes}
     return any(name == "grad" or name.startswith(("clip_grad", "unscale")) for name in names)
 
 

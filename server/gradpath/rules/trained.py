@@ -12,7 +12,7 @@ from gradpath.rules import edits
 from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import block_of, function_of, statement_of
-from gradpath.source.index import methods_called
+from gradpath.source.index import contents, methods_called
 
 LONGEST = 90
 """Characters that such an expression may have."""
@@ -157,9 +157,6 @@ def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
         return
     last = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
     calls = {
-        id(each): each
-        for root in roots
-        for each in ast.walk(root)
-        if isinstance(each, ast.Call) and (each.lineno, each.col_offset) >= last
+        id(each): each for root in roots for each in contents(root).calls if (each.lineno, each.col_offset) >= last
     }
     yield from sorted(calls.values(), key=lambda each: (each.lineno, each.col_offset))

@@ -187,7 +187,8 @@ def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> 
     cuts = [fix for fix in others if fix.does(Transformation.DETACH)]
     if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
         yield from (
-            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {lowered(fix.title)}", fix) for fix in cuts[:1]
+            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {lowered(fix.title)}", fix)
+            for fix in cuts[:1]
         )
         return
     retained = next(retaining(case), None)

@@ -116,3 +116,23 @@ def test_no_more_rules_search_the_tree_themselves() -> None:
         file.removeprefix("rules/") for file, tree in FILES.items() if file.startswith("rules/") and walks_itself(tree)
     }
     assert walking <= WALKING
+
+
+OF_VALUES = {"entries", "items", "kind", "label", "origin", "parts", "presumption", "read", "sources", "tensor"}
+REACHING = {  # Rules that ask values of the interpreter instead of events: each may only go.
+    "cut_fixes.py",
+    "keeping_fixes.py",
+    "outside_fixes.py",
+}
+
+
+def test_no_more_rules_reach_into_values_of_the_interpreter() -> None:
+    reaching = {
+        file.removeprefix("rules/")
+        for file, tree in FILES.items()
+        if file.startswith("rules/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr")
+        if isinstance(node.args[1], ast.Constant) and node.args[1].value in OF_VALUES
+    }
+    assert reaching <= REACHING

@@ -9,7 +9,7 @@ from enum import Enum
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Advice, Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
-from gradpath.interpreter.trace import Decision, Failed, ReadOut, Site, Trace
+from gradpath.interpreter.trace import Decision, Failed, Site, Trace
 from gradpath.overlays import conditions
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry
@@ -282,8 +282,7 @@ def _presumed(found: Found) -> Iterable[Presumption]:
 def _grounds(failure: Failed) -> tuple[Presumption, ...]:
     if failure.error is not None:
         return failure.error.presumed
-    read = getattr(failure.subject, "read", None)  # A number that was read out of a tensor.
-    return read.presumed if isinstance(read, ReadOut) else ()
+    return failure.read.presumed if failure.read is not None else ()
 
 
 def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:

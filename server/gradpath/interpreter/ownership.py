@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.sites import Site
 from gradpath.support.fast_dataclasses import dataclass
@@ -70,4 +73,31 @@ class Wrapped:
     site: Site
 
 
-OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped
+class _Parameter(Protocol):
+    @property
+    def tensor(self) -> Tensor: ...
+
+
+class _Module(Protocol):
+    """A module of the program, as far as the readers of a trace know modules."""
+
+    @property
+    def has_unknown_parts(self) -> bool: ...
+
+    def parameters(self) -> Sequence[tuple[str, _Parameter]]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named:
+    """A variable, or an attribute, was bound to a module that is seen."""
+
+    name: str
+    module: _Module
+    site: Site
+
+    def parameters(self) -> list[tuple[str, Tensor]]:
+        """The parameters that the module has when the path ends, with the way to each from the module."""
+        return [(way, value.tensor) for way, value in self.module.parameters()]
+
+
+OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped | Named

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
-from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
+from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
+from gradpath.interpreter.readings import ReadOut as ReadOut
+from gradpath.interpreter.readings import in_record, parts_of, read_of, sources_of, tensor_of
 from gradpath.interpreter.sites import Decision as Decision
 from gradpath.interpreter.sites import Site as Site
 from gradpath.interpreter.sites import iterations_between as iterations_between
-from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,6 @@ class BackwardRan:
     call: BackwardCall
     executed: tuple[Node, ...]
     site: Site
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadOut:
-    """A number that was read out of a tensor, with how (`item`, `float`, ...) and where.
-
-    `presumed` says what has to hold for what was computed with it to be a number still.
-    """
-
-    tensor: Tensor
-    how: str
-    site: Site
-    presumed: tuple[Presumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,11 +101,7 @@ class _WithTensor:
     @property
     def tensor(self) -> Tensor | None:
         """The tensor, also one that a presumption has made of an unknown since; None for a number read out of one."""
-        if hasattr(self.value, "read"):
-            return None
-        made = getattr(self.value, "tensor", None)
-        made = made if isinstance(made, Tensor) else getattr(made, "tensor", None)
-        return made if isinstance(made, Tensor) else None
+        return tensor_of(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +112,21 @@ class Stored(_WithTensor):
     key: object
     value: object
     site: Site
+
+    def one_by_one(self) -> Iterator[Stored]:
+        """The event for each part of a stored record: `log.append({"loss": loss, "n": n})`."""
+        for value in in_record(self.value):
+            yield replace(self, value=value)
+
+    @property
+    def is_kept(self) -> bool:
+        """True if the container still holds the value when the path ends, or a record in it does."""
+        return any(each is self.value for part in parts_of(self.container) for each in (part, *in_record(part)))
+
+    @property
+    def read(self) -> ReadOut | None:
+        """The read by which the program got the stored number from a tensor, if it did."""
+        return read_of(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +251,12 @@ class Bound:
     @property
     def tensor(self) -> Tensor | None:
         """The tensor, also the one that a presumption has made of an unknown since."""
-        if isinstance(self.value, Tensor):
-            return self.value
-        made = getattr(getattr(self.value, "tensor", None), "tensor", None)
-        return made if isinstance(made, Tensor) else None
+        return tensor_of(self.value)
+
+    @property
+    def sources(self) -> tuple[tuple[object, Tensor | None], ...]:
+        """The values that an unknown value was derived from, each with its tensor, if it has one."""
+        return tuple((each, tensor_of(each)) for each in sources_of(self.value))
 
     @property
     def is_plain(self) -> bool:
@@ -267,15 +269,6 @@ class Bound:
         if isinstance(self.value, Tensor):
             return self.value.flag and self.value.node is None
         return getattr(self.value, "kind", None) is Kind.PARAMETER
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Named:
-    """A variable, or an attribute, was bound to a module that is seen."""
-
-    name: str
-    module: object
-    site: Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +352,11 @@ class Failed:
     caught: bool
     kept: tuple[Kept, ...] = ()
 
+    @property
+    def read(self) -> ReadOut | None:
+        """The read by which the program got the misused number from a tensor, if it did."""
+        return read_of(self.subject)
+
 
 Event = (
     Built
@@ -380,7 +378,6 @@ Event = (
     | Lent
     | OwnershipEvent
     | Bound
-    | Named
     | Stepped
     | Cleared
     | Failed

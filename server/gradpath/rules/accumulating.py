@@ -12,7 +12,7 @@ from gradpath.rules.graphs import leads_to, nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import JOINS, is_addition
-from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_dataclasses import dataclass
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 _BLENDS = frozenset({"torch.lerp", "torch.Tensor.lerp_", "torch.maximum", "torch.minimum"})
@@ -155,15 +155,14 @@ def _unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if event.is_plain:
             continue
-        for source in getattr(event.value, "sources", ()):
-            tensor = getattr(getattr(source, "tensor", None), "tensor", None)
-            if isinstance(tensor, Tensor) and tensor.node in executed:
+        for _, tensor in event.sources:
+            if tensor is not None and tensor.node in executed:
                 added.setdefault(event.site.node, []).append((event, tensor, backwards))
     for events in added.values():
         first, tensor, before = events[0]
         for later, _, count in events[1:]:
             again = iterations_between(first.site.loops, later.site.loops) is not None and count > before
-            if again and any(source is first.value for source in getattr(later.value, "sources", ())):
+            if again and any(source is first.value for source, _ in later.sources):
                 yield Growing(first.site, tensor)
                 break
 
@@ -268,7 +267,7 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
-        for place, each in _one_by_one(event):
+        for place, each in enumerate(event.one_by_one()):
             stored.setdefault((event.site.node, place), []).append(each)
     for events in stored.values():
         kept = [event for event in events if _is_kept(event)]
@@ -282,25 +281,6 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if _is_live(trace, first, executed) and not any(_is_used(trace, event, executed) for event in kept):
             yield Growing(kept[0].site, first)
-
-
-def _one_by_one(event: Stored) -> Iterator[tuple[int, Stored]]:
-    """The stored value, or each part of a stored record: `log.append({"loss": loss, "n": n})`."""
-    yield from enumerate(replace(event, value=each) for each in _in_record(event.value))
-
-
-def _in_record(value: object, depth: int = 2) -> Iterator[object]:
-    """The parts of a tuple or a dict, and of those in it; any other value alone."""
-    parts = _parts_of(value) if depth and (isinstance(value, tuple) or hasattr(value, "entries")) else ()
-    for part in parts:
-        yield from _in_record(part, depth - 1)
-    if not parts:
-        yield value
-
-
-def _parts_of(value: object) -> Sequence[object]:
-    parts = getattr(value, "parts", None)
-    return value if isinstance(value, tuple) else parts() if parts is not None else ()
 
 
 def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> bool:
@@ -335,7 +315,7 @@ def _is_kept(event: Stored) -> bool:
     tensor = event.tensor
     if tensor is None or tensor.node is None:
         return False
-    return any(each is event.value for part in _parts_of(event.container) for each in (part, *_in_record(part)))
+    return event.is_kept
 
 
 def _grows(events: list[Stored]) -> bool:

@@ -22,9 +22,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         node = failure.site.node
         if failure.exception != "AttributeError" or not isinstance(node, ast.Attribute) or node.attr != "backward":
             continue
-        read = getattr(failure.subject, "read", None)
-        if isinstance(read, ReadOut) or isinstance(failure.subject, (int, float)):
-            yield _report(trace, source, failure, node, read if isinstance(read, ReadOut) else None)
+        if failure.read is not None or isinstance(failure.subject, (int, float)):
+            yield _report(trace, source, failure, node, failure.read)
 
 
 def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, read: ReadOut | None) -> Report:

@@ -82,7 +82,11 @@ def _is_again(trace: Trace, first: Update, second: Update) -> bool:
     if loop is None:
         return _asks_again(first, second)
     calls = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)
-    return not calls or getattr(first, "optimizer", None) is getattr(second, "optimizer", None)
+    return not calls or _optimizer_of(first) is _optimizer_of(second)
+
+
+def _optimizer_of(update: Update) -> object:
+    return update.optimizer if isinstance(update, Stepped) else None
 
 
 def _asks_again(first: Update, second: Update) -> bool:

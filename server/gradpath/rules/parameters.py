@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Protocol, cast
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.ownership import Overlooked
@@ -14,19 +13,6 @@ from gradpath.rules.stories import name_of, target_of
 from gradpath.rules.syntax import statement_of
 from gradpath.source.index import inside, names_of
 from gradpath.support.fast_dataclasses import dataclass
-
-
-class _Value(Protocol):
-    tensor: Tensor
-
-
-class _Module(Protocol):
-    """A module of the program, as far as rules know modules."""
-
-    @property
-    def has_unknown_parts(self) -> bool: ...
-
-    def parameters(self) -> list[tuple[str, _Value]]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +40,7 @@ class Holder:
     @property
     def tensors(self) -> list[tuple[str, Tensor]]:
         """The parameters themselves, with the ways to them."""
-        return [(way, value.tensor) for way, value in cast("_Module", self.named[-1].module).parameters()]
+        return self.named[-1].parameters()
 
     def names(self, source: Source) -> list[str]:
         """All names that the program uses for it, as written."""
@@ -127,7 +113,7 @@ def _known(trace: Trace) -> list[list[Holder]]:
 
 
 def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
-    whole = not cast("_Module", events[-1].module).has_unknown_parts
+    whole = not events[-1].module.has_unknown_parts
     lasting = next((event for event in reversed(events) if not _is_of_a_loop(trace, event)), None)
     name = target_of(source, lasting or events[-1])
     return Holder(name, ways_of(events[-1]), whole, tuple(events), lasting is not None)
@@ -153,9 +139,9 @@ def held(trace: Trace) -> set[int]:
 
 def tensors_of(event: Named) -> list[Tensor]:
     """The parameters of a module that a variable holds."""
-    return [value.tensor for _, value in cast("_Module", event.module).parameters()]
+    return [tensor for _, tensor in event.parameters()]
 
 
 def ways_of(event: Named) -> dict[int, str]:
     """The parameters, by identity, of a module that a variable holds, and the way to each from there."""
-    return {id(value.tensor): name for name, value in cast("_Module", event.module).parameters()}
+    return {id(tensor): way for way, tensor in event.parameters()}

@@ -64,10 +64,8 @@ def _backward(event: object) -> tuple[tuple[Tensor, ...], Site] | None:
             return call.roots, site
         case Failed(error=error, site=site, caught=False) if error is not None and error.call is not None:
             return error.call.roots, site
-        case Failed(subject=subject, site=site, caught=False):
-            read = getattr(subject, "read", None)
-            if isinstance(read, ReadOut):  # `loss.item().backward()`
-                return (read.tensor,), site
+        case Failed(read=ReadOut() as read, site=site, caught=False):  # `loss.item().backward()`
+            return (read.tensor,), site
     return None
 
 

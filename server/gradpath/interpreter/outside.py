@@ -21,7 +21,9 @@ def leave(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _pow(machine: Machine, arguments: Arguments) -> Value:
-    return binary(machine, ast.Pow, arguments.get(0, "base", None), arguments.get(1, "exp", None))
+    power = binary(machine, ast.Pow, arguments.get(0, "base", None), arguments.get(1, "exp", None))
+    modulus = arguments.get(2, "mod", None)
+    return power if modulus is None else binary(machine, ast.Mod, power, modulus)
 
 
 def _divmod(machine: Machine, arguments: Arguments) -> Value:

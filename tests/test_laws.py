@@ -121,7 +121,7 @@ def test_no_more_rules_search_the_tree_themselves() -> None:
 OF_VALUES = {"entries", "items", "kind", "label", "origin", "parts", "presumption", "read", "sources", "tensor"}
 REACHING = {  # Rules that ask values of the interpreter instead of events: each may only go.
     "cut_fixes.py",
-    "keeping_fixes.py",
+    "detachment.py",
     "outside_fixes.py",
 }
 

@@ -391,11 +391,12 @@ def _conditional(headline: str, condition: str) -> str:
 def _branch(decision: Decision, headline: str, source: Source) -> str:
     """The condition in words, its code cut to the room that the headline leaves; "on some paths" where that is none."""
     condition = words(decision, source)
-    room = max(LONGEST - len(headline) - 2, 24)
-    if len(condition) > room and condition.endswith("`"):
-        condition = condition.removesuffix("`")[: room - 2].rstrip() + "…`"
-    fitted = _fitted(headline, LONGEST - len(condition) - 2)
-    return condition if fitted.split("`")[::2] == headline.split("`")[::2] else "on some paths"
+    room = LONGEST - len(headline) - 2
+    if len(condition) <= room or not condition.endswith("`"):
+        return condition
+    cut = condition.removesuffix("`")[: max(room, 18) - 2].rstrip() + "…`"
+    fitted = _fitted(headline, LONGEST - len(cut) - 2)
+    return cut if fitted.split("`")[::2] == headline.split("`")[::2] else "on some paths"
 
 
 def _fitted(text: str, limit: int) -> str:

@@ -309,7 +309,20 @@ class Set(Container):
             return NativeFunction(f"set.{name}", lambda m, a: self.members.pop(place_of(a.get(0, "x")), None) and None)
         if name == "update":
             return NativeFunction("set.update", self._update)
+        if name in _COMBINED:
+            return NativeFunction(f"set.{name}", lambda m, a: self._combined(m, _COMBINED[name], a))
         return super().attribute(machine, name)
+
+    def _combined(self, machine: Machine, operator: str, arguments: Arguments) -> Value:
+        """`union` and its kin, which take any iterables."""
+        made = Set(list(self.parts()), open=self.open)
+        for value in arguments.positional:
+            items = sequence(machine, value)
+            both = NotImplemented if items is None else made.binary(machine, operator, Set(items), False)
+            if not isinstance(both, Set):
+                return machine.unknown("a combination of sets", None, (self, *arguments.positional))
+            made = both
+        return made
 
     def _update(self, machine: Machine, arguments: Arguments) -> Value:
         for value in arguments.positional:
@@ -318,6 +331,8 @@ class Set(Container):
             self.members.update({place_of(item): item for item in items or ()})
         return None
 
+
+_COMBINED = {"difference": "sub", "intersection": "and", "symmetric_difference": "xor", "union": "or"}
 
 _TOLD_APART = frozenset({bytes, int, str, type(None)})
 """Kinds of constants of which different ones are never equal; 1, 1.0 and True are."""

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from functools import cache
 
-from gradpath.interpreter.origins import Attribute, Computed, Library, Made
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
 from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.overlays.roles import is_option, role_of_name
 from gradpath.source.nodes import Noted, nodes
@@ -29,8 +29,11 @@ seaborn secrets shlex shutil signal skimage sklearn socket soundfile sqlite3 str
 tempfile tensorboard tensorboardX termcolor textwrap time timeit traceback tracemalloc urllib uuid visdom wandb warnings
 zipfile
 
-pytest.approx pytest.fixture pytest.mark torch.backends torch.cuda.current_device torch.cuda.device_count
-torch.cuda.get_device_name torch.cuda.max_memory_allocated torch.cuda.memory_allocated torch.cuda.set_device
+pytest.approx pytest.fixture pytest.mark torch.autograd.profiler torch.backends torch.cuda.Event
+torch.cuda.current_device torch.cuda.device_count torch.cuda.get_device_capability torch.cuda.get_device_name
+torch.cuda.get_device_properties torch.cuda.max_memory_allocated torch.cuda.memory_allocated torch.cuda.memory_reserved
+torch.cuda.nvtx torch.cuda.reset_peak_memory_stats torch.cuda.set_device torch.profiler torchvision.datasets
+torchvision.utils
 torch.distributed.barrier torch.distributed.get_rank torch.distributed.get_world_size
 torch.distributed.init_process_group torch.distributed.is_available torch.distributed.is_initialized
 torch.optim.lr_scheduler torch.testing torch.utils.data.distributed torch.utils.tensorboard
@@ -61,14 +64,25 @@ def is_library(name: str) -> bool:
 
 def is_part(owner: Unknown, name: str) -> bool:
     """True if an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
-    names = [name]
-    value: object = owner
-    while isinstance(value, Unknown) and isinstance(value.origin, Attribute):
-        names.append(value.origin.name)
-        value = value.origin.of
-    if not isinstance(value, Unknown) or not isinstance(value.origin, Library):
-        return False
-    return is_library(".".join((value.origin.name, *reversed(names))))
+    return is_library(f"{_imported_name(owner)}.{name}")
+
+
+def _imported_name(value: object) -> str:
+    """The dotted name of what an import gave, as far as attributes were read of it one after the other."""
+    names: list[str] = []
+    while isinstance(value, Unknown):
+        match value.origin:
+            case Library(name=library):
+                return ".".join((library, *reversed(names)))
+            case Attribute(of=of, name=name):
+                names.append(name)
+                value = of
+            case Call(of=of) | Item(of=of):
+                names.clear()
+                value = of
+            case _:
+                break
+    return ""
 
 
 @cache
@@ -82,7 +96,7 @@ def is_of_library(value: Unknown) -> bool:
     """True if a value comes from a library that gives data whatever it is given."""
     match value.root:
         case Library(name=name):
-            return value.is_data and _is_in(_OF_DATA, name)
+            return value.is_data and (_is_in(_OF_DATA, name) or _is_in(_OF_DATA, _imported_name(value)))
         case Computed(made=Made.DRAWN):
             return True
         case _:

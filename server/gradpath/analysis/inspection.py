@@ -186,7 +186,11 @@ It depends on nothing else, so that the same is found where the result of an ear
 HEIRS_EFFORT = 4_000
 """Statements that a method may execute for all classes that inherit it; a class is left out that would go beyond."""
 
-_CONDITIONS = {Use.AGAIN: "in the second call", Use.BACKWARD: "if a backward goes through its result"}
+_CONDITIONS = {
+    Use.FILLED: "on what other methods store",
+    Use.AGAIN: "in the second call",
+    Use.BACKWARD: "if a backward goes through its result",
+}
 """The words for what is presumed of the function that is entered."""
 
 

@@ -194,13 +194,14 @@ class Tensor:
     memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `several` says of a shape that is not known that it has more than one element.
-    `origin` is where it was made, `label` the name that the user gave it last.
+    `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of.
     """
 
     __slots__ = (
         "accumulator",
         "aliasing_unsure",
         "base",
+        "copied",
         "creation",
         "cut",
         "device",
@@ -240,6 +241,7 @@ class Tensor:
         self.flag = requires_grad
         self.node: Node | None = None
         self.base: Tensor | None = None
+        self.copied: Tensor | None = None
         self.creation = Creation.DEFAULT
         self.seen_version = 0
         self.inference = inference

@@ -79,8 +79,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A copy of another unknown value called `name`: a network has other parameters than its copy."""
+    """A copy of another unknown value, called `name`: a network has other parameters than its copy."""
 
+    of: object
     name: str
     words: str
 

@@ -13,6 +13,7 @@ from gradpath.interpreter import assignment, builtins, calls, classes, expressio
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
+from gradpath.interpreter.filling import fill, fillers
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
@@ -166,9 +167,13 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
 
 
 class Use(Enum):
-    """The use of a function that is not called: one call, two calls, or a backward through its result."""
+    """The use of a function that is not called: one call, two calls, or a backward through its result.
+
+    Or a call after other methods of its object, which fill what it reads.
+    """
 
     ALONE = "alone"
+    FILLED = "filled"
     AGAIN = "again"
     BACKWARD = "backward"
 
@@ -184,7 +189,7 @@ def run_function(
 
     def enter() -> None:
         machine.node = function
-        found = _find(machine, function, owner)
+        found = _find(machine, function, owner, use)
         if found is None:
             return
         target, decorated, receiver = found
@@ -240,6 +245,8 @@ def _call(
     """
     if use is not Use.AGAIN:
         result = call()
+        if not machine.trace.of(BackwardRan):
+            machine.uses.discard(Use.FILLED)
         if use is Use.BACKWARD:
             if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
                 machine.library.back_propagate(machine, function, result)
@@ -276,7 +283,7 @@ def _call(
 
 
 def _find(
-    machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None
+    machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None, use: Use
 ) -> tuple[Function, Value, Value] | None:
     """The function that a `def` made, what its decorators made of it, and the `self` (or class) that it is given."""
     if owner is None:
@@ -290,7 +297,7 @@ def _find(
     found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED)
     if found is None or kind in ("staticmethod", "classmethod"):
         return found
-    made = cls.create(machine) if function.name == "__init__" else presumed_instance(machine, cls, function)
+    made = cls.create(machine) if function.name == "__init__" else presumed_instance(machine, cls, function, use)
     return found[0], found[1], made
 
 
@@ -304,10 +311,11 @@ def _entered(value: Value, node: ast.AST, receiver: Value) -> tuple[Function, Va
     return None if found is None or not (wraps or found.node is node) else (found, value, receiver)
 
 
-def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instance:
+def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use | None = None) -> Instance:
     """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
 
     What other methods than `function` assign later is not known when a method is entered: any of them may have run.
+    With `FILLED`, the methods have run that alone fill an attribute.
     """
     instance = cls.create(machine)
     initialiser = classes.innermost(cls.find("__init__"))
@@ -316,9 +324,15 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST) -> Instan
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
     held = (name for name, value in instance.attributes.items() if isinstance(value, Instance))
-    for name in _assigned_later(cls, function).union(held):  # A subclass may fill what is empty.
+    filling = {} if use is None else fillers(instance, function)
+    known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
+    if filling and use is Use.ALONE:
+        machine.uses.add(Use.FILLED)
+    for name in _assigned_later(cls, function).union(held) - known:  # A subclass may fill what is empty.
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
+    if known:
+        fill(machine, instance, filling)
     return instance
 
 

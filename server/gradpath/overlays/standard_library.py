@@ -68,7 +68,7 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
 
 def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     """Another unknown that is taken for the same thing: a network has other parameters than its copy."""
-    made = machine.unknown_from(Copy(value.name, value.origin.words))
+    made = machine.unknown_from(Copy(value, value.name, value.origin.words))
     if isinstance(made, Unknown):
         made.root, made.hint, made.label = value.root, value.hint, value.label
         # What has a graph cannot be copied: it was something else.
@@ -83,7 +83,7 @@ def _copied_tensor(machine: Machine, value: TensorValue) -> TensorValue:
     if source.node is not None and not source.is_open and not source.aliasing_unsure:
         raise AutogradError(FaultKind.DEEPCOPY, tensor=source)
     made = machine.autograd.tensor(requires_grad=source.flag, shape=source.shape, dtype=source.dtype)
-    made.is_parameter = source.is_parameter
+    made.is_parameter, made.copied = source.is_parameter, source
     return wrap(made)
 
 

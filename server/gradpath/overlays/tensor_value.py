@@ -13,7 +13,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.operators import get_item
-from gradpath.interpreter.origins import Call, Computed, Library, Made
+from gradpath.interpreter.origins import Call, Computed, Library, Made, Parameter
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value, identity
 from gradpath.overlays import conditions
@@ -182,7 +182,8 @@ def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
 def _is_steady(value: Value) -> bool:
     """True if a value is a constant, a setting, or a function of NumPy."""
     if isinstance(value, Unknown):
-        return (isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")) or is_setting(value)
+        of_numpy = isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")
+        return of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value))
     return not isinstance(value, Object)
 
 

@@ -22,7 +22,7 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
     frozen.missed(machine, unknown, name, value)
     if name == "requires_grad":
         frozen.flag(machine, unknown, value)
-    elif role_of(unknown) == "model":
+    elif weights.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)
     is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
     if name == "requires_grad" and is_tensor:
@@ -68,6 +68,8 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
         option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
         if isinstance(option, TensorValue):
             machine.emit(OptionSet(key, option, option.tensor.node, machine.site()))
+    if weights.is_of_model(unknown):
+        frozen.part_set(machine, unknown, value)
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     fill(machine, unknown, value)
     machine.remember(("item", unknown.number, identity(key)), value)

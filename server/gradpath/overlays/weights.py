@@ -12,7 +12,7 @@ from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Copy, Item, Parameter
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Unknown, Value
@@ -117,6 +117,8 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)
+    if isinstance(model.origin, Copy) and isinstance(model.origin.of, Unknown):
+        made.copied = weights_of(machine, model.origin.of)
     return made
 
 

@@ -122,8 +122,10 @@ def _terms(
             continue
         if iterations_between(read.site.loops, ran.site.loops) is not None:
             continue  # A number of the iteration before, whose graph is gone.
-        if origin.node not in graph and moves_any(origin.node):
-            yield Term(cuts.Cause(read.how, read.site, origin, read.how), origin, number.site, ran)
+        apart = origin.node not in graph
+        if moves_any(origin.node) and (apart or (read.how == "numpy" and number.operator == "add")):
+            cause = cuts.Cause(read.how, read.site, origin, read.how)
+            yield Term(cause, origin, number.site, ran, measured=not apart)
 
 
 def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:

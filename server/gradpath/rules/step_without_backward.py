@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import PRESUMED, Node
+from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -45,10 +45,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if late is not None:
             yield _report(trace, source, same[-1], late)
             continue
-        if all(id(tensor) in told for step in same for tensor in step.parameters):
+        if all(id(tensor) in told for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
         never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)
-        if never and _is_missed(trace, same) and not any(rewrappings(trace)):
+        missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same)
+        if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
 
 
@@ -95,9 +96,31 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
     )
 
 
+def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]) -> bool:
+    """True if the gradients arrive at copies of all unseen models that are stepped, and nothing hands them on."""
+    if not all(step.models and not step.updated for step in steps):
+        return False
+    if not steps[0].site.loops and isinstance(trace.entry, ast.Module):
+        return False
+    own = {id(tensor) for step in steps for tensor in step.unseen}
+    if any(entry.effect is not Effect.CLEARED for entry in flow if entry.concerns_any(own)):
+        return False
+    reached = {leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
+    trained = {_original(leaf) for leaf in reached if id(leaf) not in own}
+    return bool(own) and all(tensor in trained for step in steps for tensor in step.unseen)
+
+
+def _original(leaf: Tensor) -> Tensor:
+    """The leaf of which this one is a copy, maybe of a copy; itself if it is none."""
+    while leaf.copied is not None:
+        leaf = leaf.copied
+    return leaf
+
+
 def _takes_none(step: Stepped) -> bool:
     """True if none of its parameters requires a gradient, so that no backward can give it one."""
-    return all(not tensor.requires_grad and not tensor.is_open for tensor in step.parameters)
+    own = (*step.parameters, *step.unseen)
+    return bool(own) and all(not tensor.requires_grad and not tensor.is_open for tensor in own)
 
 
 def _is_presumed(node: Node) -> bool:

@@ -149,9 +149,17 @@ def lowered(title: str) -> str:
 
 
 def lifted(site: Site, near: Site) -> Site:
-    """The call, among those that led to `site`, in the function that contains `near` (or a caller of it)."""
+    """The call, among those that led to `site`, in the function that contains `near` (or a caller of it).
+
+    The place in the body of that function, where nobody is seen to call it.
+    """
     callers = {id(frame.caller) for frame in near.frames()}
-    return next((frame for frame in site.frames() if id(frame.caller) in callers), site)
+    inner = site
+    for frame in site.frames():
+        if id(frame.caller) in callers:
+            return inner if isinstance(frame.node, ast.FunctionDef | ast.AsyncFunctionDef) else frame
+        inner = frame
+    return site
 
 
 def same_activation(one: Site, other: Site) -> bool:

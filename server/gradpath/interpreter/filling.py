@@ -1,0 +1,112 @@
+"""The attributes that one method fills for another: an agent acts by one and learns by the other."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections import Counter
+from collections.abc import Mapping
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.containers import Container
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.values import Arguments, Class, Instance
+from gradpath.source.nodes import nodes, noted
+from gradpath.support.fast_dataclasses import dataclass
+
+Method = ast.FunctionDef | ast.AsyncFunctionDef
+
+MOST_BRANCHES = 2
+"""Branches in a method that fills attributes: what it does must be plain to see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The attributes of `self` that a method reads and fills, and the methods of `self` that it calls.
+
+    It is `plain` if it neither repeats nor trains anything, and hardly decides.
+    """
+
+    reads: frozenset[str]
+    fills: frozenset[str]
+    calls: frozenset[str]
+    plain: bool
+
+
+def fillers(instance: Instance, function: ast.AST) -> dict[str, frozenset[str]]:
+    """The methods by name, each with the attributes that it alone fills for `function`, and that are empty at first."""
+    found = _fillers(instance.cls, function)
+    return {name: filled for name, filled in found.items() if any(_is_empty(instance, each) for each in filled)}
+
+
+def _is_empty(instance: Instance, name: str) -> bool:
+    value = instance.attributes.get(name)
+    return value is None or (isinstance(value, Container) and not list(value.parts()))
+
+
+def _fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
+    methods: dict[str, Method] = {}
+    for each in reversed(cls.mro):
+        body = each.node.body if each.node is not None else ()
+        methods |= {one.name: one for one in body if isinstance(one, Method)}
+    spoken = {name: spoken_of(method) for name, method in methods.items()}
+    own = next((name for name, method in methods.items() if method is function), None)
+    if own is None:
+        return {}
+    inside = _called(own, spoken)
+    reads = frozenset[str]().union(*(spoken[name].reads for name in inside))
+    others = {name: each for name, each in spoken.items() if name not in inside and not name.startswith("__")}
+    owners = Counter(attribute for each in others.values() for attribute in each.fills & reads)
+    found = {
+        name: frozenset(attribute for attribute in each.fills & reads if owners[attribute] == 1)
+        for name, each in others.items()
+        if each.plain
+    }
+    return {name: filled for name, filled in found.items() if filled}
+
+
+def fill(machine: Machine, instance: Instance, names: Mapping[str, frozenset[str]]) -> None:
+    """Call the methods once; what one of them raises is not the fault of this path."""
+    for name in names:
+        with contextlib.suppress(Raised, AutogradError):
+            machine.call(machine.instance_attribute(instance, name), Arguments(open=True))
+
+
+def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
+    """A method and those that it calls on `self`, maybe through others."""
+    found, todo = {name}, [name]
+    for each in todo:
+        more = {one for one in spoken[each].calls if one in spoken} - found
+        found |= more
+        todo += more
+    return found
+
+
+@noted
+def spoken_of(method: Method) -> Spoken:
+    """The attributes of `self` that a method reads and fills, and so on."""
+    reads, fills, calls = set[str](), set[str](), set[str]()
+    branches = 0
+    plain = True
+    for node in nodes(method):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
+                reads.add(name)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                fills.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
+                calls.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=how)):
+                fills.update([name] if how in _FILLING else [])
+            case ast.Attribute(attr="backward" | "zero_grad"):
+                plain = False
+            case ast.For() | ast.While() | ast.Try() | ast.Yield() | ast.YieldFrom() | ast.Await():
+                plain = False
+            case ast.If() | ast.IfExp():
+                branches += 1
+            case _:
+                pass
+    return Spoken(frozenset(reads), frozenset(fills), frozenset(calls), plain and branches <= MOST_BRANCHES)
+
+
+_FILLING = frozenset({"append", "appendleft", "extend"})

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import Container
+from gradpath.interpreter.idle import trains
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.values import Arguments, Class, Instance
 from gradpath.source.nodes import nodes, noted
@@ -98,15 +99,18 @@ def spoken_of(method: Method) -> Spoken:
                 calls.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=how)):
                 fills.update([name] if how in _FILLING else [])
-            case ast.Attribute(attr="backward" | "zero_grad"):
-                plain = False
             case ast.For() | ast.While() | ast.Try() | ast.Yield() | ast.YieldFrom() | ast.Await():
                 plain = False
             case ast.If() | ast.IfExp():
                 branches += 1
             case _:
                 pass
-    return Spoken(frozenset(reads), frozenset(fills), frozenset(calls), plain and branches <= MOST_BRANCHES)
+    return Spoken(
+        frozenset(reads),
+        frozenset(fills),
+        frozenset(calls),
+        plain and branches <= MOST_BRANCHES and not trains([method]),
+    )
 
 
 _FILLING = frozenset({"append", "appendleft", "extend"})

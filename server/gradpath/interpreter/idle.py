@@ -41,14 +41,14 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
             _known[scope] = ways
     known = ways.get(node)
     if known is None:
-        unlikely = leaves(node.body) or _makes_room(node.body) or (_trains(node.orelse) and not _trains(node.body))
+        unlikely = leaves(node.body) or _makes_room(node.body) or (trains(node.orelse) and not trains(node.body))
         likely = leaves(node.orelse) or not unlikely
         idle = _is_idle(node.orelse if likely else node.body, scope)
         known = ways[node] = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
     return known
 
 
-def _trains(statements: Sequence[ast.stmt]) -> bool:
+def trains(statements: Sequence[ast.stmt]) -> bool:
     """True if a block calls a `backward` itself."""
     return any(
         isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "backward"

@@ -31,12 +31,11 @@ class Safety(str, Enum):
     """What a fix may change.
 
     `SAFE`: forward values and, wherever the original ran, gradients stay. `UNSAFE`: the meaning may change, so a
-    person decides. `DISPLAY`: advice only, without edits.
+    person decides.
     """
 
     SAFE = "safe"
     UNSAFE = "unsafe"
-    DISPLAY = "display"
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -92,7 +91,7 @@ class Edit:
 class Fix:
     """A way out: its edits are applied together or not at all, and never overlap.
 
-    `rewrite` is true where the edits move code (`refactor.rewrite` in an editor). A `DISPLAY` fix has no edits.
+    `rewrite` is true where the edits move code (`refactor.rewrite` in an editor).
     Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. A trial makes it unsafe
     where it changes anything of what ran, or of what is learnt.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.

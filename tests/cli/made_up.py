@@ -75,7 +75,7 @@ def _diagnostic(path: str, number: int, match: re.Match[str]) -> Diagnostic:
     place = Range(Position(number, match.start() + 1), Position(number, match.end() + 1))
     start = Range(Position(1, 1), Position(1, 2))
     rule, family, level = _RULES[word]
-    fixes: tuple[Fix, ...] = (Fix("read the manual", Safety.DISPLAY),)
+    fixes: tuple[Fix, ...] = (Fix("read the manual", Safety.UNSAFE),)
     if word in _FIXES:
         new_text, safety = _FIXES[word]
         repairs = (Repair(Way.NEW_TENSOR, text=new_text),)

@@ -55,7 +55,7 @@ def test_json_is_the_object_that_is_promised(gradpath_main: Run, write: Write) -
                     },
                     {
                         "title": "read the manual",
-                        "safety": "display",
+                        "safety": "unsafe",
                         "preferred": False,
                         "transformations": [],
                         "edits": [],

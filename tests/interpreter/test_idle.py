@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from gradpath.analysis.check import first_fault
 from gradpath.interpreter.idle import likely_and_idle
 from gradpath.source.document import Document
+from tests.oracle.first_fault import first_fault
 
 
 def is_idle(body: str, behind: str = "pass") -> bool:

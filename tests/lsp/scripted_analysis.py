@@ -20,10 +20,11 @@ import gradpath.analysis.check
 import gradpath.analysis.fix_validation
 import gradpath.features.hover
 import gradpath.rules
-from gradpath.analysis.check import Analysis, Story
+from gradpath.analysis.check import Analysis
 from gradpath.analyst import program
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.features.life import Story
 from gradpath.source.document import Document
 from gradpath.source.parse import Parsed, parse
 
@@ -115,7 +116,7 @@ def fault(document: Document, place: Range) -> Diagnostic:
             Fix("Say nothing", Safety.UNSAFE, (Edit(path, place, "pass"),)),
             Fix("Say GOOD", Safety.SAFE, (Edit(path, place, "GOOD"),), preferred=True),
             Fix("Say it twice", Safety.SAFE, (Edit(path, after, "\nGOOD"),), rewrite=True),
-            Fix("Think about it", Safety.DISPLAY),
+            Fix("Think about it", Safety.UNSAFE),
         ),
     )
 

@@ -7,10 +7,11 @@ import re
 
 import pytest
 
-from gradpath.analysis.check import Analysis, Story
+from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import ActionKind, Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
 from gradpath.features.code_actions import actions_at, fix_all
 from gradpath.features.hover import Hover, Section, as_markdown, as_text, hover_at
+from gradpath.features.life import Story
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 from gradpath.source.parse import parse
@@ -87,8 +88,8 @@ def test_an_unsafe_fix_is_never_the_preferred_one() -> None:
     assert not any(action.preferred for action in actions)
 
 
-def test_advice_without_edits_is_not_offered() -> None:
-    advice = Fix("think", Safety.DISPLAY)
+def test_a_fix_without_edits_is_not_offered() -> None:
+    advice = Fix("think", Safety.UNSAFE)
     actions = actions_at(analysed("a\n", fault(at(1, 1, 2), advice)), EVERYWHERE)
     assert [action.title for action in actions] == ["Ignore some-rule on this line"]
 

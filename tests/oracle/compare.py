@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from gradpath.analysis.check import check, first_fault
+from gradpath.analysis.check import check
 from gradpath.diagnostic import Diagnostic
 from gradpath.rules import RULES
 from gradpath.source.document import Document
 
+from .first_fault import first_fault
 from .generate import Program, variants
 from .observe import Fault, Observation, executed_lines, observe
 from .veils import Hidden

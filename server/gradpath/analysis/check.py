@@ -18,9 +18,7 @@ from gradpath.analysis.marks import marks_of
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Mark, Range, whole
 from gradpath.interpreter.budget import Cancelled
-from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.paths import Paths, explore
-from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import MOST_SOURCE, TREES, Files
 from gradpath.names.project import Project
@@ -28,11 +26,11 @@ from gradpath.overlays import Overlays
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.rules import NAMES, RULES
 from gradpath.rules.report import Source
-from gradpath.source.cells import CellsDocument, bodies
+from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
 from gradpath.source.nodes import nodes
-from gradpath.source.parse import Parsed, parse, unparsed
+from gradpath.source.parse import Parsed, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 from gradpath.support.internal_errors import Place, failed
@@ -60,15 +58,6 @@ FEW_PATHS = 4
 
 LITTLE_EFFORT = 1_200
 """Statements that the paths of such a function may execute together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """The history of the value at `range`, for a hover: a title and its steps so far."""
-
-    range: Range
-    title: str
-    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +116,6 @@ Given = ParamSpec("Given")
 Check = Callable[Concatenate[Document, Given], Analysis]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """The exception that ends a program: autograd's kind or the class name, and the innermost line (from 1)."""
-
-    kind: str
-    line: int
-
-
 def load() -> None:
     """Load the rules, and the modules that know the names of libraries: otherwise the first check does."""
     Overlays()
@@ -144,20 +125,6 @@ def load() -> None:
 def never() -> bool:
     """The cancellation test of a check that is never cancelled."""
     return False
-
-
-def first_fault(document: Document) -> Fault | None:
-    """The first exception that nothing catches when the document runs as a script, on its likeliest path."""
-    tree = parse(document).tree
-    machine = make_machine(Overlays(), (), tree, document.path, STEPS)
-    try:
-        run_module(machine, bodies(document, tree))
-    finally:
-        unpatch(machine)
-    for failure in machine.trace.failures():
-        kind = failure.exception if failure.error is None else failure.error.kind.value
-        return Fault(kind, failure.site.line)
-    return None
 
 
 def _never_raising(

@@ -27,20 +27,22 @@ def backward(
     retain: bool | None = None,
     create_graph: bool = False,
     inputs: Sequence[Tensor] | None = None,
-    seeded: bool = False,
-    seeds: Sequence[Tensor] = (),
+    seeds: Sequence[Tensor] | None = None,
 ) -> None:
-    """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone."""
-    call = _begin(autograd, roots, retain, create_graph, seeded, accumulates=True)
+    """`torch.autograd.backward`: gradients go into the `.grad` of leaves, or of `inputs` alone.
+
+    `seeds` are the gradients of the roots, as far as they are tensors; None where they are not given.
+    """
+    call = _begin(autograd, roots, retain, create_graph, seeds is not None, accumulates=True)
     targets = None if inputs is None else [_target(autograd, each, call, FaultKind.RETAIN_NO_GRAD) for each in inputs]
     call.targets = None if targets is None else frozenset(targets)
-    flows = _run(autograd, call, targets, seeds)
+    flows = _run(autograd, call, targets, seeds or ())
     for tensor, target in zip(inputs or (), targets or (), strict=True):
         if target in flows and target.accumulates is None:
             _accumulate(autograd, tensor, flows[target], create_graph)
 
 
-def gradients(  # noqa: PLR0913
+def gradients(
     autograd: Autograd,
     outputs: Sequence[Tensor],
     inputs: Sequence[Tensor],
@@ -48,17 +50,16 @@ def gradients(  # noqa: PLR0913
     retain: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
-    seeded: bool = False,
-    seeds: Sequence[Tensor] = (),
+    seeds: Sequence[Tensor] | None = None,
     sampled: bool = False,
 ) -> list[Tensor | None]:
     """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
 
-    `inputs` that are `sampled` represent a list of unknown length.
+    `inputs` that are `sampled` represent a list of unknown length; `seeds` as in `backward`.
     """
-    call = _begin(autograd, outputs, retain, create_graph, seeded, accumulates=False)
+    call = _begin(autograd, outputs, retain, create_graph, seeds is not None, accumulates=False)
     targets = [_target(autograd, tensor, call) for tensor in inputs]
-    flows = _run(autograd, call, targets, seeds)
+    flows = _run(autograd, call, targets, seeds or ())
     results: list[Tensor | None] = []
     for index, (tensor, target) in enumerate(zip(inputs, targets, strict=True)):
         if target in flows:

@@ -13,7 +13,6 @@ class Order(Enum):
     """A layout that is said without numbers."""
 
     ROWS = "rows"  # Row by row: contiguous.
-    TURNED = "turned"  # Not contiguous, but each element has memory of its own.
     SHARED = "shared"  # Expanded: several elements are one.
     UNKNOWN = "unknown"
 

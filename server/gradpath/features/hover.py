@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradpath.analysis.check import Analysis, Story
+from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Position, Range
-from gradpath.features.life import story_at
+from gradpath.features.life import Story, story_at
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 

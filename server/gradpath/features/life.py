@@ -5,12 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.analysis.check import Analysis, Story
+from gradpath.analysis.check import Analysis
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.diagnostic import Position
+from gradpath.diagnostic import Position, Range
 from gradpath.interpreter.trace import Bound, Built, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The history of the value at `range`, for a hover: a title and its steps so far."""
+
+    range: Range
+    title: str
+    lines: tuple[str, ...]
 
 
 def story_at(analysis: Analysis, position: Position) -> Story | None:

@@ -218,7 +218,7 @@ class Overlays:
         """Run a backward through what a function has returned, of whatever shape, where it returns it."""
         roots = [each for each in tensors_in(machine, result) if each.node is not None]
         if roots:
-            engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeded=True))
+            engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
 
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments

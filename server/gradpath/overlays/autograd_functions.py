@@ -51,8 +51,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         retain=retain,
         create_graph=create,
         allow_unused=unused is not None and machine.decide(unused),
-        seeded=seeds is not None,
-        seeds=tensors_in(machine, seeds),
+        seeds=None if seeds is None else tensors_in(machine, seeds),
         sampled=sampled,
     )
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
@@ -77,8 +76,7 @@ def backward(machine: Machine, arguments: Arguments) -> Value:
         retain=keeps(machine, arguments.get(2, "retain_graph", None)),
         create_graph=keeps(machine, arguments.get(3, "create_graph", False)) is True,
         inputs=None if inputs is None else [*tensors_in(machine, inputs), *weights.named_in(machine, inputs)],
-        seeded=seeds is not None,
-        seeds=tensors_in(machine, seeds),
+        seeds=None if seeds is None else tensors_in(machine, seeds),
     )
     return None
 

@@ -43,8 +43,7 @@ def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
         retain=keeps(machine, retain),
         create_graph=keeps(machine, create) is True,
         inputs=None if inputs is None else [*tensors_in(machine, inputs), *weights.named_in(machine, inputs)],
-        seeded=gradient is not None,
-        seeds=tensors_in(machine, gradient),
+        seeds=None if gradient is None else tensors_in(machine, gradient),
     )
     return None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from gradpath.analysis.check import Analysis, Story
+from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import Position, Range
 from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Answer, answers_to, begins, told
 from gradpath.features.flow.find import flows_of
-from gradpath.features.life import name_at
+from gradpath.features.life import Story, name_at
 from gradpath.interpreter.trace import Bound, Named, Stepped
 from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.report import Source

@@ -20,17 +20,6 @@ CONTRADICTED = (
 )
 """Programs whose help told of a fix that does not hold."""
 
-UNFOUNDED = {
-    "carried-graph",
-    "clip-without-gradient",
-    "data-mutation",
-    "missing-zero-grad",
-    "parameter-updated-before-backward",
-    "rewrapped-loss",
-    "step-without-backward",
-}
-"""Rules that still give advice which stands on nothing. It only gets shorter."""
-
 INDEPENDENT = """
 import torch
 from torch import nn
@@ -61,7 +50,7 @@ def test_advice_stands_on_something() -> None:
         for each in diagnostics(path)
         if any(line.text and not line.stands for line in each.advice)
     }
-    assert found <= UNFOUNDED
+    assert found == set()
 
 
 def test_help_tells_of_a_fix_that_is_offered_or_of_none() -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.rules.moving import ahead, removed
+from gradpath.rules.outside_fixes import on_tensors
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of
-from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of, withs_around
+from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.source.document import Document
 from gradpath.source.index import names_in
 from gradpath.source.nodes import nodes
@@ -32,7 +31,6 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
     """Fixes that take the cut away, for a failure at `near`, best first."""
     site = cause.site
     if site is None:
-        yield from _gathered(source, cause, near)
         return
     document = source.document(site)
     node = site.node
@@ -80,9 +78,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             if edit is not None:
                 repair = Repair(Way.USE_TENSOR, (source.short(site),))
                 yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
-            else:
-                yield from _stacked(document, node)
-            yield from _stacked_list(trace, source, cause)
+            yield from on_tensors(trace, source, cause)
         case "late", _:
             yield from required_earlier(trace, source, site)
         case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained")):
@@ -134,7 +130,6 @@ def _is_named(function: ast.expr, name: str) -> bool:
 
 
 def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
-    yield from _yielded(trace, source, cause)
     switch = switch_of(trace, source, cause)
     if switch is None:
         yield from _recorded(trace, source, cause, near)
@@ -158,37 +153,12 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
         yield from _decorated(trace, source, switch)
 
 
-def _yielded(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
-    """`with torch.enable_grad(): yield` in a generator that yields under `no_grad`, and so lends that to its caller."""
-    if cause.site is None:
-        return
-    names = {
-        each.iter.func.attr if isinstance(each.iter.func, ast.Attribute) else getattr(each.iter.func, "id", "")
-        for frame in cause.site.frames()
-        for each in ancestry(trace, frame.node)
-        if isinstance(each, (ast.For, ast.AsyncFor)) and isinstance(each.iter, ast.Call)
-    }
-    document = source.document(cause.site)
-    torch = torch_in(document)
-    for statement in list(trace.visits):
-        if not isinstance(statement, ast.Expr) or not isinstance(statement.value, (ast.Yield, ast.YieldFrom)):
-            continue
-        function = function_of(trace, statement)
-        texts = [ast.unparse(item.context_expr) for block in withs_around(trace, statement) for item in block.items]
-        if function is None or function.name not in names or not any("no_grad" in text for text in texts):
-            continue
-        edit = None if torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
-        if edit is not None:
-            repair = Repair(Way.RECORD_YIELD, lines=(statement.lineno,))
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
-
-
 def _recorded(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
     """`with torch.enable_grad():` around the last statement that computes without a graph, whoever switched it off."""
     place = lifted(cause.site, near) if cause.site is not None else near
     statement = statement_of(trace, place.node)
     document = source.document(place)
-    torch = torch_in(document)
+    torch = edits.torch_in(document)
     edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
     if edit is not None and place.node is not near.node and not is_checkpoint(cause):
         yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
@@ -204,7 +174,7 @@ def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: S
             continue
         statement = statement_of(trace, frame.node)
         document = source.document(frame)
-        torch = torch_in(document)
+        torch = edits.torch_in(document)
         edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
         if edit is not None:
             yield Fix.by(Repair(Way.RECORD, lines=(frame.line,)), Safety.SAFE, (edit,), preferred=True)
@@ -216,12 +186,6 @@ def _wrapped(document: Document, statement: ast.stmt, manager: str) -> Edit | No
     return edits.wrap(document, statement, f"with {manager}:") if simple else None
 
 
-def torch_in(document: Document) -> str | None:
-    """What a file calls `torch`; None where it does not import it as a whole."""
-    found = re.search(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", document.text, re.M)
-    return None if found is None else found[1] or "torch"
-
-
 def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     """`torch.set_grad_enabled(False)` in a function becomes a decorator of it, which holds for this function alone.
 
@@ -230,7 +194,7 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     statement = statement_of(trace, switch.site.node)
     function = function_of(trace, switch.site.node)
     document = source.document(switch.site)
-    torch = torch_in(document)
+    torch = edits.torch_in(document)
     if not isinstance(statement, ast.Expr) or torch is None:
         return
     if function is None:
@@ -280,71 +244,6 @@ def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -
         return True  # A list of one tensor has a dimension more.
     text = source.text(cause.site, argument)
     return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
-
-
-def _stacked(document: Document, call: ast.Call) -> Iterator[Fix]:
-    """`torch.tensor([a.item(), b.item()])` becomes `torch.stack([a, b])`, a comprehension likewise."""
-    if len(call.args) != 1 or not isinstance(call.func, ast.Attribute) or call.func.attr not in _COPYING:
-        return
-    listed = call.args[0]
-    items = listed.elts if isinstance(listed, ast.List) else [listed.elt] if isinstance(listed, ast.ListComp) else []
-    reads = [[each for each in ast.walk(item) if _is_read_out(each)] for item in items]
-    if not items or not all(reads) or any(each.arg not in ("dtype", "device") for each in call.keywords):
-        return
-    dropped = [edits.drop_method(document, each) for found in reads for each in found]
-    name = document.range_of(call.func)
-    start = Position(name.end.line, name.end.column - len(call.func.attr))
-    changes = [Edit(document.path, Range(start, name.end), "stack"), *(each for each in dropped if each is not None)]
-    if call.keywords:
-        end = document.range_of(call).end
-        first = document.range_of(listed).end
-        changes.append(Edit(document.path, Range(first, Position(end.line, end.column - 1)), ""))
-    repair = Repair(Way.STACK_HERE, text=f"{edits.flat(document, call.func.value)}.stack")
-    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
-
-
-def _stacked_list(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
-    """`torch.tensor(losses)` becomes `torch.stack(losses)`, and `.item()` goes where the list is filled."""
-    if cause.site is None:
-        return
-    match call := cause.site.node:
-        case ast.Call(func=ast.Attribute() as name, args=[ast.Name() as listed]) if name.attr in _COPYING:
-            pass
-        case _:
-            return
-    made = {id(tensor) for tensor in cause.tensor.maker}
-    reads = [event.read for event in trace.of(Mixed)]
-    reads += [event.value for event in trace.of(Bound) if isinstance(event.value, ReadOut)]
-    reads += [found for event in trace.of(Stored) if isinstance(found := getattr(event.value, "read", None), ReadOut)]
-    sites = {id(read.site.node): read.site for read in reads if id(read.tensor) in made}
-    if len(sites) != 1 or any(each.arg not in ("dtype", "device") for each in call.keywords):
-        return
-    site = next(iter(sites.values()))
-    drop = edits.drop_method(source.document(site), site.node) if _is_read_out(site.node) else None
-    if drop is None:
-        return
-    document = source.document(cause.site)
-    start, end = document.range_of(name).end, document.range_of(call).end
-    stack = Edit(document.path, Range(Position(start.line, start.column - len(name.attr)), start), "stack")
-    changes = [drop, stack]
-    if call.keywords:
-        changes.append(
-            Edit(document.path, Range(document.range_of(listed).end, Position(end.line, end.column - 1)), "")
-        )
-    repair = Repair(Way.STACK_LIST, lines=(site.line,), near=cause.site.line)
-    yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
-
-
-def _gathered(source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
-    """The same for a tensor of numbers that were computed from what was read out."""
-    for tensor in (cause.tensor, *cause.tensor.ancestors()):
-        made = tensor.origin
-        if isinstance(made, Site) and isinstance(made.node, ast.Call):
-            yield from _stacked(source.document(made), made.node)
-
-
-def _is_read_out(node: ast.AST) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item"
 
 
 def _selects(trace: Trace, mask: ast.Compare) -> bool:

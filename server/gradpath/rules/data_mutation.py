@@ -142,20 +142,22 @@ def _report(
         steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
     steps.append(Step(at, "changes it unseen"))
     steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
+    fixes = tuple(_put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event))
+    help_line = "make a new tensor instead of writing into the saved one"
+    if hidden.is_parameter:
+        help_line = "update parameters after the backward that still needs them"
     return Report(
         RULE.id,
         at,
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
         tuple(steps),
-        help="update parameters after the backward that still needs them"
-        if hidden.is_parameter
-        else "make a new tensor instead of writing into the saved one",
+        help=Advice(help_line, next(iter(fixes), None), reason=Reason.DESIGN),
         alternatives=(
             Advice(
                 "write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly", reason=Reason.CHOICE
             ),
         ),
-        fixes=tuple(_put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event)),
+        fixes=fixes,
     )
 
 

@@ -62,7 +62,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         made = wanted.node.site if wanted.node is not None else wanted.origin
         steps = [Step(made, "makes a tensor that the output does not depend on")] if isinstance(made, Site) else []
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
-        fixes = (*_without_copy(trace, source, failure), *late_fixes.joined_again(trace, source, wanted))
+        fixes = tuple(_without_copy(trace, source, failure))
     return Report(
         RULE.id,
         failure.site,
@@ -70,7 +70,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         (*steps, Step(failure.site, "finds no way to it")),
         raised_at=failure.site,
         pytorch=_UNUSED.format(0 if failure.error is None else failure.error.index),
-        help=way,
+        help=Advice(way, next(iter(fixes), None), reason=Reason.DESIGN),
         alternatives=(Advice.optional("allow_unused=True returns None in place of that gradient"),),
         fixes=fixes,
     )

@@ -271,3 +271,9 @@ def newline(document: Document) -> str:
     if at < 0:
         return "\r" if "\r" in text else "\n"
     return "\r\n" if at and text[at - 1] == "\r" else "\n"
+
+
+def torch_in(document: Document) -> str | None:
+    """What a file calls `torch`; None where it does not import it as a whole."""
+    found = re.search(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", document.text, re.M)
+    return None if found is None else found[1] or "torch"

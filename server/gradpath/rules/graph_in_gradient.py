@@ -18,7 +18,6 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -161,7 +160,7 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
             ast.Call(func=ast.Attribute(value=loss), args=[]),
         ) if item == each and isinstance(statement, ast.Expr):
             document = source.document(run.site)
-            gone, torch = edits.delete_statement(document, statement), torch_in(document)
+            gone, torch = edits.delete_statement(document, statement), edits.torch_in(document)
             text = f"{torch}.autograd.grad({edits.flat(document, loss)}, {names}, create_graph=True)"
             if gone is not None and torch is not None:
                 changes = gone, edits.replace(document, read, text)

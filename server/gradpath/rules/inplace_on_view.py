@@ -10,7 +10,6 @@ from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.out_of_place import counterparts, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, said, short_operation
@@ -65,7 +64,7 @@ def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, 
     """A write into a view of a parameter goes under `torch.no_grad()`, where the view was made."""
     statement = statement_of(trace, site.node)
     document = source.document(site)
-    torch = torch_in(document)
+    torch = edits.torch_in(document)
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
         edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:

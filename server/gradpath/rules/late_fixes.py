@@ -10,7 +10,7 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import makes_optimizer, torch_in
+from gradpath.rules.cut_fixes import makes_optimizer
 from gradpath.rules.cuts import Cause
 from gradpath.rules.graphs import is_drawn, reached_leaves
 from gradpath.rules.rebuilding import written_again
@@ -180,54 +180,3 @@ def _was_put_in(origin: Site, root: Tensor) -> bool:
 def _is_listed(call: ast.expr) -> bool:
     """Whether an optimizer is given a list of parameters, which says itself what is to be trained."""
     return isinstance(call, ast.Call) and bool(call.args) and isinstance(call.args[0], ast.List)
-
-
-def joined_again(trace: Trace, source: Source, wanted: Tensor) -> Iterator[Fix]:
-    """`model(points)` becomes `model(torch.cat([x, t], dim=1))`, where `x` and `t` are all columns of `points`."""
-    origin = wanted.origin
-    statement = statement_of(trace, origin.node) if isinstance(origin, Site) else None
-    block = block_of(trace, statement) if statement is not None else None
-    if not isinstance(origin, Site) or statement is None or block is None:
-        return
-    document = source.document(origin)
-    whole, torch = _taken_from(origin.node), torch_in(document)
-    if whole is None or torch is None:
-        return
-    taking = [each for each in block if isinstance(each, ast.Assign) and any(_columns(each, whole))]
-    parts = [part for each in taking for part in _columns(each, whole)]
-    names = [name for name, _, _ in parts]
-    ends = [end for _, _, end in parts]
-    if (
-        len(parts) < 2
-        or [start for _, start, _ in parts] != ["0", *ends[:-1]]
-        or ends[-1]
-        or len({*names}) < len(names)
-    ):
-        return
-    behind = [each for each in block if each.lineno > taking[-1].lineno and whole in names_in(each)]
-    reads = [each for each in ast.walk(behind[0]) if isinstance(each, ast.Name) and each.id == whole] if behind else []
-    if len(reads) != 1 or hasattr(behind[0], "body") or not isinstance(reads[0].ctx, ast.Load):
-        return
-    text = f"{torch}.cat([{', '.join(names)}], dim=1)"
-    repair = Repair(Way.WITH_PARTS, tuple(names), (reads[0].lineno,), text)
-    yield Fix.by(repair, Safety.SAFE, (edits.replace(document, reads[0], text),), preferred=True)
-
-
-def _taken_from(node: ast.AST) -> str | None:
-    """The variable of which an expression takes columns."""
-    return node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
-
-
-def _columns(statement: ast.Assign, whole: str) -> Iterator[tuple[str, str, str]]:
-    """The names that get columns of a variable, from which to which; an empty end is the last one."""
-    target, value = statement.targets[0], statement.value
-    pairs = [(target, value)]
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        pairs = list(zip(target.elts, value.elts, strict=True))
-    for name, taken in pairs:
-        match name, taken:
-            case ast.Name(id=bound), ast.Subscript(
-                value=ast.Name(id=of),
-                slice=ast.Tuple(elts=[ast.Slice(lower=None, upper=None), ast.Slice(lower=start, upper=end, step=None)]),
-            ) if of == whole:
-                yield bound, ast.unparse(start) if start else "0", ast.unparse(end) if end else ""

@@ -10,7 +10,6 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.cuts import Cause
 from gradpath.rules.origins import expressions_behind, feeding, is_read_out
 from gradpath.rules.report import Source
@@ -45,7 +44,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
 def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Iterator[Fix]:
     """`float(np.sum(x.numpy()))` becomes `torch.sum(x)`: a number that is `added` to a loss; `cut` is `x.numpy()`."""
     document = source.document(added)
-    torch = torch_in(document)
+    torch = edits.torch_in(document)
     if torch is None or not isinstance(added.node, ast.expr):
         return
     for expression in expressions_behind(trace, document, added.node):

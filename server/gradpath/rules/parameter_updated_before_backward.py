@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Safety
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Reason, Safety
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.copying_fixes import saved_copy
 from gradpath.rules.detachment import detachments
-from gradpath.rules.graphs import leaves, nodes_of
+from gradpath.rules.graphs import nodes_of
 from gradpath.rules.moving import behind
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
 from gradpath.rules.recomputation import Need, recomputations
@@ -22,7 +22,7 @@ from gradpath.rules.recomputing_fixes import one_by_one
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import call_of, statement_of
-from gradpath.rules.trained import is_for_others, trained_behind
+from gradpath.rules.trained import trained_behind
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -92,7 +92,9 @@ def _advice(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, 
     wanted = (Transformation.DETACH,) if old else (Transformation.MOVE, Transformation.RECOMPUTE, Transformation.CLONE)
     told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
     text = _help(trace, source, found, fixes, old=old)
-    return Advice(text, told) if told is not None else Advice.of(fixes[0]) if fixes else text
+    if told is None and fixes:
+        return Advice.of(fixes[0])
+    return Advice(text, told, reason=None if fixes else Reason.DESIGN)
 
 
 def _help(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str:
@@ -123,20 +125,7 @@ def _alternatives(
         yield Advice(text, refuted=refuted)
     if old:
         return
-    moved = [fix for fix in fixes if fix.does(Transformation.MOVE)]
-    if moved:
-        also = " (it then sees the gradients of both)" if _reaches_stepped(trace, found) else ""
-        yield Advice(f"{lowered(moved[0].title)}{also}", moved[0])
-
-
-def _reaches_stepped(trace: Trace, found: Overwriting) -> bool:
-    """True if the later backward gives gradients to parameters of the optimizer that stepped."""
-    step = step_of(trace, found)
-    call = found.failure.error.call if found.failure.error is not None else None
-    if step is None or call is None:
-        return False
-    reached = {id(leaf) for leaf in leaves(nodes_of(call.roots))}
-    return any(id(tensor) in reached for tensor in step.updated)
+    yield from (Advice.of(fix) for fix in fixes if fix.does(Transformation.MOVE))
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
@@ -154,10 +143,8 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         return
     yield from _handed_on_without_graph(trace, source, found)
     update, last = statement_of(trace, found.site.node), statement_of(trace, near.node)
-    if same_activation(found.site, near) and isinstance(update, ast.Expr) and not _is_cleared_since(trace, found):
-        moved = behind(trace, source.document(found.site), update, last) if last is not None else None
-        if moved is not None and last is not None:
-            yield _moved(trace, source, found, update, last, moved)
+    if same_activation(found.site, near) and isinstance(update, ast.Expr) and last is not None:
+        yield from _moved(trace, source, found, update, last)
     yield from recomputations(_need(trace, source, found, starts))
 
 
@@ -206,60 +193,22 @@ def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
     return lambda node: any(saved.storage in updated for saved in node.saved)
 
 
-def _moved(
-    trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt, edit: tuple[Edit, ...]
-) -> Fix:
-    """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone.
-
-    Safe where nothing is computed with the parameters in between, and they get no more gradients than before.
-    """
+def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt) -> Iterator[Fix]:
+    """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone."""
+    moved = behind(trace, source.document(found.site), update, last)
+    if moved is None:
+        return
     repair = Repair(Way.MOVE_AFTER_LAST_BACKWARD, lines=(update.lineno,))
-    step = step_of(trace, found)
-    waits = step is not None and not _is_computed_with(trace, step)
-    if not _reaches_stepped(trace, found):
-        safety = Safety.SAFE if waits else Safety.UNSAFE
-        return Fix.by(repair, safety, edit, preferred=True, rewrite=True)
-    call = call_of(trace, found.failure.site.node)
-    if step is None or call is None:
-        return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
-    safety = Safety.SAFE if waits else Safety.UNSAFE
-    given = next((each.value for each in call.keywords if each.arg == "inputs"), None)
-    if given is not None and is_for_others(given, step, found.failure):
-        return Fix.by(repair, safety, edit, preferred=True, rewrite=True)
-    own = trained_behind(trace, source, step, last, found.failure)
-    if own is not None and given is None:
-        only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
+    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
+    step, call = step_of(trace, found), call_of(trace, found.failure.site.node)
+    own = trained_behind(step, found.failure, trace) if step is not None else None
+    if own is None or call is None or any(each.arg == "inputs" for each in call.keywords):
+        return
+    only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
+    if only is not None:
         what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
-        if only is not None:
-            repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
-            return Fix.by(repair, safety, (*edit, only), preferred=True, rewrite=True)
-    return Fix.by(repair, Safety.UNSAFE, edit, rewrite=True)
-
-
-def _is_cleared_since(trace: Trace, found: Overwriting) -> bool:
-    """True if something clears the gradients of the stepped parameters before the backward that fails."""
-    step = step_of(trace, found)
-    if step is None:
-        return False
-    updated = {id(each) for each in step.updated}
-    after = False
-    for event in trace.events:
-        if after and isinstance(event, Cleared) and (not event.known or updated & {id(each) for each in event.tensors}):
-            return True
-        after = after or event is step
-    return False
-
-
-def _is_computed_with(trace: Trace, step: Stepped) -> bool:
-    """True if something is computed with the new values before the program fails."""
-    storages = {id(tensor.storage) for tensor in step.updated}
-    after = False
-    for event in trace.events:
-        inputs = event.inputs.values() if after and isinstance(event, Built) else ()
-        if any(id(each.storage) in storages for tensors in inputs for each in tensors):
-            return True
-        after = after or event is step
-    return not step.updated
+        repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
+        yield Fix.by(repair, Safety.SAFE, (*moved, only), preferred=True, rewrite=True)
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

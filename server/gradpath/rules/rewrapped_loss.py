@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits
@@ -39,6 +39,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     name = name_of(trace, source, found.loss, found.ran.site)
     same = cause.site is None or holds(found.site.node, cause.site.node)
     steps = list(cuts.leaving(cause) if same else cuts.steps(trace, source, cause))
+    fixes = tuple(_fixes(trace, source, found, cause, statement))
     return Report(
         RULE.id,
         at,
@@ -50,8 +51,8 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
                 found.ran.site, "leads no further than to it" if found.is_term else "gives a gradient to the loss alone"
             ),
         ),
-        help=_help(source, cause, same, found),
-        fixes=tuple(_fixes(trace, source, found, cause, statement)),
+        help=Advice(_help(source, cause, same, found), next(iter(fixes), None), reason=Reason.DESIGN),
+        fixes=fixes,
     )
 
 

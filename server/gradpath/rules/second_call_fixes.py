@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from gradpath.autograd.gradients import is_of_gradient
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Mutated, Site, Stepped
+from gradpath.interpreter.trace import Bound, Built, Cleared, Mutated, Site, Stepped
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.detachment import detached_where_read, detachments
@@ -43,7 +43,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if case.same_place:
         yield from (fix for fix in again if fix.does(Transformation.MOVE))
         yield from computed_where_read(case.trace, case.source, case.shared)
-    summed = _summed(case) or _added(case)
+    summed = _summed(case)
     if summed is not None:
         yield summed
     yield from _kept(case)
@@ -237,42 +237,6 @@ def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
             if isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
                 return loss, f"{edits.flat(case.source.document(site), asked)}(", ")"
     return None
-
-
-def _added(case: Case) -> Fix | None:
-    """An earlier `extra.backward()`, deeper in the same function, becomes `loss = loss + extra`."""
-    if case.same_root or case.same_place or case.is_updated or not same_activation(case.before, case.again):
-        return None
-    first, second = _plain(case, case.before), _plain(case, case.again)
-    one, two = statement_of(case.trace, case.before.node), statement_of(case.trace, case.again.node)
-    if first is None or not isinstance(second, ast.Name) or not isinstance(one, ast.Expr) or one is two:
-        return None
-    block = None if two is None else block_of(case.trace, two)
-    outer = next((each for each in block or () if holds(each, one)), None)
-    if block is None or outer is None or outer is one:
-        return None
-    if not isinstance(outer, ast.If) or second.id not in _bound_before(case, second.id):
-        return None
-    for event in since(case.trace, case.earlier):
-        if isinstance(event, (Stepped, Cleared)) or (isinstance(event, Bound) and event.name == second.id):
-            return None
-    document = case.source.document(case.again)
-    extra = edits.flat(document, first)
-    text = f"{second.id} = {second.id} + {extra}"
-    if not isinstance(first, edits.ATOMS) and not isinstance(first, ast.BinOp):
-        return None
-    edit = edits.replace(document, one, text)
-    return Fix.by(Repair(Way.SUM_INTO, text=text), Safety.SAFE, (edit,), preferred=True)
-
-
-def _bound_before(case: Case, name: str) -> set[str]:
-    """`name` where the function binds it before the first call runs."""
-    for event in case.trace.events:
-        if isinstance(event, BackwardRan) and event.call is case.earlier:
-            return set()
-        if isinstance(event, Bound) and event.name == name and event.site.caller is case.again.caller:
-            return {name}
-    return set()
 
 
 def _plain(case: Case, site: Site) -> ast.expr | None:

@@ -11,7 +11,6 @@ from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import torch_in
 from gradpath.rules.moving import ahead, behind
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import arguments_of, call_of, function_of, statement_of
@@ -116,7 +115,7 @@ def _name_of_nn(document: Document) -> str | None:
         found = re.search(pattern, document.text, re.M)
         if found is not None:
             return found[1] or "nn"
-    torch = torch_in(document)
+    torch = edits.torch_in(document)
     return None if torch is None else f"{torch}.nn"
 
 

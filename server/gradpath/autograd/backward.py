@@ -110,8 +110,13 @@ def _is_later(target: Node, call: BackwardCall) -> bool:
 
     The node of what is not seen is made when its result is first used, and so later than the result, if anything.
     """
-    operated = target.behaviour is not None and target.accumulates is None
+    name = target.name.rpartition(".")[2]
+    operated = name != PRESUMED and name not in _MAY_GIVE_BACK and target.accumulates is None
     return operated and all(start.number < target.number for start in call.starts)
+
+
+_MAY_GIVE_BACK = frozenset({"contiguous", "expand_as", "flatten", "ravel", "reshape", "reshape_as", "to"})
+"""Operations that return the tensor itself where there is nothing to do."""
 
 
 def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -29,6 +29,7 @@ from gradpath.overlays import (
     branches,
     conditions,
     frozen,
+    kept_lists,
     module_hooks,
     pieces,
     plain_data,
@@ -313,6 +314,9 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         note_handed(machine, arguments)
     machine.remembered[CALLED, unknown.number] = True
     owner = unknown.owner
+    if owner is not None and unknown.name == "append" and kept_lists.append(machine, owner, arguments):
+        return None
+    kept_lists.lent(machine, unknown, arguments)
     if owner is not None:
         result = _method_call(machine, unknown, owner, arguments)
         if result is not NotImplemented:

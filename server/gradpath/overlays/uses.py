@@ -22,7 +22,7 @@ from gradpath.overlays.clearing import trains
 from gradpath.overlays.conventions import is_conventional
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
-from gradpath.overlays.roles import CRITERION, role_of_name
+from gradpath.overlays.roles import CRITERION, part_of_model, part_of_optimizer, role_of_name
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -165,7 +165,7 @@ def _finder(owner: Class | None, scope: Scope) -> Find:
 
 
 def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
-    """The attributes that `self.x = variable` fills."""
+    """The attributes that `self.x = variable` fills, or `self.x = variable.to(device)`."""
     return _kept(method).get(variable, ())
 
 
@@ -174,9 +174,15 @@ def _kept(method: ast.AST) -> dict[str, list[str]]:
     kept: dict[str, list[str]] = {}
     for node in nodes(method):
         for target, value in _pairs(node):
+            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _MOVING:
+                value = value.func.value
             if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
                 kept.setdefault(value.id, []).append(place)
     return kept
+
+
+_MOVING = frozenset({"cpu", "cuda", "double", "eval", "float", "half", "to", "train"})
+"""Methods of modules that return the module."""
 
 
 def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -222,6 +228,8 @@ def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
                 for place, role in found.items():
                     for name in [place] if place.startswith("self.") else kept_as(method, place):
                         cast("dict[str, str]", roles).setdefault(name, role)
+    for place in _optimized(node):
+        cast("dict[str, str]", made.told).setdefault(place, "model")
     return made
 
 
@@ -240,6 +248,8 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for node in every:
         if isinstance(node, (ast.arg, ast.Attribute, ast.Call)):
             roles.update(_told(node))
+    for place in _optimized(body):
+        roles.setdefault(place, "model")
     for place, names in methods.items():
         if names & _MODULES or ("train" in names and place in called):
             roles.setdefault(place, "model")
@@ -289,6 +299,21 @@ def _stepper(node: ast.AST) -> str:
 
 
 _STEPS_ALONG = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)
+
+
+@noted
+def _optimized(body: ast.AST) -> frozenset[str]:
+    """The places that are called and after which an optimizer that steps is called: `self.q1`, for `self.q1_optim`."""
+    calls = [node for node in nodes(body) if isinstance(node, ast.Call)]
+    optimizers = {part_of_optimizer(_last(place)) for node in calls if (place := _stepper(node))} - {""}
+    called = {place_of(node.func) for node in calls} if optimizers else set()
+    return frozenset(
+        place for place in called if part_of_model(_last(place)) in optimizers and not role_of_name(_last(place))
+    )
+
+
+def _last(place: str) -> str:
+    return place.rpartition(".")[2]
 
 
 def _told(node: ast.AST) -> Iterator[tuple[str, str]]:

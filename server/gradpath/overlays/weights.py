@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
@@ -88,7 +89,20 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
     handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
     machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
+    _refuse_inference_tensors(machine, model, result)
     _of(machine, model, ())
+
+
+def _refuse_inference_tensors(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """Raise where a trained network is handed a tensor of `inference_mode`, which its first layer saves."""
+    if model.role != "model" or any(not each.flag for each in of(machine, model)):
+        return
+    for each in result.sources[1:]:
+        given = each.tensor if isinstance(each, Unknown) and each.kind is Kind.CUT else each
+        if isinstance(given, TensorValue) and given.tensor.inference and not machine.autograd.inference:
+            error = AutogradError(FaultKind.INFERENCE_SAVED, tensor=given.tensor)
+            error.presumed = (conditions.GIVEN.of(conditions.name_of(model)),)
+            raise error
 
 
 def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:

@@ -313,8 +313,8 @@ def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
 def _is_kept(event: Stored) -> bool:
     """True if the container still holds the tensor when the path ends."""
     tensor = event.tensor
-    if tensor is None or tensor.node is None:
-        return False
+    if tensor is None or tensor.node is None or getattr(event.container, "elsewhere", False):
+        return False  # Or a list that was made, and is emptied, in code that is not seen.
     return event.is_kept
 
 

@@ -24,6 +24,7 @@ from gradpath.rules.syntax import (
     reads_of,
     statement_of,
 )
+from gradpath.source.index import stored_names
 from gradpath.support.fast_dataclasses import dataclass
 
 MOST = 4
@@ -145,6 +146,7 @@ def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
     function = function_of(crossing.trace, frame.node)
     given = arguments_of(function) if function is not None else set()
     loop = crossing.loop.body if crossing.loop is not None else []
+    bound = {name for each in loop for name in stored_names(each)}
     names, containers = _homes(crossing)
     found: list[Kept] = []
     others: list[Kept] = []
@@ -153,7 +155,10 @@ def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
             continue
         read = inside and is_read_first(loop, kept.root)
         outlives = kept.root in given and kept.text != kept.root
-        if not (read or (frame.caller is None and not binds_first(loop, kept.root)) if inside else outlives):
+        shared = frame.caller is None and not (
+            kept.root in bound if kept.text == kept.root else binds_first(loop, kept.root)
+        )
+        if not (read or shared if inside else outlives):
             continue
         variable, _, key = kept.text.rpartition(".")[2].partition("[")
         known = {variable, key.strip("\"'[]")} & names or id(kept.form.container) in containers

@@ -32,7 +32,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     call, document = site.node, source.document(site)
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in _MAKERS or len(call.args) != 1:
         return
-    if any(each.arg not in ("dtype", "device") for each in call.keywords):
+    if any(each.arg not in ("dtype", "device", "requires_grad") for each in call.keywords):
         return
     behind = expressions_behind(trace, document, call.args[0])
     if cause.how in ("numpy", "plain"):

@@ -87,7 +87,8 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
         moved = all_behind(need.trace, document, earlier, spoilt) if earlier else None
         if moved is not None:
             repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
-            yield Fix.by(repair, _safety(need, built), moved, preferred=True, rewrite=True)
+            safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
+            yield Fix.by(repair, safety, moved, preferred=True, rewrite=True)
 
 
 def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: bool) -> Iterator[Fix]:

@@ -157,7 +157,8 @@ def _started_anew(case: Case) -> Iterator[Fix]:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
             if edit is not None:
-                yield Fix.by(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.UNSAFE, (edit,))
+                repair = Repair(Way.RESTART, (name,), (outer.lineno,), text)
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
         return
 
 

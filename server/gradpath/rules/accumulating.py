@@ -12,6 +12,7 @@ from gradpath.rules.graphs import leads_to, nodes_of, reach
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import JOINS, is_addition
+from gradpath.source.index import methods_called
 from gradpath.support.fast_dataclasses import dataclass
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
@@ -61,8 +62,8 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if executed and not _spans_backward(trace, events) and not _is_evaluation(trace, *events[:2]):
             continue
-        if not executed and _is_in_forward(trace, events[0].site):
-            continue  # A term of what it returns.
+        if not executed and (_is_in_forward(trace, events[0].site) or _calls_backward(trace, events[0].site)):
+            continue  # A term of what it returns, or of what is back-propagated further on.
         if not _add_fresh(events):
             continue
         for event in events:
@@ -72,6 +73,13 @@ def _sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             if not event.node.is_open and _is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
+
+
+def _calls_backward(trace: Trace, site: Site) -> bool:
+    """True if the function around a place calls a `backward`, which did not run: it may be that of the total."""
+    function = function_of(trace, site.node)
+    body = trace.entry if function is None else function
+    return any(method == "backward" for _, method, _ in methods_called(body))
 
 
 def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:

@@ -23,12 +23,10 @@ from gradpath.overlays.relevance import is_of_tensors
 from gradpath.overlays.roles import role_of_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents
-from gradpath.source.nodes import Noted, nodes, noted, statements
+from gradpath.source.nodes import Definition, Noted, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on.

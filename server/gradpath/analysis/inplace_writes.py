@@ -6,10 +6,9 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.source.index import contents
-from gradpath.source.nodes import nodes, noted
+from gradpath.source.nodes import Definition, nodes, noted
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Defined = Mapping[str, Sequence[Function]]
+Defined = Mapping[str, Sequence[Definition]]
 """The functions and methods of a file by their names."""
 
 PARTING = frozenset(
@@ -25,31 +24,31 @@ _LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
 
 
 @noted
-def is_without_grad(function: Function) -> bool:
+def is_without_grad(function: Definition) -> bool:
     """True if a decorator switches gradients off."""
     return any(_mentions(each, _WITHOUT_GRAD) for each in function.decorator_list)
 
 
 @noted
-def asks_for_parameters(function: Function) -> bool:
+def asks_for_parameters(function: Definition) -> bool:
     """True if a function asks for the parameters of something."""
     return _mentions(function, _PARAMETERS)
 
 
 @noted
-def names_weights(function: Function) -> bool:
+def names_weights(function: Definition) -> bool:
     """True if a function names the weight or the bias of something."""
     return _mentions(function, _WEIGHTS)
 
 
 @noted
-def takes_apart(function: Function) -> bool:
+def takes_apart(function: Definition) -> bool:
     """True if a function asks for several views of one tensor."""
     return _mentions(function, PARTING)
 
 
 @noted
-def may_be_refused(function: Function) -> bool:
+def may_be_refused(function: Definition) -> bool:
     """True if PyTorch may refuse a write of a function, at once or in a backward."""
     if is_without_grad(function):
         return False
@@ -77,7 +76,7 @@ def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
     return found
 
 
-def is_called_without_grad(function: Function, defined: Defined, depth: int = 3) -> bool:
+def is_called_without_grad(function: Definition, defined: Defined, depth: int = 3) -> bool:
     """True if functions of the file call it, each of them where gradients are off, be it for its own callers."""
     every, off = set[ast.Call](), set[ast.Call]()
     for caller in {each for functions in defined.values() for each in functions}:
@@ -100,7 +99,7 @@ def _switches_off(block: ast.With) -> bool:
     return any(_mentions(item.context_expr, _WITHOUT_GRAD) for item in block.items)
 
 
-def hands_on_weights(function: Function, defined: Defined) -> bool:
+def hands_on_weights(function: Definition, defined: Defined) -> bool:
     """True if a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
     for node in nodes(function):
         match node:

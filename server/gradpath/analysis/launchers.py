@@ -6,11 +6,11 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-from gradpath.analysis.entry_points import Definition, Entry, is_telling, mentions, parts_of, runs_backward
+from gradpath.analysis.entry_points import Entry, is_telling, mentions, parts_of, runs_backward
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.registry import is_overlaid
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Definition, nodes
 
 _Origin = tuple[str, str]
 """Where an imported name comes from: the module as the import writes it, and the name there ("" for the module)."""

@@ -12,10 +12,8 @@ from gradpath.interpreter.containers import Container
 from gradpath.interpreter.idle import trains
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.values import Arguments, Class, Instance
-from gradpath.source.nodes import nodes, noted
+from gradpath.source.nodes import Definition, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
-
-Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 MOST_BRANCHES = 2
 """Branches in a method that fills attributes: what it does must be plain to see."""
@@ -46,10 +44,10 @@ def _is_empty(instance: Instance, name: str) -> bool:
 
 
 def _fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
-    methods: dict[str, Method] = {}
+    methods: dict[str, Definition] = {}
     for each in reversed(cls.mro):
         body = each.node.body if each.node is not None else ()
-        methods |= {one.name: one for one in body if isinstance(one, Method)}
+        methods |= {one.name: one for one in body if isinstance(one, Definition)}
     spoken = {name: spoken_of(method) for name, method in methods.items()}
     own = next((name for name, method in methods.items() if method is function), None)
     if own is None:
@@ -84,7 +82,7 @@ def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
 
 
 @noted
-def spoken_of(method: Method) -> Spoken:
+def spoken_of(method: Definition) -> Spoken:
     """The attributes of `self` that a method reads and fills, and so on."""
     reads, fills, calls = set[str](), set[str](), set[str]()
     branches = 0

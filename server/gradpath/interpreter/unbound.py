@@ -8,12 +8,10 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.values import UNDEFINED, Value
 from gradpath.source.grammar import UNPARSED
-from gradpath.source.nodes import nodes, noted
+from gradpath.source.nodes import SCOPES, nodes, noted
 
 ANY_NAME = ("any name",)
 """The mark of a program that imports `*` from an unseen module, which may bind any name."""
-
-_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def undefined(machine: Machine, name: str) -> Value:
@@ -51,9 +49,9 @@ def _check_bound(machine: Machine, name: str) -> None:
 @noted
 def _bound_in_branches(body: ast.AST) -> frozenset[str]:
     """The variables of a function or loop whose every assignment is under an `if`."""
-    inside = nodes(body, outside=_INNER)
+    inside = nodes(body, outside=SCOPES)
     bound = {each.id for each in inside if _is_store(each)}  # type: ignore[attr-defined]
-    always = {each.id for each in nodes(body, outside=(*_INNER, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
+    always = {each.id for each in nodes(body, outside=(*SCOPES, ast.If)) if _is_store(each)}  # type: ignore[attr-defined]
     return frozenset(bound - always - _bound_otherwise(inside))
 
 

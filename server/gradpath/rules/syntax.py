@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.trace import Trace
 from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
+from gradpath.source.nodes import Definition as Definition
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 With = ast.With | ast.AsyncWith
 Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.ClassDef | Definition
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from gradpath.source.nodes import nodes, parts
+from gradpath.source.nodes import BLOCKS, SCOPES, nodes, parts
 from gradpath.support.fast_dataclasses import dataclass
-
-_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +59,9 @@ def _bodies(text: str) -> dict[tuple[str, int], _Body]:
 
 
 def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
-    inside = nodes(node, outside=_INNER)
+    inside = nodes(node, outside=SCOPES)
     others = {name for each in inside if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}
-    others |= {each.name for each in inside if isinstance(each, _INNER) and not isinstance(each, ast.Lambda)}
+    others |= {each.name for each in inside if isinstance(each, SCOPES) and not isinstance(each, ast.Lambda)}
     others |= {(each.asname or each.name).partition(".")[0] for each in inside if isinstance(each, ast.alias)}
     if not isinstance(node, ast.Module):
         others |= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
@@ -82,8 +80,8 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
     Loops count as run, and each block that jumps away as one that does not matter for what follows.
     """
     for statement in block:
-        inner = [each for name in _BLOCKS for each in getattr(statement, name, ())]
-        own = nodes(statement, outside=_INNER) if not inner else _head(statement)
+        inner = [each for name in BLOCKS for each in getattr(statement, name, ())]
+        own = nodes(statement, outside=SCOPES) if not inner else _head(statement)
         names = [each for each in own if isinstance(each, ast.Name)]
         made = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
         body.unsure.update({each.id for each in names} & set(body.bound) - known - made)
@@ -108,9 +106,6 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
     return known
 
 
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
-
-
 def _head(statement: ast.stmt) -> list[ast.AST]:
     """What a compound statement reads and binds before its blocks run."""
-    return [each for part in parts(statement, _BLOCKS) for each in nodes(part, outside=_INNER)]
+    return [each for part in parts(statement, BLOCKS) for each in nodes(part, outside=SCOPES)]

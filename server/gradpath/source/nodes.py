@@ -20,6 +20,12 @@ _GAPPED = frozenset({"keys", "kw_defaults"})
 """Lists with None for a missing node: the key of `{**rest}`, the default of `def f(*, a)`."""
 
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+"""The nodes whose bodies have a scope of their own."""
+
+
 class _Parts(dict[type, tuple[str, ...]]):
     """The fields of each kind of node that contain other nodes, one or a list of them."""
 
@@ -119,13 +125,10 @@ def noted(find: Callable[[N], T]) -> Callable[[N], T]:
     return known
 
 
-_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-
-
 @noted
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """True if the body of a function yields, functions inside it left aside."""
     if isinstance(node, ast.Lambda):
         return False
-    kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=_INNER)}
+    kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=SCOPES)}
     return ast.Yield in kinds or ast.YieldFrom in kinds

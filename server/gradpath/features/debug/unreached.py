@@ -7,10 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.features.debug import Skipped
 from gradpath.interpreter.trace import Decision, Trace
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import Definition, nodes
 from gradpath.support.fast_dataclasses import dataclass
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 

@@ -1,6 +1,6 @@
 """The program, as the command `gradpath`, as `python -m gradpath`, and by the path of this file.
 
-The path is for those who start it in a folder of somebody else: `python -m gradpath` runs whatever is called `gradpath`
+The path is for starting it in a folder that is not trusted: `python -m gradpath` runs whatever is called `gradpath`
 there. Nothing but the package is imported before `sys.path` is in order.
 """
 

@@ -19,20 +19,20 @@ OFF = "off"
 """The level of a rule that does not report."""
 
 ASSUMPTIONS = ("differentiable", "pure", "backward")
-"""What may be assumed of calls: that gradients flow through, that nothing changes, that they are a `backward()`."""
+"""The assumptions about calls: that gradients flow through, that nothing changes, that they are a `backward()`."""
 
 _FILES = ("gradpath.toml", "pyproject.toml")
 _KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume")
 LEVELS = (OFF, *(level.value for level in Level))
 _MOST_COMPLAINTS = 20
-"""Complaints about one configuration that are told one by one."""
+"""The most mistakes of one configuration that are listed one by one."""
 
 _LONGEST_WORD = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a project asks of gradpath; the empty configuration is the default.
+    """The settings of a project; the empty configuration is the default.
 
     `select` and `ignore` hold rule ids and families; nothing selected means all. `levels` maps the same to `off` or a
     level's name, `per_file_ignores` patterns to rule ids and families, `assume` one of `ASSUMPTIONS` to dotted names of

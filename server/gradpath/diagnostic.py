@@ -1,4 +1,4 @@
-"""What gradpath reports, as frozen data: no LSP types, no Python syntax trees, no rendering.
+"""Diagnostics, gaps and fixes, as frozen data: no LSP types, no Python syntax trees, no rendering.
 
 Lines and columns count from 1; columns count Unicode code points. Only `lsp/convert.py` knows other units.
 """
@@ -28,7 +28,7 @@ class Level(str, Enum):
 
 
 class Safety(str, Enum):
-    """What a fix may change.
+    """The safety of a fix.
 
     `SAFE`: forward values and, wherever the original ran, gradients stay. `UNSAFE`: the meaning may change, so a
     person decides.
@@ -136,9 +136,9 @@ class Reason(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A line of advice and what it stands on: the `fix` that it tells of, or the `reason` why there is none.
+    """A line of advice with its ground: the `fix` that it describes, or the `reason` why there is none.
 
-    A line on what is no way out has the `refuted` fix instead, which the trial has to show to fail.
+    A "not a way out" line has the `refuted` fix instead, which the trial has to show to fail.
     """
 
     text: str
@@ -158,7 +158,7 @@ class Advice:
 
     @classmethod
     def optional(cls, text: str) -> Advice:
-        """What is right where the program means it so."""
+        """A choice that only the author of the program can make."""
         return cls(text, reason=Reason.CHOICE)
 
 

@@ -1,4 +1,4 @@
-"""The plugin of pytest: a test that dies of an autograd error gets a section with the story behind it in its report.
+"""The plugin of pytest: the report of a test that fails with an autograd error gets a section that explains it.
 
 pytest loads this file wherever gradpath is installed, so nothing of gradpath is loaded before such an error happens.
 `-p no:gradpath` turns it off.
@@ -31,7 +31,7 @@ def pytest_runtest_makereport(
 
 
 def _story(error: BaseException, written: str) -> str:
-    """What is known of an exception and of what the test wrote, where anomaly mode speaks; empty for other errors."""
+    """The explanation of an exception, with the anomaly mode's output in what the test wrote; "" for other errors."""
     from gradpath.features.explaining import of_autograd
     from gradpath.features.tracebacks import failures
 

@@ -326,7 +326,7 @@ class Autograd:
         return result
 
     def _take(self, view: Tensor, source: Tensor, name: str, site: object) -> Node:
-        """Give a view its node, which is there as surely as that of what it is taken of."""
+        """Give a view its node, with the provenance of its source."""
         edges = tuple(filter(None, (self.edge(source),)))
         view.node = Node(name, edges, site, provenance=of_any(each.provenance for each in edges))
         view.node.outputs.append(view)

@@ -23,7 +23,7 @@ _KEY = 32
 
 
 class Store:
-    """Texts by name in the folder `name` inside of `home`, which git is told to ignore."""
+    """Texts by name in the folder `name` inside of `home`, which git ignores."""
 
     def __init__(self, home: Path, name: str) -> None:
         self._home = home

@@ -71,7 +71,7 @@ def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
 
 
 def _is_signal(machine: Machine, cls: Class) -> bool:
-    """True if an exception may be a signal to a caller, as StopIteration is to whoever calls `__next__`."""
+    """True if an exception may be a signal to a caller, as StopIteration is to a caller of `__next__`."""
     if cls.name != "StopIteration":
         return cls.name in _SIGNALS
     frame: Frame | None = machine.frame

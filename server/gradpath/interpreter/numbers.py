@@ -193,7 +193,7 @@ class LateNumber(AtLeast):
         return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
 
     def _only_grows(self) -> bool:
-        """Whether no later iteration has a smaller one: those counted by remainders and quotients may."""
+        """True if no later iteration has a smaller one: those counted by remainders and quotients may."""
         first = self.moment.candidates[0]
         return self.depth == 0 and self.at(first) <= self.at(first + 1)
 

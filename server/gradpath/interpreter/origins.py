@@ -73,7 +73,7 @@ class Call:
 
     @property
     def words(self) -> str:
-        """What is counted."""
+        """The words under which it is counted."""
         return f"call of {self.name or 'unknown'}"
 
 

@@ -1,4 +1,4 @@
-"""What the names of libraries mean: one file a library. A new file here needs no line elsewhere."""
+"""The overlays, which give library names their meaning: one file a library. A new file needs no line elsewhere."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from gradpath.overlays.packing import Packed, repacked
 from gradpath.overlays.pretrained import FROM_PRETRAINED
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
-_MOST_LAYERS = 16  # of a recurrent network whose parameters are told apart
+_MOST_LAYERS = 16  # of a recurrent network whose parameters are distinguished
 
 
 class LayerClass(ModuleClass):

@@ -17,7 +17,7 @@ from gradpath.overlays.tensor_value import TensorValue, wrap
 class Hooks:
     """The hooks of a module: `before` and `after` a call, and in a backward that has been `through` it.
 
-    `ahead` are those of a backward that are told of the gradients of the outputs alone.
+    `ahead` are those of a backward that get the gradients of the outputs alone.
     """
 
     __slots__ = ("after", "ahead", "before", "through")

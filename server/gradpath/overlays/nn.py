@@ -28,7 +28,7 @@ class ModuleInstance(Instance):
     """A module.
 
     `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `tensors` those of
-    what was put into `_parameters` by hand, `computed` the attributes that a parametrization makes anew at each access.
+    what was put into `_parameters` by hand, `computed` the attributes that a parametrization computes at each access.
     `filled` says where plain containers became attributes, by the container.
     """
 

@@ -180,7 +180,7 @@ def _ordinary(
     """An ordinary tensor among the inputs of an operation on inference tensors that the program does not name, if any.
 
     PyTorch makes a tensor of a number beside a tensor, and a copy writes into a new one; so a leaf from inference mode
-    has a graph behind `leaf * 2` and `leaf.clone()`, and has none behind `leaf * leaf` or `leaf.exp()`.
+    has a graph upstream of `leaf * 2` and `leaf.clone()`, and none upstream of `leaf * leaf` or `leaf.exp()`.
     """
     if not machine.autograd.grad_enabled or not all(each.inference for tensors in inputs.values() for each in tensors):
         return {}

@@ -64,7 +64,7 @@ def _last_word(name: str) -> str:
 
 
 def owned(optimizer: str, models: Iterable[tuple[str, _Held]]) -> list[_Held]:
-    """What belongs to the models that the optimizer of a name is for, by the first row that matches any."""
+    """The models that an optimizer of this name owns, by the first row that matches any."""
     part = part_of_optimizer(optimizer)
     known = [(part_of_model(name), held) for name, held in models]
     for row in OWNERS:

@@ -111,7 +111,7 @@ def gives_data(callee: Unknown) -> bool:
 def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool:
     """True if all methods assign only numbers to an attribute that `__init__` sets to one, as far as the text shows.
 
-    A number divided by what a method is given is one: whoever counts iterations takes the share of one of them.
+    A number divided by an argument of a method is one, such as the share of one iteration.
     """
     if name in seen:
         return True

@@ -73,7 +73,7 @@ def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, a
 def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     """True if `receiver.backward(given)` is a method of an engine, which takes the loss: a tensor's takes a gradient.
 
-    A model is no loss, and what has a graph itself is no gradient that somebody hands in.
+    A model is not a loss, and a value with a graph is not a gradient that is passed in.
     """
     if role_of(receiver) == "model":
         return isinstance(given, (TensorValue, Unknown))

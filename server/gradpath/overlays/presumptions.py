@@ -80,7 +80,7 @@ class Row:
 
 
 def _is_made_by_call(asked: Asked) -> bool:
-    """Whether what seems to be a model is called with nothing that it could compute with, settings at most."""
+    """True if an apparent model is called without inputs, with settings at most."""
     given = asked.arguments
     return asked.role == "model" and not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
 

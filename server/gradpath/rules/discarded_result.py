@@ -132,7 +132,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
 
 
 def _is_dimension(argument: ast.expr) -> bool:
-    """Whether an argument is written as dimensions are: `0`, `-1`, `(0, 1)`."""
+    """True if an argument is written as dimensions are: `0`, `-1`, `(0, 1)`."""
     match argument:
         case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
             return True

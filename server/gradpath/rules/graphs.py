@@ -32,7 +32,7 @@ def reach(starts: Iterable[Node]) -> dict[Node, None]:
 
 
 def is_freed(node: Node) -> bool:
-    """Whether a backward has freed what a node saved."""
+    """True if a backward has freed what a node saved."""
     return node.holds and node.freed_by is not None
 
 

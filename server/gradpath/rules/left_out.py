@@ -57,7 +57,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class GivenTwice:
-    """The parameters of one module went to two optimizers, first and then at `site`; nobody got `tensors`."""
+    """The parameters of one module went to two optimizers, first and then at `site`; no optimizer got `tensors`."""
 
     tensors: tuple[Tensor, ...]
     first: Given
@@ -211,10 +211,11 @@ def _is_in_forward(trace: Trace, site: Site) -> bool:
 
 
 def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
-    """The modules of which no parameter is held, though all of them get gradients: made here, and never loaded.
+    """The modules without a parameter in any optimizer though all get gradients: made here, and never loaded.
 
-    A module that is a part of one that is trained in part is none: somebody has chosen what to train. Neither is one
-    that only goes before a trained one, or beside it, unless they were made together: it may be there to give features.
+    A module that is a part of one that is trained in part does not count: that is a choice of what to train. Neither is
+    one that only goes before a trained one, or beside it, unless they were made together: it may be there to give
+    features.
     """
     if not any(given.models or any(map(_is_of_layer, given.parameters)) for given in trace.of(Given)):
         return  # What is trained is no module: an image, for instance.
@@ -225,7 +226,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
         if ways and assigned and ways.keys() <= strange.keys():
             found = LeftOut(tuple(strange[each] for each in ways), event)
             if _is_lent(trace, event.module):
-                pass  # Whoever it was handed to may have loaded it, or may train it.
+                pass  # The code that it was passed to may have loaded it, or may train it.
             elif _takes_part(trace, found, held) or _is_one_of_several(trace):
                 yield found
             elif _goes_before(trace, source, found, held):
@@ -244,7 +245,7 @@ class Ungrouped:
 
 
 def ungrouped(trace: Trace, held: Set[int]) -> Iterator[Ungrouped]:
-    """What was forgotten when parameters were sorted into groups: who trains a weight, trains its bias as well."""
+    """Biases that were forgotten when parameters were sorted into groups: a trained weight has a trained bias."""
     strange = {id(tensor): tensor for tensor in _strangers(trace, held) if _is_of_layer(tensor)}
     for given in trace.of(Given):
         call = call_of(trace, given.site.node)
@@ -274,7 +275,7 @@ def _sizes(bound: Named) -> list[Shape | None]:
 def _goes_before(trace: Trace, source: Source, module: LeftOut, held: Set[int]) -> bool:
     """True if a trained module works on what one computes that the same statement has made: they belong together.
 
-    Alone, a module that nobody trains may be there to give features; one of the same sizes may be a copy.
+    Alone, an untrained module may be there to give features; one of the same sizes may be a copy.
     """
     bound = module.bound
     trained = [event for event in trace.of(Named) if not held.isdisjoint(ways_of(event))]
@@ -303,10 +304,10 @@ class Unheld:
 
 
 def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Unheld]:
-    """The unseen models that get gradients for what a trained one has computed, and that nobody has given away.
+    """The unseen models that get gradients for the result of a trained one, and that were not passed on.
 
-    Who calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not who picks a part of
-    the parameters of another one by their names.
+    A program that calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not one that
+    picks a part of the parameters of another model by their names.
     """
     if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or any(
         map(partial(_picks, trace), trace.of(Given))
@@ -361,7 +362,7 @@ def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
 
 
 def _before_views(tensor: Tensor) -> Tensor:
-    """What a tensor was computed from alone, as a transposed weight."""
+    """The tensor at the start of a chain of operations with one input each, such as a weight of its transpose."""
     while len(tensor.maker) == 1 and tensor.node is not None:
         tensor = tensor.maker[0]
     return tensor
@@ -382,7 +383,7 @@ def _is_one_of_several(trace: Trace) -> bool:
 
 
 def _strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
-    """The parameters that get gradients, that no optimizer holds, and that nobody but an initialiser has written."""
+    """The parameters that get gradients, that no optimizer holds, and that only an initializer has written."""
     return _reached_strangers(trace, held | trace.once(_touched))
 
 

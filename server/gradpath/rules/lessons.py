@@ -1,4 +1,4 @@
-"""What a path teaches, in terms of places in the text, so that a program can be compared with itself after a fix."""
+"""The lessons of a path, in terms of places in the text, so that a program can be compared with itself after a fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNDOING = frozenset({"div", "true_divide", "sub", "sub_", "div_", "rsub"})
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one step found in the gradient of one parameter: of which backwards it was the sum, and of what values."""
+    """The gradient of one parameter at one step: the backwards that it is the sum of, and the values."""
 
     optimizer: int
     parameter: Parameter
@@ -39,11 +39,11 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What a path teaches: the `lessons` in their order, and what got a gradient by any backward.
+    """The lessons of a path in order, and the parameters that got a gradient by any backward.
 
     `owned` are the parameters of each optimizer that stepped. `constant` counts where a value is divided by itself, or
-    taken from itself. `left` are the gradients that no step has used, and `reached` what each backward came to. Where
-    one has `failed`, `aims` are the parameters that it was on its way to.
+    taken from itself. `left` are the gradients that no step has used, and `reached` the parameters of each backward.
+    Where one has `failed`, `aims` are the parameters that it was on its way to.
     """
 
     lessons: tuple[Lesson, ...]
@@ -57,7 +57,7 @@ class Taught:
 
 
 def taught(trace: Trace) -> Taught:
-    """What a path teaches."""
+    """The lessons of a path."""
     account = _Account()
     for event in trace.events:
         account.follow(event)
@@ -65,7 +65,7 @@ def taught(trace: Trace) -> Taught:
 
 
 class _Account:
-    """What a path has taught so far."""
+    """The lessons of a path so far."""
 
     def __init__(self) -> None:
         self._names = _Names()
@@ -174,9 +174,9 @@ def _constant(trace: Trace) -> dict[Place, int]:
 
 
 def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> set[Cost]:
-    """What a fix changes of what a path teaches, apart from what it is meant to change.
+    """The changes in the lessons of a path that a fix makes besides the intended ones.
 
-    `lines` of the file `path` stay, and are others after the fix; what stands in those that change is not compared.
+    `lines` of the file `path` stay, and are others after the fix; changed lines are not compared.
     """
     found: set[Cost] = set()
     stepped = frozenset[Parameter]().union(*after.owned.values())

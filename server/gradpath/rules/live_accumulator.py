@@ -82,7 +82,7 @@ def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr
 
 
 def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
-    """What an accumulation adds: the right side of `+=`, the argument of `append`, the operand that is no total."""
+    """The added expression: the right side of `+=`, the argument of `append`, the operand that is no total."""
     match node:
         case ast.Subscript() if isinstance(statement, ast.Assign) and node in statement.targets:
             return statement.value

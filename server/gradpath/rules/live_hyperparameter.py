@@ -16,7 +16,7 @@ from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Options that hang on a graph when they are set."""
+    """Options that have a graph when they are set."""
     seen: set[ast.AST] = set()
     for event in trace.of(OptionSet):
         if event.site.node in seen:

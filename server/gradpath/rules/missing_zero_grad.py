@@ -153,7 +153,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
 def _each_cleared(
     trace: Trace, source: Source, near: Site, backward: ast.stmt, stepping: ast.stmt | None, line: str
 ) -> Iterator[Fix]:
-    """`for optim in optims:` and `optim.zero_grad()` before the backward, where a loop behind it steps each of them."""
+    """`for optim in optims:` and `optim.zero_grad()` before the backward, if a loop after it steps each of them."""
     around = ancestry(trace, stepping) if stepping is not None else ()
     loop = around[-2] if len(around) > 1 else None
     function = function_of(trace, backward)
@@ -167,7 +167,7 @@ def _each_cleared(
 
 
 def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:
-    """Clear the gradients behind each update by hand."""
+    """Clear the gradients after each update by hand."""
     found: dict[ast.stmt, Edit | None] = {}
     lines: list[str] = []
     for event in trace.among(Mutated, Replaced):

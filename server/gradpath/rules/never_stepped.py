@@ -47,7 +47,7 @@ class NeverStepped:
 def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     """The clearings in a loop that throw away what a backward gave, by optimizers that step on no path.
 
-    Whoever has the optimizer besides can do nothing about it: the gradients are gone before the loop ends.
+    Other code that has the optimizer cannot help it: the gradients are gone before the loop ends.
     """
     cleared = [event for event in trace.of(Cleared) if event.site.loops]
     told: set[ast.AST] = set()

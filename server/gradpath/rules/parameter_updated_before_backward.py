@@ -149,7 +149,7 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
 
 
 def _need(trace: Trace, source: Source, found: Overwriting, starts: list[Node]) -> Need:
-    """What has saved parameters as they were before the update."""
+    """The operation that saved parameters as they were before the update."""
     return Need(trace, source, tuple(starts), _is_old(trace, found), found.failure.site, (found.site,), updated=True)
 
 
@@ -164,7 +164,7 @@ def _has_gone_back(trace: Trace, made: Site) -> bool:
 
 
 def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    """What a call gives that has done its own update is read by others as a value.
+    """Let others read the result of a call that has done its own update as a value.
 
     Where the call has only updated, as a moving average in a `forward` does, the rest is computed with a copy.
     """

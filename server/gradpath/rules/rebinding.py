@@ -47,7 +47,7 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
 
 
 def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
-    """Assignments of arithmetic with a leaf to the variable of the loop that has given the leaf, which nobody reads.
+    """Assignments of arithmetic with a leaf to the variable of the loop that has given the leaf, which nothing reads.
 
     The leaf stays as it is: `for p in model.parameters(): p = p - lr * p.grad`.
     """

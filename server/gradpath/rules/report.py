@@ -78,7 +78,7 @@ class Rule:
 
 
 class Source:
-    """The texts behind sites: documents by path."""
+    """The texts of sites: documents by path."""
 
     def __init__(self, documents: dict[str, Document]) -> None:
         self.documents = documents

@@ -105,7 +105,7 @@ def taken_alone(case: Case) -> tuple[Site, ast.expr] | None:
 
 
 def state_of(case: Case) -> tuple[str, Site] | None:
-    """What one body leaves in an attribute and goes on from when it runs again, and where it does."""
+    """The state that a body leaves in an attribute and continues from when it runs again, and where it does."""
     if case.same_root:
         return None
     found = continuing(case.crossing)

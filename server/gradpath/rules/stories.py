@@ -151,7 +151,7 @@ def lowered(title: str) -> str:
 def lifted(site: Site, near: Site) -> Site:
     """The call, among those that led to `site`, in the function that contains `near` (or a caller of it).
 
-    The place in the body of that function, where nobody is seen to call it.
+    The place in the body of that function, if it has no caller that is seen.
     """
     callers = {id(frame.caller) for frame in near.frames()}
     inner = site

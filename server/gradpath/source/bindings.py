@@ -107,5 +107,5 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
 
 
 def _head(statement: ast.stmt) -> list[ast.AST]:
-    """What a compound statement reads and binds before its blocks run."""
+    """The nodes that a compound statement evaluates before its blocks run."""
     return [each for part in parts(statement, BLOCKS) for each in nodes(part, outside=SCOPES)]

@@ -58,7 +58,7 @@ def _asked(analysis: Analysis, line: int | None) -> Asked | None:
 
 
 def _backward(event: object) -> tuple[tuple[Tensor, ...], Site] | None:
-    """What a backward was called on and where, if the event is one, or a failure to call one."""
+    """The roots and the place of a backward, if the event is one, or a failure to call one."""
     match event:
         case BackwardRan(call=call, site=site):
             return call.roots, site

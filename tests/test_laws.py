@@ -101,7 +101,6 @@ WALKING = {  # Rules that search the tree themselves instead of asking `source/i
     "out_of_place.py",
     "outside_fixes.py",
     "rebuilding.py",
-    "recomputing_fixes.py",
 }
 
 

@@ -19,7 +19,7 @@ from gradpath.rules.projected_fixes import projected
 from gradpath.rules.recomputation import Need, recomputations
 from gradpath.rules.stories import same_activation, short_operation, stepped_since, trains_nothing
 from gradpath.rules.syntax import call_of, statement_of
-from gradpath.rules.trained import trained_next, trains_nothing_behind
+from gradpath.rules.trained import trained_next, trains_nothing_upstream
 from gradpath.source.document import Document
 
 _PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "take", "squeeze"})
@@ -70,8 +70,8 @@ def _of_one_graph(case: Case) -> Iterator[Fix]:
 
 
 def is_border(case: Case) -> bool:
-    """Whether the step that follows the call changes nothing upstream of the old graph."""
-    return trains_nothing_behind(case.trace, case.crossing.entered, case.again, case.kept)
+    """True if the step that follows the call changes nothing upstream of the old graph."""
+    return trains_nothing_upstream(case.trace, case.crossing.entered, case.again, case.kept)
 
 
 def _one_call(case: Case) -> Iterator[Fix]:
@@ -120,7 +120,7 @@ def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | No
 
 
 def _is_touched(case: Case) -> bool:
-    """Whether the loop steps or clears gradients, so that its backwards cannot be put off."""
+    """True if the loop steps or clears gradients, so that its backwards cannot be put off."""
     return any(
         isinstance(event, (Stepped, Cleared)) and any(number == case.number for number, _ in event.site.loops)
         for event in case.trace.events
@@ -128,12 +128,12 @@ def _is_touched(case: Case) -> bool:
 
 
 def _steps(case: Case) -> bool:
-    """Whether the loop steps: a graph that was built before it is then out of date."""
+    """True if the loop steps: a graph that was built before it is then out of date."""
     return any(number == case.number for event in case.trace.of(Stepped) for number, _ in event.site.loops)
 
 
 def _is_row(case: Case) -> bool:
-    """Whether the call goes back from a part of what was computed before the loop: `y[i].backward()`."""
+    """True if the call goes back from a part of what was computed before the loop: `y[i].backward()`."""
     return any(
         root.node is not None and short_operation(root.node.name) in _PARTS and case.first in root.node.edges
         for root in case.roots
@@ -177,7 +177,7 @@ def retaining(case: Case) -> Iterator[Fix]:
 
 
 def _only_asks(case: Case) -> bool:
-    """Whether the call gives gradients back instead of adding them up: `torch.autograd.grad`."""
+    """True if the call gives gradients back instead of adding them up: `torch.autograd.grad`."""
     call = call_of(case.trace, case.again.node)
     return call is not None and isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
 

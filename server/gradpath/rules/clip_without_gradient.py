@@ -11,7 +11,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
 from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.moving import ahead, behind, beside
+from gradpath.rules.moving import beside, moved_after, moved_before
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.scaled_clips import report_scaled, scaled_clips
 from gradpath.rules.stories import lifted, same_activation
@@ -229,7 +229,9 @@ def _fixes(
         return
     document = source.document(place)
     statement = beside(trace, statement, other)
-    moved = behind(trace, document, statement, other) if early else ahead(trace, document, statement, other)
+    moved = (
+        moved_after(trace, document, [statement], other) if early else moved_before(trace, document, statement, other)
+    )
     if moved is not None:
         way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
         yield Fix.by(Repair(way, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)

@@ -19,7 +19,7 @@ from gradpath.rules.syntax import Compound, function_of, statement_of
 
 
 def holds_terms(case: Case) -> bool:
-    """Whether what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
+    """True if what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
     zone = terms_of(nodes_of(case.earlier.roots))
     return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
 
@@ -68,7 +68,7 @@ def emptied(case: Case) -> Iterator[Fix]:
 
 
 def _is_window(case: Case, name: str) -> bool:
-    """Whether the program itself takes old items out of a container, so that the others are meant to stay."""
+    """True if the program itself takes old items out of a container, so that the others are meant to stay."""
     last = name.rpartition(".")[2]
     for statement in case.trace.visits:
         match statement:
@@ -87,7 +87,7 @@ def _is_window(case: Case, name: str) -> bool:
 
 
 def _is_of_one_iteration(case: Case) -> bool:
-    """Whether all that was back-propagated first was gathered in one iteration, not over several of them."""
+    """True if all that was back-propagated first was gathered in one iteration, not over several of them."""
     before = dict(case.before.loops).get(case.number, 0)
     zone = terms_of(nodes_of(case.earlier.roots))
     terms = [*zone, *(edge for node in zone for edge in node.edges if edge.accumulates is None)]
@@ -137,7 +137,7 @@ def _emptying(case: Case, kept: Kept) -> str | None:
 
 
 def _is_asked(case: Case, name: str) -> bool:
-    """Whether a condition of the program depends on a variable or an attribute of that name, so that None is seen."""
+    """True if a condition of the program depends on a variable or an attribute of that name, so that None is seen."""
     tests = (
         each.test
         for statement in case.trace.visits
@@ -154,7 +154,7 @@ def _is_asked(case: Case, name: str) -> bool:
 
 
 def _is_set(case: Case, asked_for: list[ast.expr]) -> bool:
-    """Whether the program sets the attribute that `hasattr(self.module, self.name)` asks for."""
+    """True if the program sets the attribute that `hasattr(self.module, self.name)` asks for."""
     wanted = [ast.dump(each) for each in asked_for]
     return any(
         isinstance(call, ast.Call)

@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
-from gradpath.rules.moving import ahead, removed
+from gradpath.rules.moving import moved_before, removed
 from gradpath.rules.outside_fixes import on_tensors
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted, name_of
@@ -330,7 +330,7 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     ]
     start = made[-1] + 1 if made else 0
     first = next((each for each in block[start:last] if names_in(each) & names), None)
-    moved = None if first is None else ahead(trace, source.document(site), statement, first)
+    moved = None if first is None else moved_before(trace, source.document(site), statement, first)
     if first is not None and moved is not None:
         repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
         yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)

@@ -11,7 +11,7 @@ from gradpath.diagnostic import Advice, Edit, Fix, Level, Position, Range, Reaso
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.moving import behind, beside
+from gradpath.rules.moving import beside, moved_after
 from gradpath.rules.out_of_place import NO_COUNTERPART, augmented, write_text
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, operation, same_activation, short_operation, with_time
@@ -168,7 +168,7 @@ def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: Backw
     if statement is None or last is None or not same_activation(place, ran.site):
         return
     statement = beside(trace, statement, last)
-    moved = behind(trace, source.document(place), statement, last)
+    moved = moved_after(trace, source.document(place), [statement], last)
     if moved is not None:
         lines = statement.lineno, statement.end_lineno or statement.lineno
         yield Fix.by(Repair(Way.MOVE_AFTER_BACKWARD, lines=lines), Safety.UNSAFE, moved, rewrite=True)

@@ -72,7 +72,7 @@ def detachments(crossing: Crossing) -> Iterator[Fix]:
 
 
 def _is_own(text: str) -> bool:
-    """Whether a body itself has what it calls so: a variable, or an attribute of its own object."""
+    """True if a body itself has what it calls so: a variable, or an attribute of its own object."""
     return text.removeprefix("self.").isidentifier()
 
 
@@ -132,7 +132,7 @@ def _detached_after(
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
-    """Whether the loop is run by the body that a site is in, not by one of its callers."""
+    """True if the loop is run by the body that a site is in, not by one of its callers."""
     return crossing.loop is not None and (body.caller is None or crossing.number not in dict(body.caller.loops))
 
 
@@ -192,7 +192,7 @@ def _bound_tensors(event: Bound) -> Sequence[Tensor]:
 
 
 def _is_old(crossing: Crossing, tensors: Sequence[Tensor]) -> bool:
-    """Whether something leads back to what the earlier call has freed, or to what cannot be gone through again."""
+    """True if something leads back to what the earlier call has freed, or to what cannot be gone through again."""
     starts = [each.node for each in tensors if each.node is not None]
     return any(each in crossing.entered or (each.holds and each.freed_by is not None) for each in reach(starts))
 
@@ -288,7 +288,7 @@ def _continuing(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, str, 
 
 
 def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
-    """Whether another statement gave the variable its first tensors."""
+    """True if another statement gave the variable its first tensors."""
     first = next(each for each in trace.of(Bound) if each.name == bound.name and _bound_tensors(each))
     return not statement.lineno <= first.site.line <= (statement.end_lineno or statement.lineno)
 

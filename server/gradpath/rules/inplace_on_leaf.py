@@ -11,7 +11,7 @@ from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
-from gradpath.rules.moving import behind
+from gradpath.rules.moving import moved_after
 from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lowered, said
@@ -133,7 +133,7 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     """The write under `torch.no_grad()` after the backward in its block, which still needs the old value."""
     block = block_of(trace, statement) or []
     last = next((each for each in reversed(block) if _goes_back(each)), None)
-    if last is None or last.lineno <= statement.lineno or behind(trace, document, statement, last) is None:
+    if last is None or last.lineno <= statement.lineno or moved_after(trace, document, [statement], last) is None:
         return
     gone, lines = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
     unit = edits.indent_unit(document)

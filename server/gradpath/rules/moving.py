@@ -88,29 +88,16 @@ def first_line(body: list[ast.stmt]) -> ast.stmt:
     return body[0]
 
 
-def behind(trace: Trace, document: Document, statement: ast.stmt, last: ast.stmt) -> tuple[Edit, ...] | None:
-    """Move a statement behind `last`, which comes after it in the same block.
-
-    Not where something in between binds a name that the statement reads, or reads one that it binds.
-    """
-    between = _between(trace, statement, last)
-    if between is None or _meddles(statement, between[1:]):
-        return None
-    gone, text = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
-    new = None if text is None else edits.insert_after(document, last, *text)
-    return None if gone is None or new is None else (gone, new)
-
-
 def beside(trace: Trace, statement: ast.stmt, other: ast.stmt) -> ast.stmt:
     """The statement of the block of `other` that a statement is in; itself where it is in none."""
     block = block_of(trace, other) or []
     return next((each for each in block if holds(each, statement)), statement)
 
 
-def all_behind(
+def moved_after(
     trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt
 ) -> tuple[Edit, ...] | None:
-    """Move statements of one block behind `last`, which comes after them there, where names keep their meaning."""
+    """Move statements of one block after `last`, which comes after them there, where names keep their meaning."""
     between = _between(trace, statements[0], last)
     if between is None or not all(any(each is one for one in between) for each in statements):
         return None
@@ -125,7 +112,7 @@ def all_behind(
     return (*(each for each in gone if each is not None), new)
 
 
-def ahead(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
+def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
     """Move a statement before `first`, which comes before it in the same block, where names keep their meaning."""
     between = _between(trace, first, statement)
     if between is None or _meddles(statement, between[:-1]):

@@ -14,7 +14,7 @@ from gradpath.rules import edits
 from gradpath.rules.cut_fixes import makes_optimizer, undo
 from gradpath.rules.cuts import cause_of_tensor
 from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.moving import behind, removed
+from gradpath.rules.moving import moved_after, removed
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, block_of, function_of
 from gradpath.source.index import names_in
@@ -50,7 +50,7 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
     document = source.document(step.site)
     block = block_of(trace, made) or []
     replaced = [each for each in block if each.lineno > made.lineno and _gives_a_part(each, names_in(made.value))]
-    moved = behind(trace, document, made, replaced[-1]) if replaced else None
+    moved = moved_after(trace, document, [made], replaced[-1]) if replaced else None
     if moved is not None:
         text = edits.flat(document, replaced[-1].targets[0])
         repair = Repair(Way.OPTIMIZER_WHERE_REPLACED, (text,), (replaced[-1].lineno,))

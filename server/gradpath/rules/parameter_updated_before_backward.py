@@ -15,14 +15,13 @@ from gradpath.rules.carrying import Case, case_over
 from gradpath.rules.copying_fixes import saved_copy
 from gradpath.rules.detachment import detachments
 from gradpath.rules.graphs import nodes_of
-from gradpath.rules.moving import behind
+from gradpath.rules.moving import moved_after
 from gradpath.rules.overwriting import Overwriting, overwritings, step_of
-from gradpath.rules.recomputation import Need, recomputations
-from gradpath.rules.recomputing_fixes import one_by_one
+from gradpath.rules.recomputation import Need, one_by_one, recomputations
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
 from gradpath.rules.syntax import call_of, statement_of
-from gradpath.rules.trained import trained_behind
+from gradpath.rules.trained import trained_after
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -195,13 +194,13 @@ def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
 
 def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt) -> Iterator[Fix]:
     """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone."""
-    moved = behind(trace, source.document(found.site), update, last)
+    moved = moved_after(trace, source.document(found.site), [update], last)
     if moved is None:
         return
     repair = Repair(Way.MOVE_AFTER_LAST_BACKWARD, lines=(update.lineno,))
     yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
     step, call = step_of(trace, found), call_of(trace, found.failure.site.node)
-    own = trained_behind(step, found.failure, trace) if step is not None else None
+    own = trained_after(step, found.failure, trace) if step is not None else None
     if own is None or call is None or any(each.arg == "inputs" for each in call.keywords):
         return
     only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)

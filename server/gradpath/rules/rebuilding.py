@@ -31,7 +31,7 @@ def builders(
 
     `caller` is the call that runs the function, None for the module; what the call `inner` in it builds does not count.
     None where something else builds a part of it, or where they make what is trained; weights that are presumed to
-    stand behind an unknown call may do.
+    stand in an unknown call may do.
     """
     found: dict[ast.stmt, None] = {}
     starts = list(starts)
@@ -102,7 +102,7 @@ def written_again(
 ) -> tuple[Edit, ast.stmt, list[ast.stmt]] | None:
     """Copies of the statements that stand before `after`, put where the rest of them, or `last`, begins.
 
-    Where `last` is in a loop that begins behind `after`, the copies go to the start of its body. None where a name has
+    Where `last` is in a loop that begins after `after`, the copies go to the start of its body. None where a name has
     another meaning by then.
     """
     block = block_of(trace, min(statements, key=lambda each: each.lineno)) or []

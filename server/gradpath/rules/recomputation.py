@@ -11,11 +11,11 @@ from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import is_drawn, reach
-from gradpath.rules.moving import all_behind, into_block
+from gradpath.rules.moving import into_block, moved_after
 from gradpath.rules.rebuilding import builders, written_again
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import Compound, Definition, ancestry, statement_of
-from gradpath.source.index import holds
+from gradpath.rules.syntax import Compound, Definition, ancestry, block_of, function_of, statement_of
+from gradpath.source.index import contents, holds, names_in, stored_names
 from gradpath.support.fast_dataclasses import dataclass
 
 _Block = ast.For | ast.AsyncFor | ast.While | Definition
@@ -84,7 +84,7 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
     for spoilt in _in_body(need.trace, need.spoilt, caller):
         earlier = [each for each in built if each.lineno < spoilt.lineno]
         document = need.source.document(next(iter(need.spoilt)))
-        moved = all_behind(need.trace, document, earlier, spoilt) if earlier else None
+        moved = moved_after(need.trace, document, earlier, spoilt) if earlier else None
         if moved is not None:
             repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
             safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
@@ -135,11 +135,52 @@ def _beside(trace: Trace, statement: ast.stmt, found: Sequence[ast.stmt]) -> ast
 
 
 def _draws(need: Need, built: Sequence[ast.stmt]) -> bool:
-    """Whether random numbers are drawn for it: others would then come out in another order."""
+    """True if random numbers are drawn for it: others would then come out in another order."""
     return any(map(is_drawn, (*(each.name for each in reach(need.starts)), *map(ast.unparse, built))))
 
 
 def _safety(need: Need, built: Sequence[ast.stmt]) -> Safety:
-    """Whether it comes out the same a second time: nothing is drawn, and nothing unknown is called."""
+    """True if it comes out the same a second time: nothing is drawn, and nothing unknown is called."""
     unknown = any(each.is_open for each in reach(need.starts))
     return Safety.UNSAFE if unknown or _draws(need, built) else Safety.SAFE
+
+
+def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
+    """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
+    document = source.document(again)
+    loop = next(
+        (each for each in reversed(ancestry(trace, again.node)) if isinstance(each, (ast.For, ast.While))), None
+    )
+    match loop:
+        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every), orelse=[]) if loop.body[0].lineno > loop.lineno:
+            block = block_of(trace, loop) or []
+        case _:
+            return
+    place = next((i for i, each in enumerate(block) if each is loop), 0)
+    made = next((each for each in reversed(block[:place]) if every in stored_names(each)), None)
+    match made:
+        case ast.Assign(
+            targets=[ast.Name()], value=ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part])
+        ):
+            pass
+        case _:
+            return
+    between = block[block.index(made) + 1 : place]
+    function = function_of(trace, loop)
+    scopes: list[ast.stmt] = block if function is None else [function]
+    reads = [each for scope in scopes for each in contents(scope).names]
+    own = {id(each) for each in contents(made).names}
+    taken = {each.id for each in reads if id(each) not in own}
+    if stored_names(part.target) & taken or any(names_in(made) & (stored_names(each) | {every}) for each in between):
+        return
+    kept = sum(each.id == every for each in reads if id(each) not in own) > 1
+    lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
+    begun = edits.replace(document, made.value, "[]") if kept else edits.delete_statement(document, made)
+    new = edits.insert_before(document, loop.body[0], *lines)
+    if begun is not None and new is not None:
+        header = (
+            edits.replace(document, loop.target, edits.flat(document, part.target)),
+            edits.replace(document, loop.iter, edits.flat(document, part.iter)),
+        )
+        repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
+        yield Fix.by(repair, Safety.SAFE, (begun, *header, new), preferred=True, rewrite=True)

@@ -20,7 +20,7 @@ from gradpath.rules.second_calls import Case, state_of
 from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.stories import same_activation, since, stepped_since, trains_nothing
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
-from gradpath.rules.trained import trains_nothing_behind
+from gradpath.rules.trained import trains_nothing_upstream
 from gradpath.source.index import contents, holds, names_in
 from gradpath.support.fast_dataclasses import replace
 
@@ -57,7 +57,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
 
 
 def _trains_apart(case: Case) -> bool | None:
-    """Whether the later one of two losses reaches the parameters of more optimizers than the other does, or that does.
+    """True if the later one of two losses reaches the parameters of more optimizers than the other does, or that does.
 
     Together they would train by one loss what the other one is there for, such as the world model of an actor. None
     where neither does.
@@ -66,18 +66,18 @@ def _trains_apart(case: Case) -> bool | None:
     if not any(one.isdisjoint(other) for one in owned for other in owned if one and other):
         return None
     roots = case.call.roots if case.call is not None else ()
-    behind = [{id(leaf) for leaf in leaves(nodes_of(each))} for each in (case.earlier.roots, roots)]
-    first, second = ({index for index, each in enumerate(owned) if each & reached} for reached in behind)
+    upstream = [{id(leaf) for leaf in leaves(nodes_of(each))} for each in (case.earlier.roots, roots)]
+    first, second = ({index for index, each in enumerate(owned) if each & reached} for reached in upstream)
     return first < second if first and second and (first < second or second < first) else None
 
 
 def _is_border(case: Case) -> bool:
-    """Whether the step that follows the later loss changes nothing upstream of the spent graph."""
-    return trains_nothing_behind(case.trace, case.crossing.entered, case.again, case.failure.kept)
+    """True if the step that follows the later loss changes nothing upstream of the spent graph."""
+    return trains_nothing_upstream(case.trace, case.crossing.entered, case.again, case.failure.kept)
 
 
 def _is_carried(case: Case) -> bool:
-    """Whether one body runs twice, goes back each time, and the first run built what the second one needs."""
+    """True if one body runs twice, goes back each time, and the first run built what the second one needs."""
     first, site = case.before.caller, case.shared.site
     if not case.same_place or first is None or first is case.again.caller or not isinstance(site, Site):
         return False
@@ -126,7 +126,7 @@ def _keeping_call(case: Case) -> Site:
 
 
 def _only_asks(call: ast.Call) -> bool:
-    """Whether a call gives gradients back instead of adding them up: `torch.autograd.grad`."""
+    """True if a call gives gradients back instead of adding them up: `torch.autograd.grad`."""
     return isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
 
 
@@ -163,7 +163,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
 
 
 def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
-    """Whether a statement gives a variable a constant number."""
+    """True if a statement gives a variable a constant number."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float())):
             return bound == name
@@ -172,7 +172,7 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
 
 
 def _is_stale(case: Case) -> bool:
-    """Whether what was written in between is something that the graph of the second call has saved, or may have."""
+    """True if what was written in between is something that the graph of the second call has saved, or may have."""
     updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
     unknown = any(not step.updated for step in stepped_since(case.trace, case.earlier))
     later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
@@ -222,14 +222,14 @@ def _summed(case: Case) -> Fix | None:
 
 
 def _asks_for_gradients(block: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
-    """Whether something between two statements of a block reads gradients, or changes them."""
+    """True if something between two statements of a block reads gradients, or changes them."""
     between = [each for each in block if first.lineno < each.lineno < last.lineno]
     names = {each.attr for part in between for each in contents(part).attributes}
     return any(name == "grad" or name.startswith(("clip_grad", "unscale")) for name in names)
 
 
 def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
-    """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and behind it there."""
+    """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and after it there."""
     loss = _plain(case, site)
     if loss is not None:
         return loss, "(", ").backward()"

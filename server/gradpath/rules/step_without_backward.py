@@ -22,7 +22,7 @@ from gradpath.rules import edits, optimizer_fixes
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.graphs import leaves, reached_leaves
 from gradpath.rules.learning import has_strangers
-from gradpath.rules.moving import behind
+from gradpath.rules.moving import moved_after
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.stories import same_activation, target_of
@@ -217,7 +217,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     yield from _added(trace, source, step, other)
     statement, backward = statement_of(trace, step.site.node), statement_of(trace, other.node)
     if statement is not None and backward is not None:
-        moved = behind(trace, source.document(step.site), statement, backward)
+        moved = moved_after(trace, source.document(step.site), [statement], backward)
         if moved is not None:
             yield Fix.by(Repair(Way.MOVE_AFTER_BACKWARD, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 

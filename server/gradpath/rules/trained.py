@@ -1,4 +1,4 @@
-"""Which parameters the steps behind a backward train, as an expression of the program."""
+"""Which parameters the steps after a backward train, also as an expression of the program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 2
 """Modules that are named one by one."""
 
 
-def trained_behind(step: Stepped, failure: Failed, trace: Trace) -> str | None:
+def trained_after(step: Stepped, failure: Failed, trace: Trace) -> str | None:
     """`list(G.parameters())` where the steps that follow a failing backward train `G`, and nothing that `step` updated.
 
     None where that is not seen.
@@ -55,11 +55,11 @@ def _written(kept: Sequence[Kept], trained: Sequence[Tensor]) -> str | None:
     return f"list({parts[0][1:]})" if alone else f"[{', '.join(parts)}]"
 
 
-def trains_nothing_behind(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:
-    """Whether the step that follows `near` in the program leaves all parameters behind `nodes` alone."""
+def trains_nothing_upstream(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:
+    """True if the step that follows `near` in the program leaves all parameters upstream of `nodes` alone."""
     trained = trained_next(trace, near, kept)
-    behind = {id(leaf) for leaf in leaves(nodes)}
-    return bool(trained and behind) and not behind & {id(each) for each in trained}
+    upstream = {id(leaf) for leaf in leaves(nodes)}
+    return bool(trained and upstream) and not upstream & {id(each) for each in trained}
 
 
 def trained_next(trace: Trace, near: Site, kept: Sequence[Kept]) -> tuple[Tensor, ...]:
@@ -69,7 +69,7 @@ def trained_next(trace: Trace, near: Site, kept: Sequence[Kept]) -> tuple[Tensor
     """
     for frame in near.frames():
         found: dict[Tensor, None] = {}
-        for call in _calls_behind(trace, frame):
+        for call in _calls_after(trace, frame):
             if isinstance(call.func, ast.Attribute) and call.func.attr == "backward":
                 return tuple(found)
             if isinstance(call.func, ast.Attribute) and call.func.attr == "step":
@@ -96,7 +96,7 @@ def _in_module(kept: Sequence[Kept], text: str) -> tuple[Tensor, ...]:
     return ()
 
 
-def _calls_behind(trace: Trace, frame: Site) -> Iterator[ast.Call]:
+def _calls_after(trace: Trace, frame: Site) -> Iterator[ast.Call]:
     """The calls that follow the statement of a site in its body, as the text goes, nearest first."""
     statement = statement_of(trace, frame.node)
     function = function_of(trace, frame.node)

@@ -11,7 +11,7 @@ from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.moving import ahead, behind
+from gradpath.rules.moving import moved_after, moved_before
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import arguments_of, call_of, function_of, statement_of
 from gradpath.source.document import Document
@@ -25,10 +25,10 @@ def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> I
     document = source.document(attached)
     part = edits.flat(document, attaching.targets[0])
     optimizer = edits.flat(document, making.targets[0])
-    moved = behind(trace, document, making, attaching)
+    moved = moved_after(trace, document, [making], attaching)
     if moved is not None:
         yield Fix.by(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=part), Safety.UNSAFE, moved, preferred=True)
-    moved = ahead(trace, document, attaching, making)
+    moved = moved_before(trace, document, attaching, making)
     if moved is not None:
         yield Fix.by(Repair(Way.SET_BEFORE, (part,), text=optimizer), Safety.UNSAFE, moved)
     near = function_of(trace, making) is function_of(trace, attaching) or optimizer.startswith("self.")

@@ -11,7 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, 
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
-from gradpath.rules.moving import ahead, behind, removed
+from gradpath.rules.moving import moved_after, moved_before, removed
 from gradpath.rules.never_stepped import NeverStepped, never_stepped, stepping
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
@@ -275,7 +275,7 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
         return
     document = source.document(lost.cleared.site)
     together = same_activation(lost.cleared.site, lost.backward.site)
-    moved = ahead(trace, document, clear, backward) if together else None
+    moved = moved_before(trace, document, clear, backward) if together else None
     if moved is not None:
         yield Fix.by(Repair(Way.MOVE_BEFORE_BACKWARD, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
         step = statement_of(trace, lost.step.site.node)
@@ -290,7 +290,7 @@ def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
         return
     document = source.document(lost.cleared.site)
-    moved = behind(trace, document, clear, step)
+    moved = moved_after(trace, document, [clear], step)
     if moved is None and function_of(trace, clear) is function_of(trace, step):
         gone, lines = removed(trace, document, clear), edits.lines_to_move(document, clear)
         new = edits.insert_after(document, step, *(lines or ()))

@@ -165,8 +165,6 @@ def _help_of_carried(case: Case) -> str:
     carried = case.carried[0]
     if carried.cached:
         return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
-    if carried.old:
-        return f"start each {turn} of {_around(case)} without the losses of the one before"
     return f"start each {turn} from the value alone: detach {_what(case)}"
 
 

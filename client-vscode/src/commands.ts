@@ -37,10 +37,15 @@ export async function explain(server: Server, pages: Pages): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const selected = editor?.document.getText(editor.selection) ?? "";
   const traceback = selected.includes("Error") ? selected : await vscode.env.clipboard.readText();
+  await tellOf(server, pages, traceback);
+}
+
+/** Shows the story behind a traceback, or says that there is none. */
+export async function tellOf(server: Server, pages: Pages, traceback: string): Promise<void> {
   const told = await server.execute<{ text: string; found: boolean }>("gradpath.server.explain", traceback);
   if (told === undefined) return;
   if (told.found) await pages.tell(told.text);
-  else void vscode.window.showInformationMessage("gradpath: there is no traceback of an autograd error in the clipboard. Copy one first, from \"Traceback (most recent call last)\" to its last line.");
+  else void vscode.window.showInformationMessage("gradpath: there is no traceback of an autograd error here. Copy one first, from \"Traceback (most recent call last)\" to its last line.");
 }
 
 /** Puts what a report of a problem should hold into the clipboard. */

@@ -6,6 +6,7 @@ import { GraphPanel, GRAPH_VIEW } from "./graph";
 import { Pages } from "./pages";
 import type { Intercept, Server } from "./server";
 import { Status } from "./status";
+import { Traces } from "./traces";
 
 /** What tests look at. */
 export interface Api {
@@ -31,7 +32,7 @@ export async function begin(context: vscode.ExtensionContext, make: Make): Promi
   const pages: Pages = new Pages(running);
   server = running;
   context.subscriptions.push(
-    log, status, running, graph, pages,
+    log, status, running, graph, pages, new Traces(running, pages),
     vscode.window.registerWebviewPanelSerializer(GRAPH_VIEW, graph),
     vscode.commands.registerCommand("gradpath.restart", () => running.restart()),
     vscode.commands.registerCommand("gradpath.showOutput", () => { log.show(); }),

@@ -11,6 +11,7 @@ interface Rule {
   readonly id: string;
   readonly summary: string;
   readonly page: string;
+  readonly raises: readonly string[];
 }
 
 /** The page of a rule; the Markdown preview shows it, as package.json says. */

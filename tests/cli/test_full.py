@@ -114,12 +114,14 @@ def test_a_step_that_stands_higher_up_is_shown_when_it_runs() -> None:
     [
         (["g()"], ["    2 | g()"]),
         (["", "g()", "# why"], ["    3 | g()"]),
-        (["g()", "h()"], []),
+        (["g()", "h()"], ["   ..."]),
         (["# why"], []),
         ([], []),
     ],
 )
-def test_a_single_line_of_code_between_two_steps_is_shown(between: list[str], shown: list[str]) -> None:
+def test_a_single_line_of_code_between_two_steps_is_shown_and_more_are_told_by_dots(
+    between: list[str], shown: list[str]
+) -> None:
     document = Document("a.py", "\n".join(["a = f()", *between, "a.backward()"]))
     found = diagnostic(
         document,
@@ -233,3 +235,27 @@ def test_colour_changes_nothing_but_colour() -> None:
         plain = plain.replace(f"\x1b[{code}m", "")
     assert plain == rendered(found, document)
     assert "\x1b[1;31merror[double-backward]\x1b[0m" in coloured
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_on_a_narrow_terminal_every_line_fits_and_no_word_is_lost(width: int) -> None:
+    text = GAN.replace("loss_d = bce(D(fake), zeros)", "loss_d = binary_cross_entropy(D(fake), zeros_like_the_batch)")
+    document = Document("train.py", text)
+    found = diagnostic(
+        document,
+        label(document, 1, "G(z)", "the graph of `fake` is built"),
+        label(document, 2, "D(fake)", "the loss depends on it: `fake` is not detached"),
+        label(document, 5, "loss_g.backward()", "needs it again", primary=True),
+        message="`loss_g.backward()` needs the graph of `fake`, but `loss_d.backward()` already freed it",
+        pytorch="RuntimeError: Trying to backward through the graph a second time, and so on and on",
+        help="write `fake.detach()` on line 2: `loss_d.backward()` trains nothing upstream of `fake`",
+        alternatives=("add the losses", "run it again", "not a way out: retain_graph=True, which fails all the same"),
+    )
+    narrow = render_full(found, {"train.py": document}.get, Style(width=width))
+    assert max(map(len, narrow.splitlines())) <= width
+    wide = rendered(found, document)
+    told = [line for line in wide.splitlines() if "|" not in line]
+    for word in " ".join(told).split():
+        assert word in narrow
+    for number, text in enumerate(("the graph of", "the loss depends on", "needs it again"), start=1):
+        assert f"{number}. {text}" in narrow

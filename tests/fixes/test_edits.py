@@ -234,7 +234,7 @@ def test_a_fix_holds_for_each_combination_of_branches() -> None:
         "    (x * w.exp()).sum().backward()\n    return torch.zeros(3)\n\n\n"
         "out = pick(torch.ones(3))\npick(out.clone())\ncost = (w.exp() * out).sum()\n"
     )
-    after = applied(f"{text}cost.backward()\n(cost * cost).backward()\n", "Compute line 14 again", "\n")
+    after = applied(f"{text}cost.backward()\n(cost * cost).backward()\n", "Run line 14 again", "\n")
     again = "out = pick(torch.ones(3))\ncost = (w.exp() * out).sum()\n"  # Where both took the first branch, `out` too.
     assert after == f"{text}cost.backward()\n{again}(cost * cost).backward()\n"
 

@@ -179,7 +179,8 @@ class Desk:
                 return self._explain(request, allowance)
             case ListRules():
                 return tuple(
-                    (rule.id, rule.summary, readable_page(rule, "[{0}]({0}.md)".format)) for rule in RULES.values()
+                    (rule.id, rule.summary, readable_page(rule, "[{0}]({0}.md)".format), rule.raises)
+                    for rule in RULES.values()
                 )
 
     def _explain(self, request: Explain, allowance: Allowance) -> Explained:

@@ -184,7 +184,7 @@ class Explain:
 
 @dataclass(frozen=True, slots=True)
 class ListRules:
-    """The rules, each with its summary and its page as Markdown: a tuple of triples."""
+    """The rules, each with its summary, its page as Markdown and what PyTorch says of its faults: a tuple of tuples."""
 
 
 Request = (

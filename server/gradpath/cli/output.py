@@ -97,7 +97,7 @@ class Output:
             incomplete=tuple(sorted(_gaps(outcomes), key=lambda gap: (gap.path, gap.cell or 0, gap.range))),
             understood=_understood(outcomes) if self.statistics else None,
             fixed=None if fixes is None or self.diff else sum(fixed.count for fixed in fixes),
-            fixable=fixes is None and any(_is_safe(fix) for diagnostic in found for fix in diagnostic.fixes),
+            fixable=sum(any(map(_is_safe, each.fixes)) for each in found) if fixes is None else 0,
             descriptions={rule.id: rule.summary for rule in RULES.values()} if self.format == "sarif" else {},
         )
 

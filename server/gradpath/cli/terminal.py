@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from typing import TextIO
@@ -13,15 +14,18 @@ from gradpath.render.width import safe_text
 _BAR = 30
 _PATIENCE = 1.0
 _MANY = 20
+_NARROWEST = 40
 
 
 def style_for(stream: TextIO) -> Style:
-    """Colour on a terminal; `NO_COLOR` (any text) turns it off, `FORCE_COLOR` turns it on, `TERM=dumb` has none."""
-    if os.environ.get("NO_COLOR"):
-        return Style(False)
-    if os.environ.get("FORCE_COLOR"):
-        return Style(True)
-    return Style(stream.isatty() and os.environ.get("TERM") != "dumb")
+    """Colour and lines that fit on a terminal; elsewhere neither, so that programs read whole lines.
+
+    `NO_COLOR` (any text) turns colour off, `FORCE_COLOR` turns it on, `TERM=dumb` has none.
+    """
+    terminal = stream.isatty()
+    colour = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
+    width = max(shutil.get_terminal_size().columns, _NARROWEST) if terminal else None
+    return Style(colour and not os.environ.get("NO_COLOR"), width)
 
 
 def complain(path: str, message: str) -> None:

@@ -101,10 +101,14 @@ def _register_answers(server: Server) -> None:
 
     @server.command("gradpath.server.rules")
     async def rules() -> list[dict[str, Any]]:
-        """The rules with their summaries, their pages as Markdown and the URIs of these as they are written."""
+        """The rules with their summaries, their pages as Markdown and the URIs of these as they are written.
+
+        `raises` are expressions for the messages of the errors that PyTorch raises.
+        """
         found, _ = await server.checks.ask(ListRules())
         return [
-            {"id": rule, "summary": summary, "page": page, "uri": page_of(rule)} for rule, summary, page in found or ()
+            {"id": rule, "summary": summary, "page": page, "uri": page_of(rule), "raises": list(raises)}
+            for rule, summary, page, raises in found or ()
         ]
 
 

@@ -33,7 +33,7 @@ def register_completion(server: Server) -> None:
             types.CompletionItem(
                 rule, kind=types.CompletionItemKind.EnumMember, detail=summary, text_edit=types.TextEdit(place, rule)
             )
-            for rule, summary, _ in rules or ()
+            for rule, summary, *_ in rules or ()
             if rule not in listed
         ]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Label
 from gradpath.render.report import SourceLookup, SourceText, place_name
 from gradpath.render.style import BLUE, BOLD, CYAN, DIM, GREEN, LEVEL_COLOURS, PLAIN, Style
-from gradpath.render.width import LONGEST, row_of, safe_start, safe_text
+from gradpath.render.width import LONGEST, row_of, safe_start, safe_text, wrapped
 from gradpath.support.fast_dataclasses import dataclass
 
 _INDENT = "   "
@@ -29,22 +29,30 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
     """
     start = diagnostic.range.start
     name = place_name(diagnostic.path, diagnostic.cell)
-    place = style.paint(safe_start(f"{name}:{start.line}:{start.column}:"), BOLD)
-    level = style.paint(f"{diagnostic.level.value}[{diagnostic.rule}]", LEVEL_COLOURS[diagnostic.level])
-    lines = [f"{place} {level}: {style.paint(safe_text(diagnostic.message), BOLD)}"]
+    place = safe_start(f"{name}:{start.line}:{start.column}:")
+    level = f"{diagnostic.level.value}[{diagnostic.rule}]"
+    first, *more = wrapped(f"{place} {level}: {safe_text(diagnostic.message)}", style.width, _INDENT)
+    rest = style.paint(first[len(f"{place} {level}: ") :], BOLD)
+    lines = [f"{style.paint(place, BOLD)} {style.paint(level, LEVEL_COLOURS[diagnostic.level])}: {rest}"]
+    lines += (style.paint(line, BOLD) for line in more)
     lines += _story(diagnostic, source_of, style)
     if diagnostic.pytorch:
-        lines.append(f"{_INDENT}{style.paint('PyTorch:', DIM)} {safe_text(diagnostic.pytorch)}")
+        lines += _paragraph("PyTorch:", diagnostic.pytorch, DIM, style)
     if diagnostic.help:
-        lines.append(f"{_INDENT}{style.paint('help:', GREEN)} {safe_text(diagnostic.help)}")
+        lines += _paragraph("help:", diagnostic.help, GREEN, style)
     ways = [way for way in diagnostic.alternatives if not way.startswith(NO_WAY_OUT)]
     if ways:
-        lines.append(f"{_INDENT}{style.paint('or:', GREEN)} {safe_text(' · '.join(ways))}")
+        lines += _paragraph("or:", " · ".join(ways), GREEN, style)
     for way in diagnostic.alternatives:
         if way.startswith(NO_WAY_OUT):
-            rest = safe_text(way[len(NO_WAY_OUT) :].strip())
-            lines.append(f"{_INDENT}{style.paint(NO_WAY_OUT, DIM)} {rest}")
+            lines += _paragraph(NO_WAY_OUT, way[len(NO_WAY_OUT) :].strip(), DIM, style)
     return "\n".join(lines)
+
+
+def _paragraph(name: str, text: str, code: str, style: Style) -> Iterator[str]:
+    first, *more = wrapped(f"{_INDENT}{name} {safe_text(text)}", style.width, _INDENT * 2)
+    yield f"{_INDENT}{style.paint(name, code)}{first[len(_INDENT + name) :]}"
+    yield from more
 
 
 def _steps(diagnostic: Diagnostic) -> tuple[_Step, ...]:
@@ -82,25 +90,30 @@ def _story(diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> Ite
             yield f"{_INDENT}{style.paint(safe_text(f'in {name}'), BOLD)}"
             here, line = there, 0
         row = row_of(source.line(number))
-        shown, moved = row.window(label.range.start.column - 1)
-        if number != line or row.width > LONGEST:
+        longest = LONGEST if style.width is None else min(LONGEST, style.width - gutter - 3)
+        shown, moved = row.window(label.range.start.column - 1, longest)
+        if number != line or row.width > longest:
             between = _only_line_between(source, line, number)
             if between is not None:
-                yield _source_line(between, row_of(source.line(between)).window(0)[0], gutter, style)
-            elif number < line:
+                yield _source_line(between, row_of(source.line(between)).window(0, longest)[0], gutter, style)
+            elif line and _has_code_between(source, line, number):
                 yield style.paint(f"{_INDENT}...", DIM)
             yield _source_line(number, shown, gutter, style)
             line = number
         from_point, to_point = _extent(source, label)
         first = max(row.column(from_point) - moved, 0)
         length = max(row.column(to_point) - row.column(from_point), 1)
-        if row.width > LONGEST:
-            length = max(min(length, LONGEST - first), 1)
+        if row.width > longest:
+            length = max(min(length, longest - first), 1)
         colour = LEVEL_COLOURS[diagnostic.level] if label.primary else CYAN
         mark = ("^" if label.primary else "-") * length
         words = safe_text(step.words)
-        told = style.paint(f"{mark} {words}" if words else mark, colour)
-        yield f"{style.paint(' ' * gutter + ' |', BLUE)} {' ' * first}{told}"
+        bar = style.paint(" " * gutter + " |", BLUE)
+        if style.width is not None and first + length + 1 + len(words) > longest:
+            yield f"{bar} {' ' * first}{style.paint(mark, colour)}"
+            first, mark = max(min(first, longest - len(words)), 0), ""
+        told = style.paint(f"{mark} {words}".strip(), colour)
+        yield f"{bar} {' ' * first}{told}"
 
 
 def _source_line(number: int, text: str, gutter: int, style: Style) -> str:
@@ -120,5 +133,17 @@ def _only_line_between(source: SourceText, line: int, number: int) -> int | None
     """The line of code between two labelled lines, if there is exactly one: it keeps the flow."""
     if not 0 < line < number or number - line > _NEAR:
         return None
-    code = [between for between in range(line + 1, number) if (text := source.line(between).strip()) and text[0] != "#"]
+    code = list(_code_between(source, line, number))
     return code[0] if len(code) == 1 else None
+
+
+def _has_code_between(source: SourceText, line: int, number: int) -> bool:
+    """True if code is left out between two lines, or the story goes back."""
+    return number < line or next(_code_between(source, line, number), None) is not None
+
+
+def _code_between(source: SourceText, line: int, number: int) -> Iterator[int]:
+    for between in range(line + 1, number):
+        text = source.line(between).strip()
+        if text and text[0] != "#":
+            yield between

@@ -57,7 +57,7 @@ class Report:
     `diagnostics` are sorted by path and place. `files` counts the files that were read and checked, those of which
     parts are `incomplete` among them. `understood` says by path how much of each file was understood, and `fixed`
     counts the fixes that were applied; each is None unless it was asked for.
-    `fixable` says that safe fixes are known, and that none were asked for.
+    `fixable` counts those that have a safe fix, where no fixes were asked for.
     `descriptions` has a sentence for every rule, by id.
     """
 
@@ -67,7 +67,7 @@ class Report:
     incomplete: tuple[Gap, ...] = ()
     understood: Mapping[str, Understood] | None = None
     fixed: int | None = None
-    fixable: bool = False
+    fixable: int = 0
     descriptions: Mapping[str, str] = field(default_factory=dict)
 
     def causes(self) -> Counter[str]:

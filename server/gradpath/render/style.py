@@ -18,9 +18,10 @@ LEVEL_COLOURS = {Level.ERROR: RED, Level.WARNING: YELLOW, Level.HINT: CYAN}
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Whether to colour; the default does not."""
+    """Whether to colour, and the columns that lines may take; the default does not colour, and wraps nothing."""
 
     colour: bool = False
+    width: int | None = None
 
     def paint(self, text: str, code: str) -> str:
         """`text` in the colour of an SGR code such as `"1;31"`."""

@@ -13,7 +13,10 @@ _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
 
 
 def render_summary(report: Report) -> str:
-    """The counts by level, of files, and of files that were not fully checked; empty without files."""
+    """The counts by level, of files, and of files that were not fully checked; empty without files.
+
+    A second line says what can be done about what was found.
+    """
     if report.files == 0 and not report.diagnostics:
         return ""
     partly = len({gap.path for gap in report.incomplete})
@@ -24,9 +27,22 @@ def render_summary(report: Report) -> str:
         parts.append(f"{_counted(partly, 'file')} {'was' if partly == 1 else 'were'} not fully checked")
     if report.fixed:
         parts.append(f"applied {_counted(report.fixed, 'fix', 'fixes')}")
+    lines = ["; ".join(parts), "; ".join(_next_steps(report))]
+    return "\n".join(filter(None, lines))
+
+
+def _next_steps(report: Report) -> Iterator[str]:
+    found = len(report.diagnostics)
     if report.fixable:
-        parts.append("--diff shows what --fix would change")
-    return "; ".join(parts)
+        some = f"{report.fixable} of them" if report.fixable < found else "all of them" if found > 1 else "it"
+        yield f"--fix repairs {some}, --diff shows how"
+    match sorted({diagnostic.rule for diagnostic in report.diagnostics if diagnostic.family}):
+        case []:
+            return
+        case [rule]:
+            yield f"`gradpath rule {rule}` explains it"
+        case _:
+            yield "`gradpath rule ID` explains a rule"
 
 
 def _found(found: Sequence[str], report: Report) -> str:

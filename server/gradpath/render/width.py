@@ -44,6 +44,26 @@ def safe_start(text: str) -> str:
     return f"./{safe}" if safe.lstrip().startswith("::") else safe
 
 
+def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+    """A text as lines of at most `width` columns, broken at spaces; lines after the first begin with `indent`.
+
+    A word that is too long for a line stays whole.
+    """
+    if width is None or len(text) <= width:
+        return [text]
+    start = len(text) - len(text.lstrip())
+    lines = [text[:start]]
+    for word in text.split():
+        line = lines[-1]
+        if not line.strip():
+            lines[-1] = line + word
+        elif len(line) + 1 + len(word) > width:
+            lines.append(indent + word)
+        else:
+            lines[-1] = f"{line} {word}"
+    return lines
+
+
 def character_width(character: str) -> int:
     """The terminal columns of one printable character: 0 for combining marks and joiners, 2 for wide ones."""
     if character < "\u0300":
@@ -69,15 +89,15 @@ class Row:
         """The terminal column of the code point `code_point`, from 0; clamped to the line's end."""
         return self.columns[min(max(code_point, 0), len(self.columns) - 1)]
 
-    def window(self, code_point: int) -> tuple[str, int]:
-        """The printed text, cut to `LONGEST` columns around a code point, and the columns by which it moved left."""
-        if self.width <= LONGEST:
+    def window(self, code_point: int, longest: int = LONGEST) -> tuple[str, int]:
+        """The printed text, cut to `longest` columns around a code point, and the columns by which it moved left."""
+        if self.width <= longest:
             return "".join(self.pieces).rstrip(), 0
-        start = max(self.column(code_point) - LONGEST // 3, 0)
+        start = max(self.column(code_point) - longest // 3, 0)
         chosen = [
             index
             for index, column in enumerate(self.columns[:-1])
-            if column >= start and self.columns[index + 1] <= start + LONGEST
+            if column >= start and self.columns[index + 1] <= start + longest - 2
         ]
         if not chosen:
             return "", start

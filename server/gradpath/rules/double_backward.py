@@ -132,14 +132,12 @@ def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
         call = case.source.short(case.before)
         value = case.source.text(taken[0], taken[1])
         line = taken[0].line
-        return (
-            f"`{call}` trains nothing upstream of `{value}`: `{value}.detach()` on line {line} leaves its graph whole"
-        )
+        return f"write `{value}.detach()` on line {line}: `{call}` trains nothing upstream of `{value}`"
     if case.same_root:
         if stepped_since(case.trace, case.earlier):
-            return "compute the loss again after the step: its old graph speaks of the old parameters"
+            return "compute the loss again after the step: its old graph was built with the old parameters"
         if case.is_updated:
-            return "compute the loss again before the second call: its old graph speaks of the old parameters"
+            return "compute the loss again before the second call: its old graph was built with the old parameters"
         return "one call is enough: the gradients of the first are in `.grad` already"
     state = state_of(case)
     if state is not None:

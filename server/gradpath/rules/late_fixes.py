@@ -13,7 +13,7 @@ from gradpath.rules import edits
 from gradpath.rules.cut_fixes import makes_optimizer
 from gradpath.rules.cuts import Cause
 from gradpath.rules.graphs import is_drawn, reached_leaves
-from gradpath.rules.rebuilding import written_again
+from gradpath.rules.rebuilding import run_again, written_again
 from gradpath.rules.report import Source
 from gradpath.rules.stories import lifted
 from gradpath.rules.syntax import block_of, function_of, statement_of
@@ -46,7 +46,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     again = written_again(trace, source.document(near), statements, thawed, first)
     if again is not None:
         edit, target, _ = again
-        repair = Repair(Way.AGAIN_RECORDED, lines=tuple(each.lineno for each in statements), near=target.lineno)
+        repair = run_again(Way.AGAIN_RECORDED, statements, target.lineno)
         safety = Safety.SAFE if _is_the_same(trace, list(before.values())) else Safety.UNSAFE
         yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
 

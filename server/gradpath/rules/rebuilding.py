@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.diagnostic import Edit
 from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import leaves, reach
 from gradpath.rules.moving import first_line
@@ -147,3 +148,9 @@ def _attributes(statement: ast.stmt, *contexts: type[ast.expr_context]) -> set[s
 def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:
     """Which statement of a block a statement is, or is in."""
     return next((i for i, each in enumerate(block) if holds(each, statement)), None)
+
+
+def run_again(way: Way, statements: Sequence[ast.stmt], near: int | None = None) -> Repair:
+    """The repair that has some statements run a second time; its title shows one that stands alone."""
+    text = ast.unparse(statements[0]) if len(statements) == 1 else ""
+    return Repair(way, lines=tuple(each.lineno for each in statements), text=text, near=near)

@@ -12,7 +12,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.graphs import is_drawn, reach
 from gradpath.rules.moving import into_block, moved_after
-from gradpath.rules.rebuilding import builders, written_again
+from gradpath.rules.rebuilding import builders, run_again, written_again
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import Compound, Definition, ancestry, block_of, function_of, statement_of
 from gradpath.source.index import contents, holds, names_in, stored_names
@@ -104,7 +104,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         again = written_again(need.trace, document, built, after, user)
         if again is not None:
             edit, target, copied = again
-            repair = Repair(Way.AGAIN_BEFORE, lines=tuple(each.lineno for each in copied), near=target.lineno)
+            repair = run_again(Way.AGAIN_BEFORE, copied, target.lineno)
             safety = Safety.SAFE if alone or not need.updated else Safety.UNSAFE
             safety = Safety.UNSAFE if _safety(need, built) is Safety.UNSAFE else safety
             yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
@@ -114,7 +114,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         texts = [edits.lines_to_move(document, each) for each in copied]
         new = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
         if texts and all(texts) and new is not None and isinstance(place, ast.Expr):
-            repair = Repair(Way.AGAIN_AFTER, lines=tuple(each.lineno for each in copied), near=place.end_lineno)
+            repair = run_again(Way.AGAIN_AFTER, copied, place.end_lineno)
             safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
             yield Fix.by(repair, safety, (new,), preferred=True, rewrite=True)
 

@@ -1,0 +1,37 @@
+// Packs the extension: a folder with what it consists of, the version that the server has, and a page whose pictures
+// are inside of it, so that they show before anything is published, and without a network.
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = join(dirname(fileURLToPath(import.meta.url)), "..");
+const staged = join(here, "dist", "package");
+const PARTS = [
+  "CHANGELOG.md", "LICENSE", "ThirdPartyNotices.txt", "gradpath.schema.json", "walkthrough", "media/icon.png", "dist/extension.js", "dist/browser.js", "dist/web",
+  "bundled",
+];
+
+const read = (...parts) => readFileSync(join(here, ...parts), "utf8");
+const found = (pattern, ...parts) => {
+  const match = pattern.exec(read(...parts));
+  if (match === null) throw new Error(`${parts.join("/")} has no ${pattern}`);
+  return match[1];
+};
+const version = found(/^__version__ = "(.+)"$/m, "..", "server", "gradpath", "__init__.py");
+const repository = found(/^Repository = "(.+)"$/m, "..", "pyproject.toml");
+
+rmSync(staged, { recursive: true, force: true });
+for (const part of PARTS) {
+  mkdirSync(dirname(join(staged, part)), { recursive: true });
+  cpSync(join(here, part), join(staged, part), { recursive: true, filter: (name) => !name.endsWith("__pycache__") });
+}
+const manifest = JSON.parse(read("package.json"));
+for (const own of ["scripts", "devDependencies", "dependencies"]) delete manifest[own]; // Those of the build.
+writeFileSync(join(staged, "package.json"), JSON.stringify({
+  ...manifest, version, repository: { type: "git", url: repository, directory: "client-vscode" }, homepage: `${repository}#readme`, bugs: { url: `${repository}/issues` },
+}, null, 2));
+const picture = (_whole, text, file) => `![${text}](data:image/png;base64,${readFileSync(join(here, file)).toString("base64")})`;
+writeFileSync(join(staged, "README.md"), read("README.md").replace(/!\[([^\]]*)\]\((media\/[^)]+\.png)\)/g, picture));
+const vsce = join(here, "node_modules", "@vscode", "vsce", "vsce");
+execFileSync(process.execPath, [vsce, "package", "--no-dependencies", "--out", join(here, "gradpath.vsix")], { cwd: staged, stdio: "inherit" });

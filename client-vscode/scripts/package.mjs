@@ -29,7 +29,7 @@ for (const part of PARTS) {
 const manifest = JSON.parse(read("package.json"));
 for (const own of ["scripts", "devDependencies", "dependencies"]) delete manifest[own]; // Those of the build.
 writeFileSync(join(staged, "package.json"), JSON.stringify({
-  ...manifest, version, repository: { type: "git", url: repository, directory: "client-vscode" }, homepage: `${repository}#readme`, bugs: { url: `${repository}/issues` },
+  ...manifest, version, files: ["**/*"], repository: { type: "git", url: repository, directory: "client-vscode" }, homepage: `${repository}#readme`, bugs: { url: `${repository}/issues` },
 }, null, 2));
 const picture = (_whole, text, file) => `![${text}](data:image/png;base64,${readFileSync(join(here, file)).toString("base64")})`;
 writeFileSync(join(staged, "README.md"), read("README.md").replace(/!\[([^\]]*)\]\((media\/[^)]+\.png)\)/g, picture));

@@ -17,7 +17,7 @@ from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
-from gradpath.rules.advice import borne_out, says
+from gradpath.rules.advice import borne_out, rank, repeats, says
 from gradpath.rules.lessons import costs, is_kept
 from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
@@ -125,12 +125,12 @@ class _Workshop:
             if _sort(fix) in _PLACED and any(each.eligible and _sort(each) is _sort(fix) for each in kept):
                 continue
             tried = self._tried(diagnostic, fix) if fix.edits else fix
-            known = tried is not None and any(says(tried, each) or _repeats(tried, each) for each in kept if each.edits)
+            known = tried is not None and any(says(tried, each) or repeats(tried, each) for each in kept if each.edits)
             if tried is not None and not known:
                 kept.append(tried)
         kept = _as_dear(kept)
         best = next((fix for fix in kept if fix.eligible), None)
-        kept.sort(key=_rank)
+        kept.sort(key=rank)
         return [replace(fix, preferred=fix is best) for fix in kept]
 
     def told(self, diagnostic: Diagnostic) -> Diagnostic:
@@ -436,17 +436,6 @@ def _as_dear(fixes: list[Fix]) -> list[Fix]:
     if not any(Cost.MIXED in fix.costs for fix in fixes):
         return fixes
     return [_at_cost(fix, {*fix.costs, Cost.MIXED}) if _sort(fix) in _SHARING else fix for fix in fixes]
-
-
-def _repeats(fix: Fix, other: Fix) -> bool:
-    """True if both run the same statements again, in two places, and the other one costs no more."""
-    (one, *more), (same, *others) = fix.repairs, other.repairs
-    again = one.transformation is same.transformation is Transformation.RECOMPUTE and not more and not others
-    return again and bool(one.lines) and one.lines == same.lines and _rank(other) <= _rank(fix)
-
-
-def _rank(fix: Fix) -> tuple[bool, bool]:
-    return bool(fix.costs), fix.safety is Safety.UNSAFE
 
 
 _PLACED = (Transformation.DETACH, Transformation.RECOMPUTE)

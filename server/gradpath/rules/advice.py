@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradpath.diagnostic import Advice, Diagnostic, Fix
+from gradpath.diagnostic import Advice, Diagnostic, Fix, Safety
+from gradpath.repairs import Transformation
 from gradpath.rules.stories import lowered
 from gradpath.support.fast_dataclasses import replace
 
@@ -44,3 +45,15 @@ def _is_alike(one: Fix, other: Fix) -> bool:
 def says(fix: Fix, other: Fix) -> bool:
     """True if a fix does what another one does, and perhaps more than that."""
     return fix.edits == other.edits or (bool(other.repairs) and set(other.repairs) <= set(fix.repairs))
+
+
+def repeats(fix: Fix, other: Fix) -> bool:
+    """True if both run the same statements again, in two places, and the other one costs no more."""
+    (one, *more), (same, *others) = fix.repairs, other.repairs
+    again = one.transformation is same.transformation is Transformation.RECOMPUTE and not more and not others
+    return again and bool(one.lines) and one.lines == same.lines and rank(other) <= rank(fix)
+
+
+def rank(fix: Fix) -> tuple[bool, bool]:
+    """The order of fixes: those without a cost first, then those that are safe."""
+    return bool(fix.costs), fix.safety is Safety.UNSAFE

@@ -38,7 +38,6 @@ def test_fix_applies_safe_fixes_and_reports_the_rest(gradpath_main: Run, write: 
         ),
         (f"{ERROR}\n{WARNING}", "--fix repairs 1 of them, --diff shows how; `gradpath rule ID` explains a rule"),
         (WARNING, "`gradpath rule live-accumulator` explains it"),
-        ("x = 1  # gradpath: ignore", "--fix repairs it, --diff shows how"),
         ("x = 1", "No mistakes found in 1 file"),
     ],
 )

@@ -33,7 +33,7 @@ def render_full(diagnostic: Diagnostic, source_of: SourceLookup, style: Style = 
     level = f"{diagnostic.level.value}[{diagnostic.rule}]"
     first, *more = wrapped(f"{place} {level}: {safe_text(diagnostic.message)}", style.width, _INDENT)
     rest = style.paint(first[len(f"{place} {level}: ") :], BOLD)
-    lines = [f"{style.paint(place, BOLD)} {style.paint(level, LEVEL_COLOURS[diagnostic.level])}: {rest}"]
+    lines = [f"{style.paint(place, BOLD)} {style.paint(level, LEVEL_COLOURS[diagnostic.level])}: {rest}".rstrip()]
     lines += (style.paint(line, BOLD) for line in more)
     lines += _story(diagnostic, source_of, style)
     if diagnostic.pytorch:
@@ -109,11 +109,12 @@ def _story(diagnostic: Diagnostic, source_of: SourceLookup, style: Style) -> Ite
         mark = ("^" if label.primary else "-") * length
         words = safe_text(step.words)
         bar = style.paint(" " * gutter + " |", BLUE)
-        if style.width is not None and first + length + 1 + len(words) > longest:
+        told = f"{mark} {words}".rstrip()
+        if style.width is not None and first + len(told) > longest:
             yield f"{bar} {' ' * first}{style.paint(mark, colour)}"
-            first, mark = max(min(first, longest - len(words)), 0), ""
-        told = style.paint(f"{mark} {words}".strip(), colour)
-        yield f"{bar} {' ' * first}{told}"
+            first, told = max(min(first, longest - len(words)), 0), words
+        for part in wrapped(told, None if style.width is None else longest - first):
+            yield f"{bar} {' ' * first}{style.paint(part, colour)}"
 
 
 def _source_line(number: int, text: str, gutter: int, style: Style) -> str:

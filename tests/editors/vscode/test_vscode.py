@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,9 @@ SETTINGS = {
     "files.autoSave": "off",
     "git.enabled": False,
     "security.workspace.trust.enabled": False,
+    "security.workspace.trust.startupPrompt": "never",
     "telemetry.telemetryLevel": "off",
+    "terminal.integrated.gpuAcceleration": "off",
     "update.mode": "none",
     "workbench.enableExperiments": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -59,6 +63,9 @@ ENVIRONMENT = {
     "EDITORS": str(EDITORS),
     "EXTENSIONS_GALLERY": json.dumps(GALLERY),
 }
+
+CODE_SERVER = str(EDITORS / "vscode" / "node_modules" / ".bin" / "code-server")
+PLACES = ["--user-data-dir", "user", "--extensions-dir", "extensions", "--config", "config.yaml"]
 
 CARRIED = """\
 import torch
@@ -99,28 +106,33 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
     folder = tmp_path_factory.mktemp("vscode")
     (folder / "user" / "User").mkdir(parents=True)
     (folder / "user" / "User" / "settings.json").write_text(json.dumps(SETTINGS))
-    program = str(EDITORS / "vscode" / "node_modules" / ".bin" / "code-server")
-    places = ["--user-data-dir", "user", "--extensions-dir", "extensions", "--config", "config.yaml"]
-    subprocess.run(
-        [program, *places, "--install-extension", str(VSIX)],
-        cwd=folder,
-        env=ENVIRONMENT,
-        check=True,
-        capture_output=True,
-    )
+    install(VSIX, folder)
+    with serving(folder, "--disable-workspace-trust") as address:
+        yield address, folder
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """The address of a code-server that has its settings and its extensions in a folder."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
     with (folder / "log").open("wb") as log:
-        command = [program, *places, *quiet, "--disable-workspace-trust", "--bind-addr", f"127.0.0.1:{port}"]
+        command = [CODE_SERVER, *PLACES, *quiet, *options, "--bind-addr", f"127.0.0.1:{port}"]
         server = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log)
     try:
         wait_for(f"http://127.0.0.1:{port}/healthz")
-        yield f"http://127.0.0.1:{port}", folder
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait()
+
+
+def install(extension: Path, folder: Path) -> None:
+    """Install an extension into the folder of a code-server."""
+    command = [CODE_SERVER, *PLACES, "--install-extension", str(extension)]
+    subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -298,3 +310,103 @@ def test_the_extension_in_its_host(vscode: VSCode) -> None:
     command = ["node", str(HERE / "exthost.mjs"), vscode.address, str(vscode.workspace), str(CLIENT)]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_a_check_of_the_workspace_found_stays_while_one_looks_at_it(vscode: VSCode) -> None:
+    for name in ("one", "two", "three"):
+        (vscode.workspace / f"{name}.py").write_text(CARRIED)
+    (vscode.workspace / "right.py").write_text(CARRIED.replace("(inputs, state)", "(inputs, state.detach())"))
+    seen = vscode.visit("workspace.mjs")
+    assert len(seen["before"]) == 3
+    assert seen["after"] == seen["before"]
+
+
+def test_an_error_in_the_terminal_or_below_a_cell_leads_to_its_story(vscode: VSCode) -> None:
+    file = vscode.workspace / "train.py"
+    file.write_text(CARRIED)
+    told = run(file).stderr
+    assert "backward through the graph a second time" in told
+    (vscode.workspace / "error.txt").write_text(told)
+    raised = notebook(CARRIED)
+    message = told.strip().splitlines()[-1].partition(": ")[2]
+    output = {"output_type": "error", "ename": "RuntimeError", "evalue": message, "traceback": told.splitlines()}
+    raised["cells"][0]["outputs"] = [output]
+    (vscode.workspace / "raised.ipynb").write_text(json.dumps(raised))
+    vscode.visit("traces.mjs")
+
+
+def test_the_rules_are_completed_where_a_comment_silences_one(vscode: VSCode) -> None:
+    file = vscode.workspace / "train.py"
+    file.write_text(CARRIED)
+    vscode.visit("completing.mjs")
+    assert file.read_text() == CARRIED.rstrip("\n") + "  # gradpath: ignore[carried-graph]\n"
+
+
+def test_in_a_restricted_workspace_nothing_of_it_runs(installed: tuple[str, Path], tmp_path: Path) -> None:
+    """Modules of the workspace that bear the names of modules of Python would run if its folder were on the path."""
+    _, shared = installed
+    workspace, shots = tmp_path / "workspace", Path(os.environ.get("GRADPATH_SHOTS", tmp_path))
+    workspace.mkdir()
+    for name in ("json", "random", "types", "asyncio", "gradpath", "sitecustomize"):
+        (workspace / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r})\n")
+    file = tmp_path / "train.py"
+    file.write_text(CARRIED)
+    (workspace / "error.txt").write_text(run(file).stderr.replace(str(tmp_path), str(workspace)))
+    file.rename(workspace / "train.py")
+    settings = shared / "user" / "User" / "settings.json"
+    settings.write_text(json.dumps({**SETTINGS, "security.workspace.trust.enabled": True}))
+    try:
+        with serving(shared) as address:
+            VSCode(address, workspace, shots).visit("restricted.mjs")
+    finally:
+        settings.write_text(json.dumps(SETTINGS))
+    assert not (tmp_path / "ran").exists()
+
+
+MANIFEST = """\
+<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
+<Metadata><Identity Language="en-US" Id="python" Version="2026.1.0" Publisher="ms-python" />
+<DisplayName>Python</DisplayName></Metadata>
+<Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+<Assets><Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true" /></Assets>
+</PackageManifest>
+"""
+PYTHON_EXTENSION = """\
+const { Uri } = require("vscode");
+const path = { id: "chosen", path: PROGRAM };
+exports.activate = () => ({ environments: {
+  getActiveEnvironmentPath: () => path,
+  resolveEnvironment: async () => ({ ...path, executable: { uri: Uri.file(PROGRAM) } }),
+  onDidChangeActiveEnvironmentPath: () => ({ dispose() {} }),
+} });
+"""
+
+
+def test_the_python_that_the_python_extension_has_chosen_runs_the_server(
+    installed: tuple[str, Path], tmp_path: Path
+) -> None:
+    """Microsoft's extension comes from the Marketplace alone: one that answers what it is asked stands for it here."""
+    _, shared = installed
+    folder, workspace = tmp_path / "vscode", tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "train.py").write_text(CARRIED)
+    shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("log", "logs"))
+    manifest = {
+        "name": "python",
+        "publisher": "ms-python",
+        "version": "2026.1.0",
+        "engines": {"vscode": "^1.91.0"},
+        "main": "./main.js",
+        "activationEvents": ["onLanguage:python"],
+    }
+    packed = tmp_path / "python.vsix"
+    with zipfile.ZipFile(VSIX) as package, zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("[Content_Types].xml", package.read("[Content_Types].xml"))
+        archive.writestr("extension.vsixmanifest", MANIFEST)
+        archive.writestr("extension/package.json", json.dumps(manifest))
+        archive.writestr("extension/main.js", PYTHON_EXTENSION.replace("PROGRAM", json.dumps(sys.executable)))
+    install(packed, folder)
+    with serving(folder, "--disable-workspace-trust") as address:
+        seen = VSCode(address, workspace, tmp_path).visit("chosen.mjs")
+    assert f"server: {sys.executable} (from the Python extension)" in seen["output"].replace("\xa0", " ")

@@ -1,5 +1,6 @@
 // Makes what runs in a browser: dist/web/worker.js, with Python as WebAssembly and gradpath beside it.
-// The packages are those in bundled/libs, compiled by the Python that runs them.
+// The packages are those in bundled/libs, compiled by the Python that runs them; so is Python's own library, of which a page
+// would else compile what it needs each time.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -23,25 +24,36 @@ def files(path):
             folders[:] = sorted(set(folders) - {"__pycache__"})
             yield from (os.path.join(folder, name) for name in sorted(names))
 
-with zipfile.ZipFile("/target/gradpath.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+def pack(name, contents):
+    with zipfile.ZipFile(f"/target/{name}", "w") as archive:
+        for name, content in contents:
+            if name.endswith(".py"):
+                with open("/tmp/source", "wb") as file:
+                    file.write(content)
+                py_compile.compile("/tmp/source", "/tmp/compiled", dfile=name, doraise=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+                with open("/tmp/compiled", "rb") as file:
+                    name, content = name + "c", file.read()
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+
+def packages():
     for path in (file for package in PACKAGES for file in files(f"/libs/{package}")):
-        name, content = os.path.relpath(path, "/libs"), path
-        if path.endswith(".py"):
-            name, content = name + "c", "/tmp/compiled"
-            py_compile.compile(path, content, dfile=name, doraise=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
-        with open(content, "rb") as file:
-            archive.writestr(zipfile.ZipInfo(name), file.read(), zipfile.ZIP_DEFLATED)
+        with open(path, "rb") as file:
+            yield os.path.relpath(path, "/libs"), file.read()
+
+pack("gradpath.zip", packages())
+with zipfile.ZipFile("/pyodide/python_stdlib.zip") as library:
+    pack("python_stdlib.zip", [(name, library.read(name)) for name in library.namelist() if not name.endswith("/")])
 `;
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const python = await loadPyodide();
-for (const [place, folder] of [["/libs", join(here, "bundled", "libs")], ["/target", target]]) {
+for (const [place, folder] of [["/libs", join(here, "bundled", "libs")], ["/target", target], ["/pyodide", pyodide]]) {
   python.FS.mkdirTree(place);
   python.mountNodeFS(place, folder);
 }
 python.runPython(COMPILE, { globals: python.toPy({ PACKAGES }) });
-for (const name of ["pyodide.asm.wasm", "python_stdlib.zip"]) cpSync(join(pyodide, name), join(target, name));
+cpSync(join(pyodide, "pyodide.asm.wasm"), join(target, "pyodide.asm.wasm"));
 const { info } = JSON.parse(readFileSync(join(pyodide, "pyodide-lock.json"), "utf8"));
 const { metafile } = await build({
   metafile: true, absWorkingDir: here, entryPoints: [join(here, "src", "web", "worker.ts")], outfile: join(target, "worker.js"), bundle: true, minify: true, platform: "browser", format: "iife",

@@ -49,9 +49,11 @@ def says(fix: Fix, other: Fix) -> bool:
 
 def repeats(fix: Fix, other: Fix) -> bool:
     """True if both run the same statements again, in two places, and the other one costs no more."""
-    (one, *more), (same, *others) = fix.repairs, other.repairs
-    again = one.transformation is same.transformation is Transformation.RECOMPUTE and not more and not others
-    return again and bool(one.lines) and one.lines == same.lines and rank(other) <= rank(fix)
+    match fix.repairs, other.repairs:
+        case (one,), (same,):
+            again = one.transformation is same.transformation is Transformation.RECOMPUTE
+            return again and bool(one.lines) and one.lines == same.lines and rank(other) <= rank(fix)
+    return False
 
 
 def rank(fix: Fix) -> tuple[bool, bool]:

@@ -45,7 +45,7 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
             headline = f"`{loss}` is a Python number: `{by}` takes the value without the graph"
         else:
             headline = f"`{loss}` is a Python number: `{by}` on line {read.site.line} took it out of {value}"
-        steps.append(Step(read.site, f"`{by}` makes a number of it"))
+        steps.append(Step(read.site, f"`{by}` turns it into a Python number"))
         help_text = f"call backward on the tensor, and `{by}` only for what is printed or summed up"
     steps.append(Step(at, "a number has no graph"))
     return Report(

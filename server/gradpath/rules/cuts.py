@@ -256,7 +256,9 @@ _SWITCHED = ("no_grad", "inference_mode")
 _WORDS = {
     **dict.fromkeys(_SWITCHED, _OFF),
     **dict.fromkeys(("item", "float", "int", "tolist", "bool"), _NUMBER),
-    "not differentiable": _Words("{operation} {where} has no gradient", "cuts the gradient: {operation} has none", ""),
+    "not differentiable": _Words(
+        "{operation} {where} has no gradient", "cuts the graph: what {operation} gives here has no gradient", ""
+    ),
     STEP: _Words(
         "the derivative of {operation} {where} is zero",
         "hands on zeros: {operation} is constant between its jumps",

@@ -44,7 +44,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         steps.append(Step(asked[-1], "asks for its gradient"))
     elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:
         steps.append(Step(leaf.origin, f"makes {kind}"))
-    steps.append(Step(site, "writes into it, and the write would be recorded"))
+    steps.append(Step(site, "writes into it, which PyTorch refuses to record"))
     fixes = tuple(_fixes(trace, source, site, leaf))
     statement = statement_of(trace, site.node)
     recorded = statement is not None and _has_graph(trace, statement)
@@ -67,7 +67,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 def _help(fixes: tuple[Fix, ...]) -> str:
     if fixes and fixes[0].does(Transformation.GRAD_MODE):
-        return "an update that is not itself part of the computation goes under `torch.no_grad()`"
+        return "wrap this update in `with torch.no_grad():`, because it should not be differentiated"
     if fixes and fixes[0].does(Transformation.OUT_OF_PLACE):
         return f"{lowered(fixes[0].title)}; under `torch.no_grad()` what is added would get no gradient"
     return "make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation"

@@ -115,10 +115,10 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
         (
             Step(first.site, "uses the gradients"),
             Step(again.site, with_time(when, "adds to the old ones")),
-            *([] if asked else [Step(second.site, "steps by the sum of all iterations")]),
+            *([] if asked else [Step(second.site, "uses the sum of all iterations' gradients")]),
         ),
         help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
-        alternatives=() if asked else (Advice.optional("to accumulate on purpose, clear them after each step"),),
+        alternatives=() if asked else (Advice.optional("if accumulation is intended, clear them after each step"),),
         fixes=tuple(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),

@@ -32,20 +32,20 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     unreduced = made is not None and 'reduction="none"' in source.text(made).replace("'", '"')
     if made is not None and made.node is not failure.site.node:
         steps.append(Step(made, "one loss for each element" if unreduced else f"has {_size(root)}"))
-    steps.append(Step(failure.site, "starts from one number only"))
+    steps.append(Step(failure.site, "needs a single number"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
     fixes = tuple(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
     return Report(
         RULE.id,
         failure.site,
-        f"`{name}` has {_size(root)}, and backward starts from a single number",
+        f"`{name}` has {_size(root)}, but `backward()` needs a single number",
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
         help=f"reduce it first: `{mean if method or loss is None else total}`",
         alternatives=(
-            Advice(f"`{total}`: then twice the elements give twice the gradient", fixes[-1] if fixes else None),
+            Advice(f"`{total}`: the gradient then grows with the number of elements", fixes[-1] if fixes else None),
             Advice.optional("`gradient=` gives a weight to each element"),
         )
         if method

@@ -46,7 +46,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
         f"`{wrap}` makes a leaf of " + ("a term of the loss: no parameter learns from it" if found.is_term else _WHOLE),
         (
             *steps,
-            Step(at, f"makes {f'`{name}`' if name and len(name) < 20 else 'it'} a leaf of its own"),
+            Step(at, f"makes {f'`{name}`' if name and len(name) < 20 else 'it'} a leaf, cut off from the model"),
             Step(
                 found.ran.site, "leads no further than to it" if found.is_term else "gives a gradient to the loss alone"
             ),

@@ -157,7 +157,7 @@ def report_stray(rule: str, trace: Trace, source: Source, found: Stray) -> Repor
         (
             Step(found.stray.site, f"gives {what} gradients, too"),
             Step(found.own.site, with_time(following(trace, found.own.site, found.stray.site), "adds to them")),
-            Step(found.step.site, "steps by the sum"),
+            Step(found.step.site, "uses the sum of both"),
         ),
         help=f"clear the gradients of {what} between the two backwards, or detach what the first one is not for",
     )

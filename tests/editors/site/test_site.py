@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -62,6 +63,14 @@ def test_every_link_leads_to_something_that_is_there() -> None:
             if not there.is_file() or (fragment and there in identities and fragment not in identities[there]):
                 missing.append(f"{page.relative_to(SITE)}: {link}")
     assert missing == []
+
+
+def test_a_page_compiles_nothing_before_its_first_answer() -> None:
+    for name in ("gradpath.zip", "python_stdlib.zip"):
+        with zipfile.ZipFile(SITE / "web" / name) as archive:
+            names = archive.namelist()
+        assert [each for each in names if each.endswith(".py")] == []
+        assert len([each for each in names if each.endswith(".pyc")]) > 300
 
 
 @pytest.mark.skipif(

@@ -24,7 +24,6 @@ from gradpath.rules.syntax import (
     reads_of,
     statement_of,
 )
-from gradpath.source.index import stored_names
 from gradpath.support.fast_dataclasses import dataclass
 
 MOST = 4
@@ -146,7 +145,6 @@ def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
     function = function_of(crossing.trace, frame.node)
     given = arguments_of(function) if function is not None else set()
     loop = crossing.loop.body if crossing.loop is not None else []
-    bound = {name for each in loop for name in stored_names(each)}
     names, containers = _homes(crossing)
     found: list[Kept] = []
     others: list[Kept] = []
@@ -155,10 +153,7 @@ def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
             continue
         read = inside and is_read_first(loop, kept.root)
         outlives = kept.root in given and kept.text != kept.root
-        shared = frame.caller is None and not (
-            kept.root in bound if kept.text == kept.root else binds_first(loop, kept.root)
-        )
-        if not (read or shared if inside else outlives):
+        if not (read or (frame.caller is None and not binds_first(loop, kept.root)) if inside else outlives):
             continue
         variable, _, key = kept.text.rpartition(".")[2].partition("[")
         known = {variable, key.strip("\"'[]")} & names or id(kept.form.container) in containers
@@ -166,6 +161,9 @@ def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
             found.append(kept)
         elif read or kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
             others.append(kept)
+    aliases = [each for each in found if each.text == each.root and not is_read_first(loop, each.root)]
+    held = [set(each.form.tensors) for each in found if each not in aliases]
+    found = [each for each in found if each not in aliases or not any(set(each.form.tensors) <= one for one in held)]
     return [each for each in (found, others) if 0 < len(each) <= MOST]
 
 

@@ -76,7 +76,7 @@ export class Program {
     return await this.connection.ask<Lens[] | null>("textDocument/codeLens", { textDocument: DOCUMENT }) ?? [];
   }
 
-  /** The graph of the loss on a line (from 0), or who learns from what in the whole program. */
+  /** The graph of the loss on a line (from 0), or what learns from what in the whole program. */
   async picture(view: "graph" | "flow", line: number | null): Promise<string | undefined> {
     const drawn = await this.connection.ask<{ svg: string } | null>("workspace/executeCommand", { command: `gradpath.server.${view}`, arguments: [URI, line] });
     return drawn?.svg;

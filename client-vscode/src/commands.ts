@@ -20,7 +20,7 @@ export async function openRule(pages: Pages, rule?: string): Promise<void> {
   if (chosen !== undefined) await vscode.commands.executeCommand("vscode.open", pageOf(chosen));
 }
 
-/** Says who trains the module, the parameter or the optimizer at the cursor or at a place (0-based), and what cuts it off. */
+/** Says what trains the module, the parameter or the optimizer at the cursor or at a place (0-based), and what cuts it off. */
 export async function why(server: Server, pages: Pages, uri?: string, line?: number, character?: number): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const document = uri ?? (editor && server.outside(editor.document.uri));

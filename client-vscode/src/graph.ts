@@ -1,4 +1,4 @@
-/** The panel with the graph of the loss at the cursor, or with who learns from what. The server draws both. */
+/** The panel with the graph of the loss at the cursor, or with what learns from what. The server draws both. */
 import * as vscode from "vscode";
 import type { Server } from "./server";
 
@@ -57,7 +57,7 @@ export class GraphPanel implements vscode.Disposable, vscode.WebviewPanelSeriali
     await this.present(GRAPH, uri, line);
   }
 
-  /** The same with who learns from what: at a line, or in the whole document. */
+  /** The same with what learns from what: at a line, or in the whole document. */
   async showFlow(uri?: string, line?: number): Promise<void> {
     await this.present(FLOW, uri, line ?? null);
   }

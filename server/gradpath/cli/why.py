@@ -1,4 +1,4 @@
-"""`gradpath why`: why a module or a parameter gets no gradient, or who trains it."""
+"""`gradpath why`: why a module or a parameter gets no gradient, or what trains it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a module, a parameter or the parameters of an optimizer get no gradient, or who trains them, in sentences."""
+"""Why a module, a parameter or the parameters of an optimizer get no gradient, or what trains them, in sentences."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def is_of_training(analysis: Analysis, position: Position) -> str:
 
 
 def training_at(analysis: Analysis, position: Position) -> Story | None:
-    """The story of who trains what has its name at a place, of an analysis that was explored."""
+    """The explanation of what trains the name at a place, from an explored analysis."""
     found = _answers_at(analysis, position)
     if found is None or not found[1]:
         return None

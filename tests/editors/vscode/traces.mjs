@@ -3,6 +3,7 @@ import { visit } from "./workbench.mjs";
 
 await visit(async (workbench) => {
   const { page } = workbench;
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]); // As the user of a page is asked to do.
   const told = () => workbench.see('.monaco-editor .view-lines:has-text("carries the graph")');
   await workbench.open("train.py", "backward");
   await workbench.see(".monaco-editor .squiggly-error");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from gradpath.source.nodes import nodes, noted
 
@@ -11,17 +12,35 @@ from gradpath.source.nodes import nodes, noted
 def keeps_modules(owner: ast.ClassDef) -> bool:
     """True if `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
     made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    return any(_keeps(node) for method in made for node in nodes(method))
+    return any(_keeps(node, _filled(method)) for method in made for node in nodes(method))
 
 
-def _keeps(node: ast.AST) -> bool:
+def _keeps(node: ast.AST, filled: Collection[str]) -> bool:
+    """True if a node puts a module into an attribute that is a container, or one of the `filled` into an attribute."""
     match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Name(id=name)):
+            return name in filled
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
             return _holds(value)
-        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr="append"), args=[made]):
-            return _makes(made)
         case _:
-            return False
+            return isinstance(_receiver(node), ast.Attribute)
+
+
+def _filled(method: ast.FunctionDef) -> set[str]:
+    """The variables of containers into which a method puts modules."""
+    receivers = (_receiver(node) for node in nodes(method))
+    return {each.id for each in receivers if isinstance(each, ast.Name)}
+
+
+def _receiver(node: ast.AST) -> ast.expr | None:
+    """The container into which a node puts a module: `blocks.append(nn.Linear(1, 1))`, `heads[name] = Head()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=container, attr="append"), args=[made]) if _makes(made):
+            return container
+        case ast.Assign(targets=[ast.Subscript(value=container)], value=made) if _makes(made):
+            return container
+        case _:
+            return None
 
 
 def _holds(value: ast.expr) -> bool:

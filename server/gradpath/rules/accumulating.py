@@ -378,7 +378,7 @@ def _is_used(trace: Trace, stored: Stored, executed: set[Node]) -> bool:
     """
     inside = False
     terms = not executed or _is_in_forward(trace, stored.site)
-    spent = stored.tensor is not None and _is_spent(stored.tensor) and not is_number(trace, stored.tensor)
+    spent = stored.tensor is not None and _is_spent(stored.tensor)
     for event in trace.events:
         if inside and isinstance(event, Built) and _takes(event, stored.tensor):
             if spent and stored.site.loops[-1:] and stored.site.loops[-1] in event.site.loops:

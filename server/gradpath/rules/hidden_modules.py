@@ -21,8 +21,8 @@ _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self
 def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
     """The modules that a `forward` without a caller computes with, and that `parameters()` leaves out.
 
-    Nothing in the file may make an object of the class, unless as a part of another, or use the attribute from
-    outside, and the class may not handle its modules itself.
+    A file that runs a backward may not make an object of the class, unless as a part of another. No file may use the
+    attribute from outside, and the class may not handle its modules itself.
     """
     alone = isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward"
     if not alone or not is_whole(trace) or trace.among(Given, Stepped):
@@ -35,18 +35,19 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
             continue
         document = source.document(event.site)
         own = document.slice(document.range_of(owner))
-        if not _COLLECTING.search(own) and not _is_used_outside(parse(document).tree, owner, place.attr):
+        trains = "backward" in document.text
+        if not _COLLECTING.search(own) and not _is_used_outside(parse(document).tree, owner, place.attr, trains):
             yield event
 
 
-def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str) -> bool:
-    """True if something beside a class makes an object of it outside of classes, or reads the attribute anywhere."""
+def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str, trains: bool) -> bool:
+    """True if code outside of a class reads the attribute anywhere, or makes an object of it and `trains`."""
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
             continue
         if any(each.attr == attribute for each in contents(statement).attributes):
             return True
         made = (each.func.id for each in contents(statement).calls if isinstance(each.func, ast.Name))
-        if owner.name in made and not isinstance(statement, ast.ClassDef):
+        if trains and owner.name in made and not isinstance(statement, ast.ClassDef):
             return True
     return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.interpreter.ownership import Given
@@ -146,22 +146,31 @@ def _is_of_unseen(root: Tensor) -> bool:
 
 
 def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
-    """The memory that something else than a step changes while it is trained, or that was frozen for a time."""
+    """The memory that something else than a step changes while it is trained, or that was frozen for a time.
+
+    A parameter that the call with the backward has made as well only gets its first values before the backward.
+    """
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
     found = {id(event.tensor.storage) for event in trace.of(Flagged)}
-    for event in trace.among(Mutated, Replaced):
+    began = False
+    for event in trace.among(Mutated, Replaced, BackwardRan):
+        began = began or isinstance(event, BackwardRan)
         if not isinstance(event, (Mutated, Replaced)):
             continue
         if isinstance(event, Mutated) and short_operation(event.write.operation) in _KEEPING:
             continue
-        frames = event.site.frames()
-        if any(loop in loops for loop, _ in event.site.loops) or any(id(each.caller) in calls for each in frames):
-            cut = event.tensor.cut
-            found.add(id(event.tensor.storage))
-            if cut is not None and cut.source is not None:
-                found.add(id(cut.source.storage))
+        cut = event.tensor.cut
+        kept = event.tensor if cut is None or cut.source is None else cut.source
+        in_loop = any(loop in loops for loop, _ in event.site.loops)
+        if in_loop or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
+            found.update((id(event.tensor.storage), id(kept.storage)))
     return found
+
+
+def _is_in(site: object, calls: Set[int]) -> bool:
+    """True if a place is in one of some calls."""
+    return isinstance(site, Site) and any(id(frame.caller) in calls for frame in site.frames())
 
 
 def is_of_another_time(severed: Severed) -> bool:

@@ -32,7 +32,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     groups = groups_of(trace, source, found.parameters)
     what, gets = _named(groups)
-    places = found.places
+    lent = [place for place in found.places if is_straight_through(place.severed)]
+    places = lent if len(lent) == 1 else found.places  # The losses around an estimate are cut off on purpose.
     first = places[0].severed
     at = places[0].site if len(places) == 1 else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]

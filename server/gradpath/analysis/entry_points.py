@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
+    computes_into_loop,
     hands_on_weights,
     is_called_without_grad,
     is_without_grad,
@@ -116,7 +117,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         if forward and cls is not None and keeps_modules(cls):
             return True
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
-        if asks and hands_on_weights(function, defined):
+        if asks and (hands_on_weights(function, defined) or computes_into_loop(function)):
             return True
         if not (forward or may_be_leaf or (parts and takes_apart(function))):
             return False

@@ -36,6 +36,27 @@ def asks_for_parameters(function: Definition) -> bool:
 
 
 @noted
+def computes_into_loop(function: Definition) -> bool:
+    """True if a loop over parameters assigns a result to its own variable, where it was to write: `p = p - g`."""
+    return any(
+        isinstance(loop, ast.For) and _mentions(loop.iter, _PARAMETERS) and _computes_into(loop)
+        for loop in nodes(function)
+    )
+
+
+def _computes_into(loop: ast.For) -> bool:
+    names = {each.id for each in nodes(loop.target) if isinstance(each, ast.Name)}
+    for node in nodes(loop):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value) if name in names:
+                if any(isinstance(each, ast.Name) and each.id == name for each in nodes(value)):
+                    return True
+            case _:
+                pass
+    return False
+
+
+@noted
 def names_weights(function: Definition) -> bool:
     """True if a function names the weight or the bias of something."""
     return _mentions(function, _WEIGHTS)

@@ -186,6 +186,8 @@ class Overlays:
         With `since`, only what came up when there were so many unknown values, and was not back-propagated.
         """
         match value:
+            case Unknown(tensor=TensorValue() as written) if since == 0 and written.tensor.storage.writes:
+                return self.holds_graph(written)
             case Unknown():
                 return value.kind in OF_TENSORS and value.number > since  # Not what has a `backward`, and nothing more.
             case TensorValue():

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Item
+from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Unknown, Value, identity, is_data
 from gradpath.overlays import conditions, frozen, presumptions, weights
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
+from gradpath.source.nodes import nodes, noted
 
 
 def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
@@ -61,7 +63,7 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
     """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
-    if unknown.kind is Kind.PARAMETER or is_indexed_as_tensor(unknown, key):
+    if unknown.kind is Kind.PARAMETER or is_indexed_as_tensor(machine, unknown, key):
         presume_tensor(machine, unknown).set_item(machine, key, value)
         return
     if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):
@@ -109,8 +111,34 @@ def _holders(part: Unknown) -> Iterator[Unknown]:
         origin = origin.of.origin
 
 
-def is_indexed_as_tensor(unknown: Unknown, index: Value) -> bool:
-    """True if only a tensor or an array is indexed like that: `x[:, 0]`, `x[..., 1]`."""
-    if unknown.kind is not Kind.ANYTHING or unknown.is_data or not isinstance(index, tuple):
+def is_indexed_as_tensor(machine: Machine, unknown: Unknown, index: Value) -> bool:
+    """True if only a tensor is indexed like that: `x[:, 0]`, `x[..., 1]`, or `x[i] = y` beside `x.shape`."""
+    if unknown.kind is not Kind.ANYTHING or unknown.is_data:
         return False
-    return any(isinstance(each, (slice, Slice)) or each is ... for each in index)
+    if isinstance(index, tuple) and any(isinstance(each, (slice, Slice)) or each is ... for each in index):
+        return True
+    function = machine.frame.function
+    if function is None or not isinstance(unknown.origin, Parameter) or isinstance(index, str):
+        return False
+    return unknown.origin.name in _written_tensors(function.node)
+
+
+@noted
+def _written_tensors(body: ast.AST) -> frozenset[str]:
+    """The variables into whose items a function writes, and which it asks for what only tensors have."""
+    written, asked = set[str](), set[str]()
+    for node in nodes(body):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                written.add(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in _OF_TENSORS:
+                asked.add(name)
+            case _:
+                pass
+    return frozenset(written & asked)
+
+
+_OF_TENSORS = frozenset(
+    "clone cpu cuda device dim dtype mean new_zeros permute reshape shape size sum to transpose unsqueeze view".split()  # noqa: SIM905
+)
+"""Attributes of tensors that lists and dicts lack."""

@@ -228,7 +228,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     if is_made_leaf(unknown) or (unknown.kind is Kind.PLAIN and _has_tensor(index)):
         place = machine.unknown("index", made=Made.NUMBER) if index is None else index
         return presume_tensor(machine, unknown).item(machine, place)
-    if unknown_stores.is_indexed_as_tensor(unknown, index):
+    if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
     key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)

@@ -138,8 +138,11 @@ def _tensors(machine: Machine, value: Value) -> list[Tensor]:
     return tensors_in(machine, value, presume=True)
 
 
-def _result(machine: Machine, made: DistributionInstance, name: str, sources: Sequence[Tensor]) -> Value:
-    """A tensor that depends on `sources` by a node that saves something."""
+def _result(
+    machine: Machine, made: DistributionInstance, name: str, given: Sequence[Tensor], values: Sequence[Tensor] = ()
+) -> Value:
+    """A tensor that depends on what the distribution was `given`, and on `values`, by a node that saves something."""
+    sources = (*given, *values)
     elsewhere = not made.sources and made.cls.node is not None  # A class of the program may keep its parameters there.
     if made.open or elsewhere:
         return machine.unknown(f"{name} of a distribution", None, (made, *map(wrap, sources)))
@@ -160,7 +163,7 @@ def _result(machine: Machine, made: DistributionInstance, name: str, sources: Se
     node.outputs.append(result)
     result.node = node
     result.provenance = node.provenance
-    autograd.recorder.built(node, {"input": sources})
+    autograd.recorder.built(node, {"input": given, "value": values})
     return wrap(result)
 
 
@@ -189,7 +192,7 @@ def _rsample(machine: Machine, made: DistributionInstance, arguments: Arguments)
 def _of_value(name: str) -> Callable[[Machine, DistributionInstance, Arguments], Value]:
     def method(machine: Machine, made: DistributionInstance, arguments: Arguments) -> Value:
         value = arguments.get(0, "value", None)
-        return _result(machine, made, name, (*made.sources, *_tensors(machine, value)))
+        return _result(machine, made, name, made.sources, tuple(_tensors(machine, value)))
 
     return method
 

@@ -51,13 +51,12 @@ def _computed(trace: Trace) -> Iterator[Tensor]:
 
 
 def _scored(trace: Trace) -> set[int]:
-    """All that the arguments of log-probabilities depend on."""
+    """All that the values depend on whose log-probability is computed."""
     return {
         id(tensor)
         for event in trace.of(Built)
         if event.node.name.endswith(".log_prob")
-        for given in event.inputs.values()
-        for value in given
+        for value in event.inputs.get("value", ())
         for tensor in (value, *value.ancestors())
     }
 

@@ -10,6 +10,7 @@ from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import is_whole
+from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import call_of
 from gradpath.support.fast_dataclasses import replace
@@ -48,11 +49,14 @@ def _retaining(call: ast.Call) -> ast.keyword | None:
 
 
 def _is_last(run: BackwardRan, later: list[BackwardRan]) -> bool:
-    """True if no later call executes what this one has executed; false where that is not sure."""
-    if run.call.create_graph or not all(not node.is_open and node.name != "call" for node in run.executed):
+    """True if no later call goes back through the graph of this one's roots; false where that is not sure.
+
+    A call that stops at its inputs frees nothing before them, but whoever goes on to use that part keeps it with reason.
+    """
+    graph = [node for node in reach(nodes_of(run.call.roots)) if node.accumulates is None]
+    if run.call.create_graph or any(node.is_open or node.name == "call" for node in graph):
         return False
-    again = {node for each in later for node in each.executed}
-    return not again.intersection(run.executed)
+    return all(node not in graph for each in later for node in each.executed)
 
 
 def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keyword) -> Report:

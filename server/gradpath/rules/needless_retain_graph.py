@@ -51,7 +51,7 @@ def _retaining(call: ast.Call) -> ast.keyword | None:
 def _is_last(run: BackwardRan, later: list[BackwardRan]) -> bool:
     """True if no later call goes back through the graph of this one's roots; false where that is not sure.
 
-    A call that stops at its inputs frees nothing before them, but whoever goes on to use that part keeps it with reason.
+    A call that stops at its inputs frees nothing before them; where that part is used later, it is not told apart.
     """
     graph = [node for node in reach(nodes_of(run.call.roots)) if node.accumulates is None]
     if run.call.create_graph or any(node.is_open or node.name == "call" for node in graph):

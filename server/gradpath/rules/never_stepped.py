@@ -54,7 +54,7 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     for event in cleared:
         if event.site.node not in told and not _may_be_used(trace, event) and not _is_lent(trace, event):
             found = _thrown_away(trace, source, event)
-            if found is not None and not _looks_at_gradients(trace) and not _is_being_written(trace, source, found):
+            if found is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, found):
                 told.add(event.site.node)
                 yield found
 
@@ -193,7 +193,7 @@ def _is_empty(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _looks_at_gradients(trace: Trace) -> bool:
+def looks_at_gradients(trace: Trace) -> bool:
     """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
     for statement in trace.visits:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

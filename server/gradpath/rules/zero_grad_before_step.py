@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import is_not
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
@@ -12,12 +15,14 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import moved_after, moved_before, removed
-from gradpath.rules.never_stepped import NeverStepped, never_stepped, stepping
+from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.rules.syntax import Definition, ancestry, block_of, function_of, statement_of
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
+
+_LOOPS = (ast.For, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +56,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
     """Gradients of a micro-batch that are cleared when the next one begins, though the step waits for several.
 
-    That it waits is known by a number that both divides the loss and is in the condition of the step; a literal has to
-    be the one that the condition counts by.
+    A literal that divides the loss has to be the one that the condition of the step counts by.
     """
     stepped = frozenset(id(tensor) for tensor in step.updated)
     arrived: BackwardRan | None = None
@@ -78,34 +82,76 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
 
 
 def _may_wait(trace: Trace, step: Stepped) -> bool:
-    """True if the path has decided at a condition around a step that it is due."""
+    """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}
-    around = (each.test for each in ancestry(trace, step.site.node) if isinstance(each, ast.If))
-    return any(holds(test, part) for test in around for part in decided)
+    return any(holds(test, part) for test in _tests(trace, step.site) for part in decided)
 
 
 def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
-    """True if something happens when the step is due, under the same condition."""
-    tests = [each for each in ancestry(trace, step.site.node) if isinstance(each, ast.If)]
-    return bool(tests) and any(each is tests[-1] for each in ancestry(trace, event.site.node))
+    """True if something happens when the step is due, under the same conditions."""
+    tests = _tests(trace, step.site)
+    return bool(tests) and all(test in _tests(trace, event.site) for test in tests)
+
+
+def _tests(trace: Trace, site: Site) -> list[ast.expr]:
+    """The conditions on which an iteration comes to a site: those around it, and those before it that leave early."""
+    tests: list[ast.expr] = []
+    for frame in site.frames():
+        around = ancestry(trace, frame.node)
+        first = next((i for i in reversed(range(len(around))) if isinstance(around[i], (*_LOOPS, Definition))), 0)
+        tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
+        for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
+            before = takewhile(partial(is_not, statement), block_of(trace, statement) or ())
+            leaving = (each for each in before if isinstance(each, ast.If))
+            tests += [each.test for each in leaving if isinstance(each.body[-1], ast.Continue | ast.Return)]
+        if around and isinstance(around[first], _LOOPS):
+            break
+    return tests
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
-    """True if a loop clears in each iteration, and the step comes when there were as many as the loss is divided by."""
+    """True if a loop clears in each iteration, and the step waits for several.
+
+    That is so if it comes when there were as many as the loss is divided by; and if it comes in every so many
+    iterations, and nothing else uses what is cleared in the others.
+    """
     if iterations_between(backward.site.loops, cleared.site.loops) is None:
         return False
-    clearing, stepping = ancestry(trace, cleared.site.node), ancestry(trace, step.site.node)
-    loop = next((each for each in reversed(clearing[:-1]) if isinstance(each, (ast.For, ast.While))), None)
-    statement = statement_of(trace, cleared.site.node)
-    if loop is None or loop not in ancestry(trace, backward.site.node):
+    loop = _clearing_loop(trace, cleared.site)
+    if loop is None or not any(loop in ancestry(trace, frame.node) for frame in backward.site.frames()):
         return False
-    if not any(each is statement for each in loop.body):
-        return False
-    functions = {function_of(trace, event.site.node) for event in (cleared, backward, step)}
-    shares = {ast.dump(each) for each in _divisors(trace, backward)}
-    return len(functions) == 1 and any(
-        ast.dump(part) in shares for test in _conditions(loop, stepping) for part in _numbers(test)
-    )
+    shares = {_last_name(each) for each in _divisors(trace, backward)}
+    tests = list(_conditions(trace, loop, step))
+    if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
+        return True
+    others = any(each.optimizer is not step.optimizer for each in trace.of(Stepped))
+    return any(map(_counts, tests)) and not others and not looks_at_gradients(trace)
+
+
+def _counts(test: ast.expr) -> bool:
+    """True if a condition holds in every so many iterations."""
+    return any(isinstance(each.op, ast.Mod) for each in inside(test, ast.BinOp))
+
+
+def _clearing_loop(trace: Trace, site: Site) -> ast.AST | None:
+    """The loop of which each iteration comes to a site, be it in a function that the loop calls."""
+    for frame in site.frames():
+        around = ancestry(trace, frame.node)[:-1]
+        inner = [each for each in around if isinstance(each, (*_LOOPS, ast.If, ast.Try, Definition))]
+        if not inner or not isinstance(inner[-1], Definition):
+            return inner[-1] if inner and isinstance(inner[-1], _LOOPS) else None
+    return None
+
+
+def _last_name(number: ast.AST) -> object:
+    """What tells numbers apart: a value, or a name without the object that has it."""
+    match number:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case ast.Constant(value=value):
+            return value
+        case _:
+            return number
 
 
 def _numbers(test: ast.expr) -> Iterator[ast.AST]:
@@ -124,6 +170,8 @@ def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
                 case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
                     yield divisor
                 case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
+                    yield divisor
+                case ast.BinOp(op=ast.Mult(), right=ast.BinOp(op=ast.Div(), right=divisor)):
                     yield divisor
                 case _:
                     pass
@@ -146,18 +194,18 @@ def _unscaled(root: Tensor) -> tuple[Node, ...]:
             return (root.node,)
 
 
-def _conditions(loop: ast.For | ast.While, stepping: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """The conditions that say when the step is due: the tests around it, those that skip it, or the loop's length."""
-    if loop not in stepping:
-        if isinstance(loop, ast.For):
+def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr]:
+    """The conditions that say when the step is due: in the loop itself, or its length where the step is after it."""
+    for frame in step.site.frames():
+        loops = [each for each in ancestry(trace, frame.node) if isinstance(each, _LOOPS)]
+        if loops and loops[-1] is loop:
+            yield from _tests(trace, step.site)
+            return
+        if loop in loops:
+            return
+        if isinstance(loop, ast.For) and function_of(trace, frame.node) is function_of(trace, loop):
             yield loop.iter
-        return
-    for each in stepping[list(stepping).index(loop) + 1 :]:
-        if isinstance(each, ast.If):
-            yield each.test
-    for statement in loop.body:
-        if isinstance(statement, ast.If) and any(isinstance(each, ast.Continue) for each in statement.body):
-            yield statement.test
+            return
 
 
 def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:

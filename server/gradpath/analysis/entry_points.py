@@ -103,7 +103,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     """
     document = parsed.document
     told = _lines_that_tell(document)
-    asks = any(each in document.text for each in ("parameters()", ".weight", ".bias"))
+    asks = any(each in document.text for each in ("parameters()", "state_dict()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
     infers = "inference_mode" in document.text
     defined = _defined(parsed.tree) if asks or parts else {}

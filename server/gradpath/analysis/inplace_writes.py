@@ -39,7 +39,7 @@ def asks_for_parameters(function: Definition) -> bool:
 def computes_into_loop(function: Definition) -> bool:
     """True if a loop over parameters assigns a result to its own variable, where it was to write: `p = p - g`."""
     return any(
-        isinstance(loop, ast.For) and _mentions(loop.iter, _PARAMETERS) and _computes_into(loop)
+        isinstance(loop, ast.For) and _mentions(loop.iter, {*_PARAMETERS, "state_dict"}) and _computes_into(loop)
         for loop in nodes(function)
     )
 
@@ -48,7 +48,7 @@ def _computes_into(loop: ast.For) -> bool:
     names = {each.id for each in nodes(loop.target) if isinstance(each, ast.Name)}
     for node in nodes(loop):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() as value) if name in names:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() | ast.Call() as value) if name in names:
                 if any(isinstance(each, ast.Name) and each.id == name for each in nodes(value)):
                     return True
             case _:

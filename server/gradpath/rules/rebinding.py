@@ -12,6 +12,9 @@ from gradpath.rules.stories import target_of
 from gradpath.rules.syntax import ancestry, function_of, statement_of
 from gradpath.source.index import contents, inside, names_of
 
+_ARITHMETIC = frozenset({"add", "addcdiv", "addcmul", "clamp", "div", "lerp", "mul", "sub"})
+"""Methods and functions that compute with tensors as operators do."""
+
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
@@ -75,6 +78,10 @@ def _is_of_parameters(trace: Trace, event: Bound) -> bool:
         match todo.pop():
             case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="parameters")) if name == event.name:
                 return event.site.node in (loop, loop.target)
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="values", value=state)) if name == event.name:
+                return event.site.node in (loop, loop.target) and _is_state(state)
+            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Attribute(attr="named_parameters") as func):
+                todo.append((target, ast.Call(ast.Attribute(func.value, "parameters"), [], [])))
             case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given):
                 todo += zip(targets, given, strict=False)
             case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Name(id="enumerate"), args=[given, *_]):
@@ -84,10 +91,15 @@ def _is_of_parameters(trace: Trace, event: Bound) -> bool:
     return False
 
 
+def _is_state(node: ast.expr) -> bool:
+    """True if an expression is the state dict of something."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict"
+
+
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
     """True if `name = name - ...` is in a loop over `name`, and `name` is not read before the next iteration."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() as value) if target == name:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() | ast.Call() as value) if target == name:
             if not _is_operand(name, value):
                 return False
         case _:
@@ -114,6 +126,8 @@ def _is_operand(name: str, value: ast.expr) -> bool:
             return read == name
         case ast.BinOp(left=left, right=right):
             return _is_operand(name, left) or _is_operand(name, right)
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=given) if method in _ARITHMETIC:
+            return any(_is_operand(name, each) for each in (owner, *given))
         case _:
             return False
 

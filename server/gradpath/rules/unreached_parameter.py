@@ -130,4 +130,5 @@ RULE = Rule(
     find,
     _denied,
     idle=True,
+    lasting=True,
 )

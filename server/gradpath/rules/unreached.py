@@ -152,7 +152,7 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     """
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
-    found = {id(event.tensor.storage) for event in trace.of(Flagged)}
+    found = {id(event.tensor.storage) for event in trace.of(Flagged) if not event.value}
     began = False
     for event in trace.among(Mutated, Replaced, BackwardRan):
         began = began or isinstance(event, BackwardRan)

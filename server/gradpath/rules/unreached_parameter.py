@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Trace
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules import cuts
 from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.syntax import call_of
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import Place, Unreached, is_straight_through, key_of, unreached
 
@@ -35,10 +37,11 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     lent = [place for place in found.places if is_straight_through(place.severed)]
     places = lent if len(lent) == 1 else found.places  # The losses around an estimate are cut off on purpose.
     first = places[0].severed
-    at = places[0].site if len(places) == 1 else found.step.site
+    at = _at(trace, source, places[0]) if len(places) == 1 else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
     nothing = "no gradient but zeros" if first.cause.how == cuts.STEP else "no gradient"
     steps.append(Step(first.ran.site, f"gives {what} {nothing}"))
+    at = next((step.site for step in steps if step.site.node is at.node), at)
     if found.step.site.node is not first.ran.site.node:
         steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
     presumed = _presumed(trace, source, found, groups)
@@ -62,6 +65,16 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         fixes=tuple(_fixes(trace, source, places)),
         about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
+
+
+def _at(trace: Trace, source: Source, place: Place) -> Site:
+    """Where a cut is told: at its place, unless that calls something else than what is decorated in the same file."""
+    switch = cuts.switch_of(trace, source, place.severed.cause)
+    if switch is None or switch.decorated is None or switch.site.path != place.site.path:
+        return place.site
+    call = call_of(trace, place.site.node)
+    named = call is not None and ast.unparse(call.func).rpartition(".")[2] == switch.decorated
+    return place.site if named else switch.site
 
 
 def _way_out(what: str, places: Sequence[Place]) -> str:

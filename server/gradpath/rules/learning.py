@@ -33,9 +33,6 @@ MOST_TENSORS = 20_000
 _COUNTS = CASTS | {"float", "double", "half", "div", "true_divide"}
 """Operations that make floating point of integers."""
 
-MOST_CUTS = 40
-"""The most cuts that are reported of one parameter."""
-
 
 @dataclass(slots=True, eq=False)
 class Learner:
@@ -66,7 +63,7 @@ class Severed:
 class Ways:
     """All ways from the value of a parameter to the losses: the cuts on them in order, and whether they are `sure`.
 
-    They are not if one without a cut contains a tensor that may or may not have a graph, or if there are more ways
+    They are not if one without a cut contains a tensor that may or may not have a graph, or if there are more tensors
     than were examined.
     A cut after which the way is cut again, like that of a target, is left out if there are others.
     """
@@ -162,6 +159,7 @@ class _Dependents:
         self.of: dict[int, list[_Dependent]] = {}
         self.complete = True
         self._ends: set[int] = set()
+        self._live: set[int] | None = None
         self._seen: dict[int, int] = {}
         self._known: set[tuple[int, int, int]] = set()
         self._times = trace.once(_times_of_events)
@@ -190,17 +188,24 @@ class _Dependents:
 
     def runs_on(self, start: Tensor) -> bool:
         """True if nothing cuts the way on from a tensor to what was asked for."""
-        todo, seen = [start], {id(start)}
+        if self._live is None:
+            self._live = self._reaching()
+        return id(start) in self._live
+
+    def _reaching(self) -> set[int]:
+        """The tensors from which a way without a cut leads to what was asked for."""
+        onto: dict[int, list[int]] = {}
+        for source, dependents in self.of.items():
+            for each in dependents:
+                if (each.taken or _cut_at(each.tensor) or _zeros_at(each.tensor)) is None:
+                    onto.setdefault(id(each.tensor), []).append(source)
+        found, todo = set(self._ends), list(self._ends)
         while todo:
-            tensor = todo.pop()
-            if id(tensor) in self._ends:
-                return True
-            for each in self.of.get(id(tensor), ()):
-                ends = each.taken or _cut_at(each.tensor) or _zeros_at(each.tensor)
-                if id(each.tensor) not in seen and ends is None:
-                    seen.add(id(each.tensor))
-                    todo.append(each.tensor)
-        return False
+            for source in onto.get(todo.pop(), ()):
+                if source not in found:
+                    found.add(source)
+                    todo.append(source)
+        return found
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
         """True if a value reaches another through floating point only, counting from where booleans are summed."""
@@ -317,7 +322,7 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
     alone: set[int] = set()
     sure = dependents.complete
     todo, seen = [parameter], {id(parameter)}
-    while todo and len(cuts) < MOST_CUTS:
+    while todo:
         source = todo.pop()
         for each in dependents.of.get(id(source), ()):
             tensor = each.tensor
@@ -341,7 +346,7 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
     times = trace.once(_times)
     told = [each for key, each in cuts.items() if key in alone or not alone]
     ordered = sorted(told, key=lambda each: times.get(id(each.cause.tensor), len(times)))
-    return Ways(tuple(ordered), sure and len(cuts) < MOST_CUTS)
+    return Ways(tuple(ordered), sure)
 
 
 def _times(trace: Trace) -> dict[int, int]:

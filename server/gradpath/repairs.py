@@ -144,6 +144,7 @@ class Way(Enum):
     SAVE_COPY = _T.CLONE, "Save a copy on {lines}{stated}"
     USE_COPY = _T.CLONE, "Use a copy: `{text}`"
     FREEZE_IT = _T.REQUIRE_GRAD, "Freeze it: `{text}`"
+    THAW_IT = _T.REQUIRE_GRAD, "Thaw it: `{text}`"
     UNSCALE = _T.UNSCALE, "Divide by the scale first: `{text}`"
     CLEAR_BEFORE_BACKWARD = _T.CLEAR_GRADIENTS, "Insert `{text}` before the backward"
     CLEAR_AFTER_STEP = _T.CLEAR_GRADIENTS, "Insert `{text}` after the step"

@@ -58,9 +58,10 @@ class Overlooked:
 
 @dataclass(frozen=True, slots=True)
 class FlagMissed:
-    """The program meant to freeze `tensors`, and set an attribute that nothing reads."""
+    """The program meant to freeze `tensors`, or to thaw them, and set an attribute that nothing reads to `value`."""
 
     tensors: tuple[Tensor, ...]
+    value: bool
     site: Site
 
 

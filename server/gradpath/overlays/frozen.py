@@ -63,7 +63,7 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
 
 def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
     """`child.requires_grad = False` of the children of a model, and `p.require_grad = False`: nothing reads that."""
-    if value is not False or not (name == missed_flags.FLAG or missed_flags.is_near(name)):
+    if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
         return
     models: list[Unknown] = []
     match weights.whole_of(target):
@@ -73,9 +73,7 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
             models = weights.models_of_parameter(target)
         case _:
             pass
-    if models:
-        tensors = tuple(weights.weights_of(machine, each) for each in models)
-        machine.emit(FlagMissed(tensors, machine.site()))
+    missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models])
 
 
 def compared(machine: Machine, node: ast.Compare) -> None:
@@ -95,7 +93,7 @@ def compared(machine: Machine, node: ast.Compare) -> None:
     elif isinstance(target, Unknown):
         tensors = tuple(weights.weights_of(machine, each) for each in weights.models_of_parameter(target))
     if tensors:
-        machine.emit(FlagMissed(tensors, machine.site()))
+        machine.emit(FlagMissed(tensors, False, machine.site()))
 
 
 _PARTS = ("children", "modules", "named_children", "named_modules")

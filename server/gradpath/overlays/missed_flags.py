@@ -1,10 +1,12 @@
-"""Assignments by which a program means to freeze something, and which set an attribute that nothing reads.
+"""Assignments by which a program means to freeze or to thaw something, and which set an attribute that nothing reads.
 
 A module has no flag of its own: `layer.requires_grad = False` leaves its parameters as they are, and so
 does a misspelt flag of a parameter.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
@@ -18,15 +20,21 @@ _MEANT = regex(r"^requi\w*_?grad\w*$")
 
 def on_module(machine: Machine, name: str, value: Value, tensors: list[Tensor]) -> None:
     """`layer.requires_grad = False`, of a module with those parameters."""
-    missed = tuple(each for each in tensors if each.flag)
-    if name == FLAG and value is False and missed:
-        machine.emit(FlagMissed(missed, machine.site()))
+    if name == FLAG:
+        tell(machine, value, tensors)
 
 
 def on_tensor(machine: Machine, tensor: Tensor, name: str, value: Value) -> None:
     """`weight.require_grad = False`."""
-    if value is False and tensor.flag and tensor.is_parameter and is_near(name):
-        machine.emit(FlagMissed((tensor,), machine.site()))
+    if tensor.is_parameter and is_near(name):
+        tell(machine, value, [tensor])
+
+
+def tell(machine: Machine, value: Value, tensors: Iterable[Tensor]) -> None:
+    """Note the parameters whose flag is another one than the program thinks that it sets."""
+    missed = tuple(each for each in tensors if each.flag is not value)
+    if isinstance(value, bool) and missed:
+        machine.emit(FlagMissed(missed, value, machine.site()))
 
 
 def is_near(name: str) -> bool:

@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Advice, Level
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.rules import cuts
+from gradpath.rules.anchored import anchored, report_anchored
 from gradpath.rules.cancelled import cancelled, report_cancelled
 from gradpath.rules.drawn_terms import CutTerm, drawn_terms
 from gradpath.rules.gradient_flow import is_whole
@@ -71,10 +72,12 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if site is not None and site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
-        for each in cancelled(trace, event):
-            if each.site.node not in seen:
-                seen.add(each.site.node)
-                yield report_cancelled(RULE.id, source, each)
+        same = [report_cancelled(RULE.id, source, each) for each in cancelled(trace, event)]
+        same += [report_anchored(RULE.id, source, each) for each in anchored(trace, event)]
+        for report in same:
+            if report.at.node not in seen:
+                seen.add(report.at.node)
+                yield report
         for cut in (*drawn_terms(trace, event), *unused_terms(trace, source, event)):
             if cut.severed.site.node not in seen:
                 seen.add(cut.severed.site.node)

@@ -151,6 +151,7 @@ class Way(Enum):
     CLEAR_AFTER_UPDATE = _T.CLEAR_GRADIENTS, "Insert `{text}` after the update"
     CLEAR_LATER = _T.CLEAR_GRADIENTS, "Insert `{text}` when the gradients are no longer needed"
     STEP_AFTER = _T.STEP, "Insert `{text}` after {lines}"
+    STEP_INSTEAD = _T.STEP, "Call `{text}` on {on} instead"
     EMPTY_AT_START = _T.FORGET, "Empty {what} at the start of each iteration"
     EMPTY_AFTER = _T.FORGET, "Empty {what} after {lines}"
     FORGET_AFTER = _T.FORGET, "Forget {what} after {lines}{stated}"

@@ -35,13 +35,14 @@ from gradpath.support.fast_dataclasses import dataclass
 class NeverStepped:
     """A backward of which the gradients are `cleared` in the next iteration, unused; `last` is what changed them last.
 
-    `name` is what the program calls the optimizer.
+    `name` is what the program calls the optimizer, and `instead` the step of another one, which has its own elsewhere.
     """
 
     backward: BackwardRan
     cleared: Cleared
     last: Site
     name: str
+    instead: Stepped | None = None
 
 
 def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
@@ -123,9 +124,21 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
                 return None
             clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
-            return NeverStepped(arrived, event, clips[-1] if clips else arrived.site, name)
+            last = clips[-1] if clips else arrived.site
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived))
         elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
             return None
+    return None
+
+
+def _stepped_instead(trace: Trace, run: BackwardRan) -> Stepped | None:
+    """The step right after a backward, if its optimizer has one after another backward as well."""
+    events = trace.among(BackwardRan, Stepped)
+    after = events[events.index(run) + 1 : events.index(run) + 2]
+    for each in after:
+        if isinstance(each, Stepped) and same_activation(each.site, run.site):
+            sites = {step.site.node for step in trace.of(Stepped) if step.optimizer is each.optimizer}
+            return each if len(sites) > 1 else None
     return None
 
 
@@ -210,6 +223,17 @@ _READING = frozenset(
     {"grad", "register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
     | {"register_backward_hook", "register_full_backward_pre_hook"}
 )
+
+
+def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
+    """Step the optimizer itself where another one steps in its place."""
+    match step.node:
+        case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[]):
+            repair = Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), f"{found.name}.step()")
+            edit = edits.replace(source.document(step), owner, found.name)
+            yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        case _:
+            pass
 
 
 def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:

@@ -15,7 +15,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import moved_after, moved_before, removed
-from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping
+from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping, stepping_instead
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import Definition, ancestry, block_of, function_of, statement_of
@@ -304,6 +304,20 @@ def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
 
 def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
     clear, backward = (source.short(event.site, limit=32) for event in (found.cleared, found.backward))
+    if found.instead is not None:
+        step = found.instead.site
+        return Report(
+            RULE.id,
+            step,
+            f"`{source.short(step, limit=32)}` comes after `{backward}`, and `{found.name}` never steps",
+            (
+                Step(found.backward.site, f"computes the gradients for `{found.name}`"),
+                Step(step, "steps another optimizer, which steps elsewhere as well"),
+                Step(found.cleared.site, "clears them in the next iteration, and nothing has used them"),
+            ),
+            help=f"call `{found.name}.step()` here",
+            fixes=tuple(stepping_instead(source, found, step)),
+        )
     return Report(
         RULE.id,
         found.cleared.site,

@@ -18,7 +18,7 @@ from gradpath.rules.moving import moved_after, moved_before, removed
 from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping, stepping_instead
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import Definition, ancestry, block_of, function_of, statement_of
+from gradpath.rules.syntax import Definition, ancestry, block_of, call_of, function_of, statement_of
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -199,13 +199,20 @@ def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr
     for frame in step.site.frames():
         loops = [each for each in ancestry(trace, frame.node) if isinstance(each, _LOOPS)]
         if loops and loops[-1] is loop:
-            yield from _tests(trace, step.site)
+            if not _steps_twice(trace, frame, loop):
+                yield from _tests(trace, step.site)
             return
         if loop in loops:
             return
         if isinstance(loop, ast.For) and function_of(trace, frame.node) is function_of(trace, loop):
             yield loop.iter
             return
+
+
+def _steps_twice(trace: Trace, step: Site, loop: ast.AST) -> bool:
+    """True if a loop has the same call in another place as well: one of them may come where the other does not."""
+    call = call_of(trace, step.node)
+    return call is not None and sum(ast.dump(each) == ast.dump(call) for each in inside(loop, ast.Call)) > 1
 
 
 def _lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:

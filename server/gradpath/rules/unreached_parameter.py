@@ -14,6 +14,7 @@ from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import call_of
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import Place, Unreached, is_straight_through, key_of, unreached
@@ -68,13 +69,13 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
 
 
 def _at(trace: Trace, source: Source, place: Place) -> Site:
-    """Where a cut is told: at its place, unless that calls something else than what is decorated in the same file."""
+    """Where a cut is told: on a decorator of the same file if its place calls that without its name, else there."""
     switch = cuts.switch_of(trace, source, place.severed.cause)
     if switch is None or switch.decorated is None or switch.site.path != place.site.path:
         return place.site
     call = call_of(trace, place.site.node)
     named = call is not None and ast.unparse(call.func).rpartition(".")[2] == switch.decorated
-    return place.site if named else switch.site
+    return place.site if named or same_activation(place.site, switch.site) else switch.site
 
 
 def _way_out(what: str, places: Sequence[Place]) -> str:

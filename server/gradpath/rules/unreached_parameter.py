@@ -14,8 +14,7 @@ from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import call_of
+from gradpath.rules.syntax import call_of, function_of
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import Place, Unreached, is_straight_through, key_of, unreached
 
@@ -75,7 +74,8 @@ def _at(trace: Trace, source: Source, place: Place) -> Site:
         return place.site
     call = call_of(trace, place.site.node)
     named = call is not None and ast.unparse(call.func).rpartition(".")[2] == switch.decorated
-    return place.site if named or same_activation(place.site, switch.site) else switch.site
+    inside = function_of(trace, place.site.node) is function_of(trace, switch.site.node)
+    return place.site if named or inside else switch.site
 
 
 def _way_out(what: str, places: Sequence[Place]) -> str:

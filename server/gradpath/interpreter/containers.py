@@ -256,16 +256,11 @@ class Iteration(Object):
     The host must not refer to this object: a generator without references ends at once. `over` is what it draws from.
     """
 
-    __slots__ = ("counted", "depth", "endless", "frame", "host", "lengths", "numbers", "returned")
+    __slots__ = ("counted", "depth", "endless", "frame", "host", "known", "lengths", "numbers", "returned")
     kind_name = "generator"
 
     def __init__(
-        self,
-        host: Iterator[Value],
-        *,
-        endless: bool = False,
-        counted: int | None = None,
-        over: Sequence[Value] = (),
+        self, host: Iterator[Value], *, endless: bool = False, counted: int | None = None, over: Sequence[Value] = ()
     ) -> None:
         self.host = host
         self.endless = endless
@@ -274,6 +269,7 @@ class Iteration(Object):
         self.numbers: Numbers | None = None  # The range that it is.
         self.returned: list[Value] = []
         self.frame: Frame | None = None
+        self.known: int = max(map(known_items, over), default=0)
         self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
         if self.depth > DEEPEST:
             raise Overworked
@@ -341,6 +337,11 @@ def _is_plain(value: Value) -> bool:
     if isinstance(value, tuple):
         return is_light(value) and all(map(_is_plain, value))
     return isinstance(value, CONSTANTS)
+
+
+def known_items(value: Value) -> int:
+    """How many items of a value the program itself has put there: each may be unlike the others."""
+    return value.known if isinstance(value, Iteration) else len(value.parts()) if isinstance(value, Container) else 0
 
 
 def gone_through(value: Value) -> Value:

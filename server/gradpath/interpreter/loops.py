@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
-from gradpath.interpreter.containers import Container, Iteration, gone_through, iterate
+from gradpath.interpreter.containers import Container, Iteration, gone_through, iterate, known_items
 from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.lengths import is_last
@@ -51,7 +51,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
-    seen = len(iterable.parts()) if isinstance(iterable, Container) else 0  # Each is an item of its own.
+    seen = known_items(iterable)
     before = _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     share = _Share(machine, node)
@@ -300,7 +300,7 @@ def _leave(machine: Machine, orelse: Sequence[ast.stmt], signal: Signal, run_blo
 
 def _limit(iterable: Value, endless: bool, few: int) -> int:
     if endless:
-        return max(few, len(iterable.parts())) if isinstance(iterable, Container) else few
+        return max(few, known_items(iterable))
     if isinstance(iterable, range):
         length = length_of(iterable)
         return length if length <= COUNTED else FEW

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.source.bindings import unbinds
+from gradpath.source import bindings
+from gradpath.source.document import Document
+from gradpath.source.parse import parse
+
+
+def unbinds(before: str, after: str) -> bool:
+    """Whether a change does, where the text after it is parsed with the help of the one before."""
+    known = parse(Document("a.py", before))
+    return bindings.unbinds(known, parse(Document("a.py", after), known))
 
 
 @pytest.mark.parametrize(
@@ -38,3 +46,14 @@ def test_what_was_read_behind_a_branch_before_may_be_read_there() -> None:
 
 def test_a_name_is_not_read_above_where_it_is_bound() -> None:
     assert unbinds("print(x)\nm = 2\n", "print(m)\nm = 2\n")
+
+
+def test_a_line_put_at_the_end_of_a_function_belongs_to_it() -> None:
+    function = "def f(c):\n    if c:\n        m = 2\n"
+    assert unbinds(f"{function}g = 1\n", f"{function}    print(m)\ng = 1\n")
+
+
+def test_a_function_of_several_of_one_name_is_compared_with_itself() -> None:
+    first, second = "def f(x):\n    print(x)\n    m = 2\n", "def f(x):\n    m = 2\n    print(m)\n"
+    assert not unbinds(f"{first}{second}n = 1\n", f"{first}{second}m = 1\n")
+    assert unbinds(f"{second}{first}n = 1\n", f"{second}{first.replace('print(x)', 'print(m)')}n = 1\n")

@@ -29,7 +29,7 @@ from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import nodes, noted
 from gradpath.source.parse import Parsed, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -404,7 +404,13 @@ class _Entered:
 
 def _statements(tree: ast.Module) -> set[ast.AST]:
     """The statements of a tree, but for what is done about an exception."""
-    return {each for each in nodes(tree, outside=(ast.ExceptHandler,)) if isinstance(each, ast.stmt)}
+    return set(chain.from_iterable(map(_inside, tree.body)))
+
+
+@noted
+def _inside(statement: ast.stmt) -> tuple[ast.AST, ...]:
+    """A statement and those in it, but for what is done about an exception."""
+    return tuple(each for each in nodes(statement, outside=(ast.ExceptHandler,)) if isinstance(each, ast.stmt))
 
 
 def _unused(name: str, names: Collection[str]) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 from gradpath.analysis.check import Analysis, check, never
 from gradpath.analysis.incremental import Ending
-from gradpath.analysis.path_regression import Endings, loses, matched
+from gradpath.analysis.path_regression import loses, matched
+from gradpath.analysis.trial_states import Key, State, Texts, key_of, new_reports, state_of, text_in
 from gradpath.autograd.errors import FaultKind
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
+from gradpath.names.files import TREES
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
@@ -24,7 +25,8 @@ from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import added, apply_edits, difference, kept_lines, lines_after, place_before
-from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.source.parse import Parsed, parse
+from gradpath.support.fast_dataclasses import replace
 
 TRIALS = 48
 """Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
@@ -37,9 +39,6 @@ ROUNDS = 4
 
 AUTOGRAD = frozenset(kind.value for kind in FaultKind)
 """Failures that the engine raises, whether a rule reports them or not."""
-
-Texts = Mapping[str, str]
-Key = tuple[str, str, str]
 
 
 def mended(
@@ -74,24 +73,6 @@ def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], conf
     return loses(ways[0], ways[1], kept_lines(before, edits), lambda _old, _new: False)
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """What a check says of some texts: the reports and failures by key, and how far the program gets.
-
-    `lines` are where the failures are, `progress` counts backwards and graph nodes, `first` the backwards of the
-    module's own run.
-    """
-
-    texts: Texts
-    endings: Endings
-    reports: Mapping[Key, tuple[Diagnostic, ...]]
-    failures: Counter[Key]
-    lines: Mapping[Key, int]
-    progress: tuple[int, int]
-    first: int
-    parses: bool
-
-
 class _Workshop:
     """Trials of one document, as many as `TRIALS` and `REPORTS` allow."""
 
@@ -104,16 +85,16 @@ class _Workshop:
         chosen: Sequence[Diagnostic],
     ) -> None:
         self._path = analysis.document.path
-        self._document = analysis.document
+        self._document, self._last = analysis.document, analysis.parsed
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
         self._memory, self._around = analysis.memory, _lines_of(chosen, self._path)
         self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
-        self._known: dict[tuple[tuple[str, str], ...], _State] = {}
+        self._known: dict[tuple[tuple[str, str], ...], State] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         found = self._checked({})
-        self._before = _state(analysis, {}, self._source) if found is None else found
+        self._before = state_of(analysis, {}, self._source) if found is None else found
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:
         """The fixes of a diagnostic that hold, with exactly one of the safe ones preferred where one may be.
@@ -142,7 +123,7 @@ class _Workshop:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
         if self._left == 0:
             return None
-        key = _key(diagnostic, self._source)
+        key = key_of(diagnostic, self._source)
         touched = self._touched(fix.edits)
         made, texts = fix, self._edited({}, fix.edits)
         seen: list[Texts] = [{}]
@@ -153,7 +134,7 @@ class _Workshop:
             state = self._checked(texts)
             if state is None or not state.parses:
                 return None
-            new = _new(self._before, state, key, touched)
+            new = new_reports(self._before, state, key, touched)
             if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
@@ -184,7 +165,7 @@ class _Workshop:
             made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
 
-    def _judged(self, fix: Fix, state: _State) -> Fix:
+    def _judged(self, fix: Fix, state: State) -> Fix:
         """The fix with what else it changes of what is learnt: with that it is not safe."""
         lines = kept_lines(self._document, fix.edits)
         ways = matched(self._before.endings, state.endings, lines)
@@ -193,14 +174,14 @@ class _Workshop:
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
         return _at_cost(fix, {cost for old, new in pairs for cost in costs(old, new, lines, self._path)})
 
-    def _unfinished(self, fix: Fix, state: _State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
+    def _unfinished(self, fix: Fix, state: State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
         if all(self._was_masked(each, fix) for each in left):
             return self._judged(fix, state)
         if any(each.rule == diagnostic.rule or _rule(each).idle for each in left):
             return None
-        here = _key(diagnostic, self._source)[2]
-        if any(_key(each, lambda path: _text(state.texts, path, self._source))[2] == here for each in left):
+        here = key_of(diagnostic, self._source)[2]
+        if any(key_of(each, lambda path: text_in(state.texts, path, self._source))[2] == here for each in left):
             return None  # The same place fails for another reason.
         path, fault = _raising_after(diagnostic, fix.edits)
         first = min(edit.range.start.line for edit in fix.edits)
@@ -245,7 +226,7 @@ class _Workshop:
         return replace(fix, title=title_of(repairs), edits=tuple(moved), repairs=repairs)
 
     def _place_before(self, path: str, place: Range, made: Fix, texts: Texts) -> Range | None:
-        before, after = Document(path, self._source(path)), Document(path, _text(texts, path, self._source))
+        before, after = Document(path, self._source(path)), Document(path, text_in(texts, path, self._source))
         return place_before(before, made.edits, after, place)
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
@@ -258,7 +239,7 @@ class _Workshop:
             if edit.path == each.path and edit.range.start <= each.range.end and each.range.start <= edit.range.end
         }
 
-    def _runs(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
+    def _runs(self, state: State, fix: Fix, diagnostic: Diagnostic) -> bool:
         """Whether no failure came up that no rule reports, or only one after the fault that was hidden by it."""
         place = _raising_after(diagnostic, fix.edits)
         if any(key[2] in AUTOGRAD and (key[0], line) == place for key, line in state.lines.items()):
@@ -272,7 +253,7 @@ class _Workshop:
         of_autograd = any(kind in AUTOGRAD for _, _, kind in new)
         return state.progress > self._before.progress and not between and not of_autograd
 
-    def _loses(self, state: _State, fix: Fix, diagnostic: Diagnostic) -> bool:
+    def _loses(self, state: State, fix: Fix, diagnostic: Diagnostic) -> bool:
         """Whether a path fails that ran before, or gets no further than to where it failed, for a reason of its own."""
         kept = kept_lines(self._document, fix.edits)
         back = {new: old for old, new in kept.items()}
@@ -281,7 +262,7 @@ class _Workshop:
             (each.rule, each.range.start.line)
             for found in self._before.reports.values()
             for each in found
-            if _key(each, self._source) != _key(diagnostic, self._source)
+            if key_of(each, self._source) != key_of(diagnostic, self._source)
         }
         known = {
             _raising_after(each, ())
@@ -310,15 +291,23 @@ class _Workshop:
     def _edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
         after = dict(texts)
         for path in dict.fromkeys(edit.path for edit in edits):
-            text = _text(texts, path, self._source)
+            text = text_in(texts, path, self._source)
             document = Document(path, text)
             ordered = sorted((each for each in edits if each.path == path), key=lambda each: each.range.start)
             if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
                 return None
             after[path] = apply_edits(document, ordered)
-            if after[path] == text or unbinds(text, after[path]):
+            if after[path] == text or unbinds(self._parsed(path, text), self._parsed(path, after[path])):
                 return None
         return after
+
+    def _parsed(self, path: str, text: str) -> Parsed:
+        """The parse of a text of a file, which shares with that of the analysis what comes before a change."""
+        if path != self._path:
+            return parse(Document(path, text))
+        if text == self._document.text:
+            return self._last
+        return TREES.keep(TREES.of_document(with_text(self._document, text), self._last))
 
     def _source(self, path: str) -> str:
         """The text of a file as the analysis has seen it."""
@@ -330,19 +319,20 @@ class _Workshop:
                 self._sources[path] = ""
         return self._sources[path]
 
-    def _checked(self, texts: Texts) -> _State | None:
+    def _checked(self, texts: Texts) -> State | None:
         """What a check says of the document with these texts; None where no trial is left."""
         key = tuple(sorted(texts.items()))
         if key not in self._known:
             if self._left == 0 or self._cancelled():
                 return None
             self._left -= 1
-            document = with_text(self._document, _text(texts, self._path, self._source))
+            document = with_text(self._document, text_in(texts, self._path, self._source))
             project = self._project_with(texts)
             memory = self._memory if project is self._project else None
             analysis = check(
                 document,
                 self._config,
+                last=self._last,
                 cancelled=self._cancelled,
                 project=project,
                 memory=memory,
@@ -351,7 +341,7 @@ class _Workshop:
                 around=None if self._known else self._around,
             )
             self._memory = self._memory if self._known else analysis.memory
-            self._known[key] = _state(analysis, texts, self._source)
+            self._known[key] = state_of(analysis, texts, self._source)
         return self._known[key]
 
     def _project_with(self, texts: Texts) -> Project | None:
@@ -370,56 +360,6 @@ def _lines_of(diagnostics: Sequence[Diagnostic], path: str) -> set[int]:
     places |= {(each.path, each.range) for each in diagnostics}
     places |= {(edit.path, edit.range) for each in diagnostics for fix in each.fixes for edit in fix.edits}
     return {place.start.line for file, place in places if file == path}
-
-
-def _text(texts: Texts, path: str, source: Callable[[str], str]) -> str:
-    return texts[path] if path in texts else source(path)
-
-
-def _key(diagnostic: Diagnostic, text_of: Callable[[str], str]) -> Key:
-    """What tells a report from others wherever its line has moved to: file, rule, and the text under the squiggle."""
-    document = Document(diagnostic.path, text_of(diagnostic.path))
-    return diagnostic.path, diagnostic.rule, document.slice(diagnostic.range)
-
-
-def _state(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> _State:
-    reports: dict[Key, list[Diagnostic]] = {}
-    for each in analysis.diagnostics:
-        if each.level is not Level.HINT:
-            key = _key(each, lambda path: _text(texts, path, source))
-            reports.setdefault(key, []).append(each)
-    endings = [likeliest for likeliest, *_ in analysis.endings.values()]
-    failed = [((path, "", kind), line) for ending in endings for path, kind, line in ending.failures]
-    failures, lines = Counter(key for key, _ in failed), dict(reversed(failed))
-    progress = sum(each.backwards for each in endings), sum(each.built for each in endings)
-    first = endings[0].backwards if endings else 0
-    grouped = {key: tuple(found) for key, found in reports.items()}
-    return _State(texts, analysis.endings, grouped, failures, lines, progress, first, not analysis.parsed.problems)
-
-
-def _new(before: _State, after: _State, key: Key, touched: set[Key]) -> list[Diagnostic]:
-    """The reports of a state that were not there before, and that of `key` if it is still there.
-
-    A report that is `touched` may be there again with another text under its squiggle.
-    """
-    gone = Counter(
-        each[1]
-        for each, found in before.reports.items()
-        for _ in range(len(found) - len(after.reports.get(each, ())))
-        if each != key and each in touched
-    )
-    new: list[Diagnostic] = []
-    for each, found in after.reports.items():
-        known = before.reports.get(each, ())
-        surplus = len(found) - len(known) + (each == key)
-        if known and max(one.level.gravity for one in found) > max(one.level.gravity for one in known):
-            surplus = max(surplus, 1)  # What could fail, now surely does.
-        for diagnostic in found[: max(surplus, 0)]:
-            if each != key and gone[diagnostic.rule]:
-                gone[diagnostic.rule] -= 1
-            else:
-                new.append(diagnostic)
-    return sorted(new, key=lambda each: -each.level.gravity)
 
 
 def _at_cost(fix: Fix, found: set[Cost]) -> Fix:

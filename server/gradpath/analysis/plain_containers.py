@@ -12,7 +12,8 @@ from gradpath.source.nodes import nodes, noted
 def keeps_modules(owner: ast.ClassDef) -> bool:
     """True if `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
     made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    return any(_keeps(node, _filled(method)) for method in made for node in nodes(method))
+    written = ((method, _filled(method)) for method in made)
+    return any(_keeps(node, filled) for method, filled in written for node in nodes(method))
 
 
 def _keeps(node: ast.AST, filled: Collection[str]) -> bool:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 
-from gradpath.source.nodes import BLOCKS, SCOPES, nodes, parts
+from gradpath.source.grammar import for_parser
+from gradpath.source.logical import Lines
+from gradpath.source.nodes import BLOCKS, SCOPES, nodes, noted, parts
+from gradpath.source.parse import Parsed
+from gradpath.source.reuse import unchanged
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -25,14 +30,16 @@ class _Body:
         return name in self.bound and self.read.get(name, self.bound[name]) < self.bound[name]
 
 
-def unbinds(before: str, after: str) -> bool:
+def unbinds(before: Parsed, after: Parsed) -> bool:
     """True if a body reads a variable above where it binds it, or after a branch that does, and did not do so before.
 
     That is also so for a function that reads a name of the code around it, and now binds it itself, but not first.
     """
-    old = _bodies(before)
-    for key, body in _bodies(after).items():
-        known = old.get(key, _Body({}, {}, set()))
+    old, new = (Lines(for_parser(each.document.text)) for each in (before, after))
+    same = unchanged(old, before.tree.body, new, 1, 1)
+    known_bodies, bodies = (_bodies(each.tree, len(same.before), len(same.after)) for each in (before, after))
+    for key, body in bodies.items():
+        known = known_bodies.get(key, _Body({}, {}, set()))
         if any(name in known.bound for name in body.unsure - known.unsure):
             return True
         for name, line in body.bound.items():
@@ -44,20 +51,18 @@ def unbinds(before: str, after: str) -> bool:
     return False
 
 
-def _bodies(text: str) -> dict[tuple[str, int], _Body]:
-    """The module and the functions of a text, by the name and how many of that name there were."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return {}
-    found: dict[tuple[str, int], _Body] = {}
-    for each in ast.walk(tree):
-        if isinstance(each, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)):
-            name = "" if isinstance(each, ast.Module) else each.name
-            found[name, sum(name == other for other, _ in found)] = _body(each)
+def _bodies(tree: ast.Module, above: int, below: int) -> dict[tuple[str, int], _Body]:
+    """The module, and the functions between so many statements, by the name and how many of that name there were."""
+    found = {("", 0): _body(tree)}
+    times: Counter[str] = Counter()
+    for each in nodes(ast.Module(tree.body[above : len(tree.body) - below], [])):
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            found[each.name, times[each.name]] = _body(each)
+            times[each.name] += 1
     return found
 
 
+@noted
 def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
     inside = nodes(node, outside=SCOPES)
     others = {name for each in inside if isinstance(each, (ast.Global, ast.Nonlocal)) for name in each.names}

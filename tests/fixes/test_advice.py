@@ -6,8 +6,10 @@ from pathlib import Path
 
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
-from gradpath.diagnostic import NO_WAY_OUT, Diagnostic
+from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Safety
 from gradpath.repairs import Transformation
+from gradpath.rules.advice import says
+from gradpath.rules.stories import lowered
 from gradpath.source.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -60,6 +62,25 @@ def test_help_tells_of_a_fix_that_is_offered_or_of_none() -> None:
             for each in tried(text):
                 told = {line.fix.repairs for line in each.advice if line.fix is not None and line.text == each.help}
                 assert not told or any(set(fix.repairs) >= set(*told) for fix in each.fixes)
+
+
+def test_help_tells_of_the_preferred_fix() -> None:
+    programs = [*PROGRAMS[::12], ROOT / "samples/faulty/actor_critic.py"]
+    found = [each for path in programs for each in tried(path.read_text(encoding="utf-8")) if each.advice]
+    wanted = [(each, fix) for each in found for fix in each.fixes if fix.preferred]
+    assert len(wanted) > 5
+    for each, fix in wanted:
+        told = [line.fix for line in each.advice if line.fix is not None and says(fix, line.fix)]
+        assert each.help == lowered(fix.title) or any(set(other.repairs) <= set(fix.repairs) for other in told)
+        assert each.help not in each.alternatives
+
+
+def test_help_that_tells_of_a_costly_fix_gives_way_to_the_preferred_one() -> None:
+    [fault] = tried((ROOT / "samples/faulty/actor_critic.py").read_text(encoding="utf-8"))
+    [preferred] = [fix for fix in fault.fixes if fix.preferred]
+    assert preferred.safety is Safety.SAFE
+    assert fault.help == lowered(preferred.title)
+    assert len(fault.alternatives) == 2
 
 
 def test_what_is_offered_is_not_called_no_way_out() -> None:

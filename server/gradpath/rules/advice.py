@@ -13,17 +13,27 @@ from gradpath.support.fast_dataclasses import replace
 def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[Fix], bool]) -> Diagnostic:
     """The diagnostic with the `fixes` that have held, and the advice that they leave.
 
-    A "not a way out" line is dropped if its fix `holds`, or is offered. The help describes the best fix if the one that
-    it described has failed.
+    The help describes the preferred fix; if none is preferred it keeps its words, or describes the first fix if its own
+    has failed. A "not a way out" line is dropped if its fix `holds`, or is offered.
     """
     if not diagnostic.advice:
         return replace(diagnostic, fixes=fixes)
-    first, *others = (_line(each, fixes, holds) for each in diagnostic.advice)
-    best = next((fix for fix in fixes if fix.preferred), next((fix for fix in fixes if fix.edits), None))
-    if not first and best is not None:
-        first = lowered(best.title)
-    left = tuple(line for line in dict.fromkeys(others) if line and line != first)
-    return replace(diagnostic, fixes=fixes, help=first, alternatives=left)
+    lines = {each: _line(each, fixes, holds) for each in diagnostic.advice}
+    first, *others = lines
+    preferred = next((fix for fix in fixes if fix.preferred), None)
+    told = first if preferred is None else next((each for each in lines if _describes(each, preferred)), None)
+    best = preferred or next((fix for fix in fixes if fix.edits), None)
+    help = lines[told] if told is not None else ""
+    if not help and best is not None:
+        help = lowered(best.title)
+    if first.fix is not None and any(each.fix == first.fix for each in others):
+        lines[first] = ""  # Another line says the same.
+    left = tuple(line for line in dict.fromkeys(lines.values()) if line and line != help)
+    return replace(diagnostic, fixes=fixes, help=help, alternatives=left)
+
+
+def _describes(advice: Advice, fix: Fix) -> bool:
+    return advice.fix is not None and says(fix, advice.fix)
 
 
 def _line(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> str:

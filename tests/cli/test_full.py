@@ -259,3 +259,11 @@ def test_on_a_narrow_terminal_every_line_fits_and_no_word_is_lost(width: int) ->
         assert word in narrow
     for number, text in enumerate(("the graph of", "the loss depends on", "needs it again"), start=1):
         assert f"{number}. {text}" in narrow
+
+
+def test_a_path_with_spaces_that_fills_the_line_is_shown_once() -> None:
+    document = Document("a folder/with many words in its name/train.py", GAN)
+    found = diagnostic(document, label(document, 5, "loss_g.backward()", "needs it again", primary=True))
+    first, *_ = render_full(found, {document.path: document}.get, Style(width=40)).splitlines()
+    assert first == f"{document.path}:5:1: error[double-backward]:"
+    assert render_full(found, {document.path: document}.get, Style(width=40)).count("with many words") == 1

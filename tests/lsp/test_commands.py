@@ -107,6 +107,9 @@ already been freed).
     assert told["found"]
     assert "double-backward" in told["text"]
     assert f"{file}:5:1: error" in told["text"]
+    # Only what has no space to break at is longer than a page beside the code.
+    assert all(len(line) <= 80 or str(file) in line for line in told["text"].splitlines())
+    assert "after they have already been freed" in " ".join(told["text"].split())
     assert not (await execute(editor, "gradpath.server.explain", "no traceback"))["found"]
 
 

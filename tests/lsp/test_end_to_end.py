@@ -22,6 +22,7 @@ loss = (w * w).sum()
 loss.backward()
 loss.backward()
 """
+SAMPLE = Path(__file__).resolve().parent.parent.parent / "samples/faulty/gan.py"
 FUNCTION = """
 
 def train(x):
@@ -73,6 +74,17 @@ async def test_a_second_backward_is_marked_with_its_story(editor: Editor, uri: s
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     assert found.message.splitlines()[0].replace("_", "") in hover.contents.value.replace("\\_", "")
+
+
+async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: str) -> None:
+    editor.open(uri, SAMPLE.read_text(encoding="utf-8"))
+    hover = await editor.hover(uri, "errG.backward()")
+    assert hover is not None
+    assert isinstance(hover.contents, types.MarkupContent)
+    ways = [line.lstrip("- ") for line in hover.contents.value.splitlines() if line.lstrip("- ").startswith("or: ")]
+    assert ways == ["or: run line 75 again before line 83: `fake = netG(noise)`"]
+    repairs = {action.title for action in await editor.actions(uri, "errG.backward()")}
+    assert "Run line 75 again before line 83: `fake = netG(noise)`" in repairs
 
 
 async def test_the_story_of_a_value_is_told_wherever_edits_have_moved_it(editor: Editor, uri: str) -> None:

@@ -46,12 +46,13 @@ from gradpath.features.flow.find import flows_of
 from gradpath.features.flow.table import as_table
 from gradpath.features.graph import Picture
 from gradpath.features.graph.find import picture_at
-from gradpath.features.hover import as_markdown, as_text, hover_at, retold
+from gradpath.features.hover import as_markdown, as_text, faults_at, hover_at, retold
 from gradpath.features.pages import readable_page
 from gradpath.names.files import TREES
 from gradpath.names.finder import Finder
 from gradpath.names.project import Project, project_of
 from gradpath.names.walk import walk
+from gradpath.render.style import Style
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.source.document import Document, UnreadableSource
@@ -65,6 +66,9 @@ logger = logging.getLogger(__name__)
 
 AWAKE = 600_000
 """Characters of the documents that keep all that is known of them, so that an edit or a question costs little."""
+
+PAGE = Style(width=80)
+"""Lines that fit on a page of an editor beside the code."""
 
 TREES_KEPT = 2_000_000
 """Characters of source, that of imported files included, whose trees are kept."""
@@ -185,11 +189,11 @@ class Desk:
 
     def _explain(self, request: Explain, allowance: Allowance) -> Explained:
         """The answer of the first folder in which the fault is found, else that of the first one."""
-        told = [explained(request.traceback, Path(folder), allowance) for folder in request.folders[:1]]
+        told = [explained(request.traceback, Path(folder), allowance, PAGE) for folder in request.folders[:1]]
         for folder in request.folders[1:]:
             if told[-1].is_matched:
                 break
-            told.append(explained(request.traceback, Path(folder), allowance))
+            told.append(explained(request.traceback, Path(folder), allowance, PAGE))
         return told[-1] if told[-1].is_matched else told[0]
 
     # Checks
@@ -248,12 +252,14 @@ class Desk:
         analysis = self._analysis(request.uri, allowance)
         if analysis is None:
             return None
-        traced = self._with_traces(replace(analysis, diagnostics=request.diagnostics), request.place.line, allowance)
+        traced = self._with_traces(analysis, request.place.line, allowance)
         training = None
         if is_of_training(traced, request.place):
             training = training_at(
                 self._with_traces(analysis, request.place.line, allowance, explored=True), request.place
             )
+        found = faults_at(request.diagnostics, request.place)
+        traced = replace(traced, diagnostics=self._tried(analysis, request, allowance).diagnostics if found else ())
         hover = hover_at(traced, request.place, training=training, diagnostics=request.whole)
         if hover is None:
             return None
@@ -296,22 +302,25 @@ class Desk:
 
     def _actions(self, request: AskActions, allowance: Allowance) -> Actions:
         analysis = self._analysis(request.uri, allowance)
-        known = self._known.get(request.uri)
-        if analysis is None or known is None:
+        if analysis is None:
             return Actions((), {})
-        if known.tried is not None and known.tried[0] == request.state:
-            analysis = known.tried[1]
-        else:
-            analysis = self._tried(replace(analysis, diagnostics=request.diagnostics), allowance)
-            if not allowance.is_void:
-                known.tried = request.state, analysis
+        analysis = self._tried(analysis, request, allowance)
         found = actions_at(analysis, request.place)
         told = [diagnostic for action in found for diagnostic in action.diagnostics]
         edits = [edit for action in found for edit in action.edits]
         return Actions(found, lines_told(told, edits, analysis.document, self.text_at))
 
-    def _tried(self, analysis: Analysis, allowance: Allowance) -> Analysis:
-        """The analysis with its fixes put on trial."""
+    def _tried(self, analysis: Analysis, request: AskHover | AskActions, allowance: Allowance) -> Analysis:
+        """The diagnostics of a question with their fixes put on trial; what was tried for their state is known."""
+        known = self._known.get(request.uri)
+        if known is not None and known.tried is not None and known.tried[0] == request.state:
+            return known.tried[1]
+        tried = self._on_trial(replace(analysis, diagnostics=request.diagnostics), allowance)
+        if known is not None and not allowance.is_void:
+            known.tried = request.state, tried
+        return tried
+
+    def _on_trial(self, analysis: Analysis, allowance: Allowance) -> Analysis:
         if not any(fix.edits for each in analysis.diagnostics for fix in each.fixes):
             return analysis
         path = analysis.document.path

@@ -106,12 +106,16 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class AskHover:
-    """The hover at a place in an open document, with the `diagnostics` there: a `Told` or None."""
+    """The hover at a place in an open document, with the `diagnostics` there: a `Told` or None.
+
+    The fixes of those are put on trial first, as for `AskActions`.
+    """
 
     uri: str
     path: str
     place: Position
     diagnostics: tuple[Diagnostic, ...]
+    state: str
     markdown: bool
     whole: bool = True
 

@@ -17,7 +17,7 @@ from gradpath.render.full import render_full
 from gradpath.render.gaps import gap_lines
 from gradpath.render.report import SourceLookup
 from gradpath.render.style import BOLD, PLAIN, Style
-from gradpath.render.width import safe_text
+from gradpath.render.width import safe_text, wrapped
 from gradpath.source.cells import CellsDocument, gaps_in_cells, in_cells
 from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -50,14 +50,16 @@ class Explained:
     is_matched: bool
 
 
-def explained(text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False) -> Explained:
+def explained(
+    text: str, folder: Path, cancelled: Callable[[], bool] = lambda: False, style: Style = PLAIN
+) -> Explained:
     """The explanation of a traceback as lines of text; the files that it names are looked for in `folder`.
 
     Paths are shown as absolute ones where `folder` is absolute.
     """
     whereabouts = Whereabouts(folder)
     answer = answer_to(text, whereabouts, cancelled)
-    lines = "".join(f"{line}\n" for line in told(answer, whereabouts))
+    lines = "".join(f"{line}\n" for line in told(answer, whereabouts, style))
     found = answer.failure is not None and bool(rules_for(answer.failure))
     return Explained(lines, found, answer.match is not None)
 
@@ -114,11 +116,12 @@ def explanation_of(failure: Failure, whereabouts: Whereabouts, cancelled: Callab
 def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iterator[str]:
     """An answer as lines for people."""
     if answer.failure is not None:
-        yield style.paint(safe_text(f"{answer.failure.kind}: {answer.failure.message}"), BOLD)
+        headline = wrapped(safe_text(f"{answer.failure.kind}: {answer.failure.message}"), style.width)
+        yield from (style.paint(line, BOLD) for line in headline)
         yield from _stack(answer.places, whereabouts)
         yield ""
     if answer.match is None:
-        yield f"Cannot explain it: {answer.reason}."
+        yield from wrapped(f"Cannot explain it: {answer.reason}.", style.width)
         if answer.looked_at:
             yield f"Looked at: {', '.join(map(safe_text, answer.looked_at))}"
         yield from map(safe_text, gap_lines(answer.incomplete))
@@ -132,7 +135,7 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
         yield ""
         yield "Ways out that an editor, or `gradpath check --fix --unsafe-fixes`, can apply:"
         for fix in fixes:
-            yield f"  - {safe_text(fix.title)} ({fix.safety.value})"
+            yield from wrapped(f"  - {safe_text(fix.title)} ({fix.safety.value})", style.width, "    ")
     yield ""
     yield f"More: gradpath rule {diagnostic.rule}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Position, Range
@@ -43,7 +43,7 @@ def hover_at(
     If the client shows diagnostics itself, `diagnostics` is false, and only what those lack is added. None where there
     is nothing to show.
     """
-    faults = [each for each in analysis.diagnostics if _holds(each.range, position)]
+    faults = faults_at(analysis.diagnostics, position)
     faults = [each for each in faults if diagnostics or each.pytorch or each.alternatives]
     shown = [story for story in (story_at(analysis, position), training) if story is not None]
     sections = [*(_of_diagnostic(each, whole=diagnostics) for each in faults), *map(_of_story, shown)]
@@ -51,6 +51,11 @@ def hover_at(
         return None
     ranges = [*(fault.range for fault in faults), *(story.range for story in shown)]
     return Hover(min(ranges, key=_extent), tuple(sections))
+
+
+def faults_at(diagnostics: Iterable[Diagnostic], position: Position) -> list[Diagnostic]:
+    """The diagnostics with a squiggle at a position."""
+    return [each for each in diagnostics if _holds(each.range, position)]
 
 
 def retold(hover: Hover, told: Callable[[str], str]) -> Hover:

@@ -23,9 +23,9 @@ async def hover_in(server: Server, uri: str, position: types.Position) -> tuple[
         if place is None:
             return None
         client = server.state.client
-        diagnostics = tuple(server.state.documents.found_at(document.path)[0])
+        diagnostics, state = server.state.documents.found_at(document.path)
         whole = client.wants_diagnostics_in_hover
-        return AskHover(document.uri, document.path, place, diagnostics, client.markdown, whole)
+        return AskHover(document.uri, document.path, place, tuple(diagnostics), state, client.markdown, whole)
 
     return await server.asking.find(uri, f"hover at {uri}:{position.line}:{position.character}", prepare)
 

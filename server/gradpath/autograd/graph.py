@@ -236,7 +236,7 @@ class Autograd:
         elif not output.grad:
             source = next((t for t in everything if t.requires_grad), None)
             if source is not None:
-                self.cut(result, Cut("not differentiable", site, source, name))
+                self.cut(result, Cut("not differentiable", site, source, name, output=output.name))
 
     def cut(self, tensor: Tensor, cut: Cut) -> None:
         """Note that `tensor` has no graph though what it was made from has one."""

@@ -83,13 +83,15 @@ class Output:
     `alias` holds the possible relations to an argument, the likeliest first: "same:x" (the same object), "view:x",
     "multiview:x" (one of several views, not writable in place), "alias:x" (shares memory and version counter),
     "storage:x" (memory alone), "ownview" (a view of a tensor without other references), "fresh". `grad` are the
-    arguments of which one that requires grad makes the output require grad; of `maybe_grad` this is not sure.
+    arguments of which one that requires grad makes the output require grad; of `maybe_grad` this is not sure. `name` is
+    that of the field of a named tuple, such as `indices`.
     """
 
     alias: tuple[str, ...]
     grad: frozenset[str]
     dtype: str | None = None
     maybe_grad: frozenset[str] = frozenset()
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +396,8 @@ def _words(entry: Mapping[str, Any]) -> tuple[str | None, ...]:
 
 
 def _decode(entry: Mapping[str, Any]) -> Behaviour:
-    outputs = tuple(_output(output) for output in entry.get("outputs", ()))
+    names = iter(() if "returns" in entry else entry.get("fields", ()))
+    outputs = tuple(_output(output, next(names, "")) for output in entry.get("outputs", ()))
     maybe: Mapping[str, Any] = entry.get("maybe", {})
     return Behaviour(
         outputs=outputs,
@@ -407,28 +410,25 @@ def _decode(entry: Mapping[str, Any]) -> Behaviour:
         second_saves=_relation(entry.get("second_saves", {})),
         inplace=entry.get("inplace"),
         differentiable=entry.get("derivative", True),
-        returns=_structure(entry["returns"]) if "returns" in entry else _flat(len(outputs)),
+        returns=_structure(entry.get("returns", 0 if len(outputs) == 1 else [*range(len(outputs))])),
         fields=tuple(entry.get("fields", ())),
         pairwise=frozenset(entry.get("pairwise", ())),
     )
 
 
-def _output(entry: Mapping[str, Any]) -> Output:
+def _output(entry: Mapping[str, Any], name: str) -> Output:
     alias = entry["alias"]
     return Output(
         alias=(alias,) if isinstance(alias, str) else tuple(alias),
         grad=frozenset(entry["grad"]),
         dtype=entry.get("dtype"),
         maybe_grad=frozenset(entry.get("maybe_grad", ())),
+        name=name,
     )
 
 
 def _relation(entry: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str]]:
     return MappingProxyType({key: frozenset(names) for key, names in entry.items()}) if entry else _EMPTY
-
-
-def _flat(count: int) -> Structure:
-    return 0 if count == 1 else tuple(range(count))
 
 
 def _structure(entry: Any) -> Structure:
@@ -476,6 +476,7 @@ def _fold_outputs(outputs: Sequence[Output]) -> Output:
         grad=grad,
         dtype=first.dtype if all(output.dtype == first.dtype for output in outputs) else None,
         maybe_grad=every - grad,
+        name=first.name if all(output.name == first.name for output in outputs) else "",
     )
 
 

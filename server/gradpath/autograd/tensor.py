@@ -360,7 +360,8 @@ class Tensor:
 class Cut:
     """Why a tensor has no graph though it was computed from one: how (`detach`, `no_grad`, ...), where, from what.
 
-    `presumed` is what has to hold for it to be so.
+    `presumed` is what has to hold for it to be so. `output` is the name of the result that it is among several, such as
+    the `indices` of a maximum.
     """
 
     how: str
@@ -368,3 +369,4 @@ class Cut:
     source: Tensor | None
     detail: str = ""
     presumed: Presumption | None = None
+    output: str = ""

@@ -15,9 +15,7 @@ from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"})
-_INDICES = frozenset(
-    {"argmax", "argmin", "argsort", "topk", "sort", "searchsorted", "nonzero", "bucketize", "multinomial"}
-)
+_INDICES = frozenset({"indices", "argmax", "argmin", "argsort", "searchsorted", "nonzero", "bucketize", "multinomial"})
 CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"})
 _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "int", "tolist"})
 
@@ -34,13 +32,14 @@ class Cause:
     """The reason why a tensor has no graph.
 
     `how` is that of a `Cut`, or "gradient" (a gradient without create_graph), "late", "frozen", "plain". `site`
-    is its place, if there is one; `tensor` is the tensor without a graph.
+    is its place, if there is one; `tensor` is the tensor without a graph. `output` is that of a `Cut`.
     """
 
     how: str
     site: Site | None
     tensor: Tensor
     detail: str = ""
+    output: str = ""
 
 
 def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
@@ -125,7 +124,8 @@ def _of_cut(tensor: Tensor, cut: Cut) -> Cause:
         return Cause("parameter", cut.site, tensor, detail)
     if cut.how == "not differentiable" and short_operation(detail) == "detach":
         return Cause("detach", cut.site, tensor, detail)
-    return Cause("not differentiable" if cut.how.startswith("torch.") else cut.how, cut.site, tensor, detail)
+    how = "not differentiable" if cut.how.startswith("torch.") else cut.how
+    return Cause(how, cut.site, tensor, detail, cut.output)
 
 
 def line_of(cause: Cause, near: Site) -> str:
@@ -143,7 +143,7 @@ def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
     if cause.how in _SWITCHED:
         return _switched_off(source, cause, switch_of(trace, source, cause), f"`{text}` {where}")
     words = _words(cause).headline
-    return words.format(operation=_operation(cause), text=text, where=where)
+    return words.format(operation=_operation(cause), text=text, where=where, output=cause.output)
 
 
 def _switched_off(source: Source, cause: Cause, switch: Switch | None, operation: str) -> str:
@@ -200,7 +200,7 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
             lasting = "switches gradients off for all that follows"
             yield Step(switch.site, lasting if switch.lasting else "no graph is built under this")
     yield from leaving(cause)
-    yield Step(cause.site, _words(cause).label.format(operation=_operation(cause)))
+    yield Step(cause.site, _words(cause).label.format(operation=_operation(cause), output=cause.output))
 
 
 def leaving(cause: Cause) -> Iterator[Step]:
@@ -220,7 +220,7 @@ def leaving(cause: Cause) -> Iterator[Step]:
 def way_out(cause: Cause) -> str:
     """The way out, as a help line."""
     if cause.how == "not differentiable":
-        return _counterpart(cause.detail)
+        return _counterpart(cause)
     if is_checkpoint(cause) and cause.how in _SWITCHED:
         return "use_reentrant=False builds the graph whatever the inputs are"
     return _words(cause).help
@@ -251,6 +251,11 @@ _LINEAR = _Words(
     "`{text}` {where} is constant, the function linear",
     "the gradient of a linear function: a constant",
     "such a penalty has no gradient to give: differentiate something that is not linear",
+)
+_ONE_OF_SEVERAL = _Words(
+    "{operation} {where} gives `{output}` without a gradient",
+    "cuts the graph: what {operation} gives as `{output}` has no gradient",
+    "",
 )
 _SWITCHED = ("no_grad", "inference_mode")
 _WORDS = {
@@ -300,13 +305,15 @@ _WORDS = {
 
 
 def _words(cause: Cause) -> _Words:
+    if cause.how == "not differentiable" and cause.output:
+        return _ONE_OF_SEVERAL
     return _LINEAR if cause.how == "gradient" and creates_graph(cause) else _WORDS.get(cause.how, _CUT)
 
 
-def _counterpart(detail: str) -> str:
-    if detail == REPARAMETRIZED:
+def _counterpart(cause: Cause) -> str:
+    if cause.detail == REPARAMETRIZED:
         return "draw with `rsample()`: the numbers are the same, and the gradient runs on to the distribution"
-    name = short_operation(detail)
+    name = cause.output or short_operation(cause.detail)
     if name == "sample":
         return "choices have no gradient: draw a relaxed sample (F.gumbel_softmax), or weigh `log_prob` by the return"
     if name in _INDICES:

@@ -27,6 +27,10 @@ _MOST_HELPERS = 12
 _OTHER_ROLES = frozenset({"loader", "optimizer"})
 
 
+_TRAINING = frozenset({"train", "parameters", "named_parameters"})
+"""What a function asks of the model that it trains, and not of another that it only calls."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The form of a call: arguments by position (None: unknown), keywords, and the number of used `results`."""
@@ -143,14 +147,22 @@ def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
 
 
 def _is_alone(function: Function, profile: Profile, argument: ast.arg, tree: ast.Module) -> bool:
-    """True if no other parameter is called like that, so that the class is this one's."""
+    """True if no other parameter is called like that, or is trained as this one is, so that the class is this one's."""
+    is_trained = _is_trained(_usage_in(function, argument.arg, tree))
     for other in _arguments(function.node):
         if other is argument or (function.owner is not None and other is _arguments(function.node)[0]):
             continue
         role = uses.role_of_parameter(function, other.arg) or role_of_name(other.arg)
-        if role not in _OTHER_ROLES and _fits(_usage_in(function, other.arg, tree), profile, role):
+        usage = _usage_in(function, other.arg, tree)
+        if is_trained and not _is_trained(usage):
+            continue
+        if role not in _OTHER_ROLES and _fits(usage, profile, role):
             return False
     return True
+
+
+def _is_trained(usage: Usage) -> bool:
+    return not usage.names.isdisjoint(_TRAINING)
 
 
 def _fits(usage: Usage, profile: Profile, role: str) -> bool:

@@ -134,7 +134,9 @@ def _type(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     wanted = arguments.get(0, "dtype")
     if isinstance(wanted, DType):
         return converted(machine, value, "type", wanted.name, False)
-    return converted(machine, value, "type", None, True) if wanted is not UNDEFINED else "torch.FloatTensor"
+    if wanted is UNDEFINED:
+        return "torch.FloatTensor"
+    return converted(machine, value, "type", None, True, any_dtype=True)
 
 
 def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:

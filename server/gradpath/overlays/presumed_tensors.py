@@ -103,23 +103,35 @@ def _is_known_data(unknown: Unknown) -> bool:
 
 
 def _data_behind(machine: Machine, unknown: Unknown) -> list[Tensor]:
-    """The tensors without a graph that a call made data of: what a frozen model gave, and its parameters."""
-    if not isinstance(unknown.origin, Call):
-        return []
-    behind = frozen.frozen_whole(machine, unknown.origin.of)
-    for each in unknown.origin.arguments:
+    """The tensors without a graph that data was made of: what a frozen model gave, and its parameters."""
+    behind = frozen.frozen_whole(machine, unknown.origin.of) if isinstance(unknown.origin, Call) else []
+    for each in _operands(unknown):
         if isinstance(each, Unknown) and is_of_frozen(machine, each):
             behind.append(presume_tensor(machine, each).tensor)
     return behind
 
 
 def is_of_frozen(machine: Machine, value: object) -> bool:
-    """True if a frozen model has computed something, or a loss has of such."""
-    if not isinstance(value, Unknown) or value.kind is not Kind.PLAIN or not isinstance(value.origin, Call):
-        return False
-    return bool(frozen.frozen_whole(machine, value.origin.of)) or any(
-        is_of_frozen(machine, each) for each in value.origin.arguments
-    )
+    """True if a frozen model has computed something, or it was computed from such."""
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if not isinstance(each, Unknown) or each.kind is not Kind.PLAIN or each.number in seen:
+            continue
+        if isinstance(each.origin, Call) and frozen.frozen_whole(machine, each.origin.of):
+            return True
+        seen.add(each.number)
+        machine.budget.spend()
+        todo += _operands(each)
+    return False
+
+
+def _operands(unknown: Unknown) -> tuple[Value, ...]:
+    """What a value was computed from: for the result of a method, also the object that has it."""
+    called = unknown.origin.of if isinstance(unknown.origin, Call) else None
+    owner = called.owner if isinstance(called, Unknown) else None
+    return unknown.sources if owner is None else (owner, *unknown.sources)
 
 
 def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:

@@ -187,7 +187,7 @@ HEIRS_EFFORT = 4_000
 """Statements that a method may execute for all classes that inherit it; a class is left out that would go beyond."""
 
 _CONDITIONS = {
-    Use.FILLED: "on what other methods store",
+    Use.FILLED: "if other methods ran first",
     Use.AGAIN: "in the second call",
     Use.BACKWARD: "if a backward goes through its result",
 }

@@ -39,9 +39,9 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
     old = _is_from_before(found)
     when = occasion(trace, found.failure.site, found.site)
     line = f" on line {found.failure.site.line}" if not when else ""
-    headline = f"`{update}` changes parameters that `{again}`{line} still needs as they were"
+    headline = f"`{update}` changes parameters that `{again}`{line} still needs"
     if old:
-        headline = f"`{update}` changes parameters that the graph kept from before still needs as they were"
+        headline = f"`{update}` changes parameters that the graph kept from before still needs"
     return Report(
         RULE.id,
         found.site,

@@ -103,11 +103,19 @@ def _holds_settings(owner: Unknown) -> bool:
     return _SETTINGS.match(owner.name or owner.label) is not None
 
 
+_NUMBER = regex(r"[0-9]+$")
+
+
 @cache
 def part_of_optimizer(name: str) -> str:
-    """The model of an optimizer, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`."""
-    named = OPTIMIZER.match(name)  # Else it is one by its use, and its name says nothing.
-    return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower() if named else ""
+    """The model of an optimizer, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`.
+
+    Of the name of one that is known by its use alone only a number counts: `2` for `o2`.
+    """
+    if OPTIMIZER.match(name):
+        return _OPTIMIZER_PART.sub("", name, count=1).strip("_").lower()
+    number = _NUMBER.search(name)
+    return number[0] if number else ""
 
 
 @cache

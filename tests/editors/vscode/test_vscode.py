@@ -390,7 +390,7 @@ def test_the_python_that_the_python_extension_has_chosen_runs_the_server(
     folder, workspace = tmp_path / "vscode", tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "train.py").write_text(CARRIED)
-    shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("log", "logs"))
+    shutil.copytree(shared, folder, ignore=shutil.ignore_patterns("log", "logs", "*.sock"))
     manifest = {
         "name": "python",
         "publisher": "ms-python",

@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol
 
 from gradpath import __version__
 from gradpath.cli import status
+from gradpath.cli.terminal import columns
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.suggestions import did_you_mean
 
@@ -59,7 +60,7 @@ class _Help(argparse.HelpFormatter):
     """Help as wide as the terminal; left to itself `argparse` loads `shutil` to ask for that, even if none is shown."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, width=columns() - 2)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -154,17 +155,6 @@ def _unknown_command(name: str) -> int:
         hint = did_you_mean(name, _COMMANDS) or f" (there are {', '.join(_COMMANDS)})"
     print(f"gradpath: unknown command `{name}`{hint}", file=sys.stderr)
     return status.UNUSABLE
-
-
-def _columns() -> int:
-    """The width of the terminal; `COLUMNS` overrides it."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said):
-        return int(said)
-    try:
-        return os.get_terminal_size().columns or 80
-    except OSError:
-        return 80
 
 
 def _prepare_streams() -> None:

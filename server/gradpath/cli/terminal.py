@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from typing import TextIO
@@ -24,8 +23,19 @@ def style_for(stream: TextIO) -> Style:
     """
     terminal = stream.isatty()
     colour = bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
-    width = max(shutil.get_terminal_size().columns, _NARROWEST) if terminal else None
+    width = max(columns(), _NARROWEST) if terminal else None
     return Style(colour and not os.environ.get("NO_COLOR"), width)
+
+
+def columns() -> int:
+    """The width of the terminal; `COLUMNS` overrides it, and `shutil`, which asks the same, is slow to load."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size().columns or 80
+    except OSError:
+        return 80
 
 
 def complain(path: str, message: str) -> None:

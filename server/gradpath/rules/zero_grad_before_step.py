@@ -59,6 +59,8 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
     A literal that divides the loss has to be the one that the condition of the step counts by.
     """
     stepped = frozenset(id(tensor) for tensor in step.updated)
+    if step.known and not stepped:
+        return None  # No gradient arrives at all.
     arrived: BackwardRan | None = None
     for entry in flow:
         event = entry.event

@@ -1,4 +1,4 @@
-"""A function that remembers its results keeps their graphs: it computes them anew on each call."""
+"""A function that remembers its results keeps their graphs: it computes them again on each call."""
 
 from __future__ import annotations
 

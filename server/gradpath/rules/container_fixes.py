@@ -1,4 +1,4 @@
-"""Lists and dicts that keep results of earlier iterations: emptied, started anew, or given the values alone."""
+"""Lists and dicts that keep results of earlier iterations: emptied, started again, or given the values alone."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
 
 
 def _emptying(case: Case, kept: Kept) -> str | None:
-    """What makes the program compute a value anew: it began as None, as an empty container, or was not there."""
+    """What makes the program compute a value again: it began as None, as an empty container, or was not there."""
     name = kept.text.rpartition(".")[2]
     text = kept.text.partition("[")[0]
     for statement in case.trace.visits:

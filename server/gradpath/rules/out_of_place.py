@@ -368,7 +368,7 @@ def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
 
 
 def _is_read_again(trace: Trace, statement: ast.stmt, written: ast.expr | None) -> bool:
-    """Whether the function reads the written variable again before it is bound anew, as far as the syntax tells."""
+    """True if the function reads the written variable again before it is bound again, as far as the syntax tells."""
     if not isinstance(written, (ast.Name, ast.Attribute)):
         return False
     targets = statement.targets if isinstance(statement, ast.Assign) else []

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradpath.analysis.check import check
+from gradpath.analysis.check import EXPLORED, check
 from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Fate, answers_to, told
 from gradpath.features.flow.as_json import as_json
@@ -58,7 +58,7 @@ def train(model, loader, optimizer, criterion):
 
 
 def flows(text: str, line: int | None = None) -> tuple[Flow, ...]:
-    return flows_of(check(Document("train.py", text), explored=True), line)
+    return flows_of(check(Document("train.py", text), depth=EXPLORED), line)
 
 
 def table(text: str) -> str:
@@ -66,7 +66,7 @@ def table(text: str) -> str:
 
 
 def why(text: str, name: str) -> str:
-    analysis = check(Document("train.py", text), explored=True)
+    analysis = check(Document("train.py", text), depth=EXPLORED)
     found = flows_of(analysis)
     return told(answers_to(found, name, "train.py"), found, name, analysis.document, analysis.parsed.tree)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradpath.analysis.check import check
+from gradpath.analysis.check import EXPLORED, check
 from gradpath.analyst.outcomes import marks_once
 from gradpath.diagnostic import MarkKind, Position
 from gradpath.features.flow.asked import is_of_training, training_at, why_at
@@ -51,7 +51,7 @@ def place(text: str, code: str) -> Position:
 
 
 def hover(text: str, code: str) -> str:
-    analysis = check(Document("train.py", text), explored=True)
+    analysis = check(Document("train.py", text), depth=EXPLORED)
     position = place(text, code)
     found = hover_at(analysis, position, training=training_at(analysis, position), diagnostics=False)
     return "" if found is None else as_text(found)
@@ -142,7 +142,7 @@ def test_only_names_of_what_is_trained_are_asked_about(code: str, name: str) -> 
 
 
 def test_the_answer_at_a_place_is_that_of_the_command_line() -> None:
-    analysis = check(Document("train.py", CUT), explored=True)
+    analysis = check(Document("train.py", CUT), depth=EXPLORED)
     assert why_at(analysis, place(CUT, "self.head")) == (
         "`model.head` (2 parameters) learns\n"
         "  - gradients from `loss.backward()` on line 24\n"

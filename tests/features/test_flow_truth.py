@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.analysis.check import check
+from gradpath.analysis.check import EXPLORED, check
 from gradpath.features.flow import Arrival, Cell, Use
 from gradpath.features.flow.find import flows_of
 from gradpath.source.document import Document
@@ -229,7 +229,7 @@ train(D, G, *(torch.optim.SGD(net.parameters(), lr=0.1) for net in (D, G)), data
 
 def disagreements(seen: str, text: str) -> tuple[list[str], int, int]:
     """Where the table of `seen` is not what PyTorch shows of `text`; how many cells agree, and how many are open."""
-    flows = flows_of(check(Document("program.py", seen), explored=True))
+    flows = flows_of(check(Document("program.py", seen), depth=EXPLORED))
     assert flows
     names = dict.fromkeys((each.holder, each.way) for flow in flows for each in flow.parameters)
     shown = record(text, list(names))

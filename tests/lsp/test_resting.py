@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gradpath.analyst.desk
-from gradpath.analysis.check import check, with_traces
+from gradpath.analysis.check import LEAN, check, with_traces
 from gradpath.analyst.allowance import Allowance
 from gradpath.analyst.collector import MUCH, clean_up, clean_up_all, clean_up_if_due
 from gradpath.analyst.desk import Desk
@@ -60,7 +60,7 @@ def test_a_document_at_rest_still_tells_its_stories() -> None:
 
 def test_an_analysis_without_traces_tells_the_same() -> None:
     document = Document("/project/train.py", TWICE)
-    known, lean = check(document), check(document, traced=False)
+    known, lean = check(document), check(document, depth=LEAN)
     assert len(known.traces) == 1
     assert lean.traces == ()
     assert (lean.diagnostics, lean.marks, lean.endings) == (known.diagnostics, known.marks, known.endings)

@@ -146,8 +146,30 @@ def _never_raising(
     return checked
 
 
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What a check keeps, and how far it explores.
+
+    Unless the analysis is to be `traced`, its traces are dropped as soon as they were read: they are by far its largest
+    part. If it is to be `explored`, the traces of all paths are kept, not only those of the likeliest. A `thorough`
+    check combines undecided branches as far as the budget allows, and records how each path ended; with a memory it may
+    be thorough only `around` some lines.
+    """
+
+    traced: bool = True
+    explored: bool = False
+    thorough: bool = False
+    around: Collection[int] | None = None
+
+
+TRACED = Depth()
+EXPLORED = Depth(explored=True)
+LEAN = Depth(traced=False)
+THOROUGH = Depth(traced=False, thorough=True)
+
+
 @_never_raising
-def check(  # noqa: PLR0913
+def check(
     document: Document,
     config: Config | None = None,
     *,
@@ -156,20 +178,14 @@ def check(  # noqa: PLR0913
     project: Project | None = None,
     stack: Collection[int] = (),
     memory: Memory | None = None,
-    traced: bool = True,
-    explored: bool = False,
-    thorough: bool = False,
-    around: Collection[int] | None = None,
+    depth: Depth = TRACED,
 ) -> Analysis:
     """Analyse one document; never raises. `last` is an earlier good parse of the same document.
 
     `project` says where the modules that it imports lie; by default that is worked out from the document's path.
     `stack` are the lines on the stack of a run that failed: the functions around them are entered, whatever they hold,
     and a fault counts though a handler catches its exception. `memory` is that of an earlier analysis of the document:
-    what an edit cannot have changed is not run again. Unless the analysis is to be `traced`, its traces are dropped as
-    soon as they were read: they are by far its largest part. If it is to be `explored`, the traces of all paths are
-    kept, not only those of the likeliest. A `thorough` check combines undecided branches as far as the budget allows,
-    and records how each path ended; with a `memory` it may be thorough only `around` some lines.
+    what an edit cannot have changed is not run again.
     """
     config = Config() if config is None else config
     relevant = speaks_of_tensors(document.text)
@@ -181,11 +197,11 @@ def check(  # noqa: PLR0913
     if not relevant or cancelled():
         return Analysis(document, parsed, apply_suppressions(document, parsed, ()))
     files = Files(parsed, project, config.python)
-    entered = _Entered(files, config, cancelled, frozenset(stack), _Depth(traced, explored, thorough))
+    entered = _Entered(files, config, cancelled, frozenset(stack), depth)
     root = None if project is None else project.root
-    running = (document.path, entered.backwards, entered.runs_module, config, root, thorough)
-    if around is not None and memory is not None:
-        memory = memory.away_from(around, running)
+    running = (document.path, entered.backwards, entered.runs_module, config, root, depth.thorough)
+    if depth.around is not None and memory is not None:
+        memory = memory.away_from(depth.around, running)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
     reuse = Reuse((), (), {}, (), None) if reuse is None else reuse
     kept_for_next: Memory | None = None
@@ -240,7 +256,7 @@ def with_traces(
     """
     document, memory = analysis.document, analysis.memory
     if memory is None:
-        again = check(document, config, cancelled=cancelled, project=project, explored=explored)
+        again = check(document, config, cancelled=cancelled, project=project, depth=Depth(explored=explored))
         return replace(analysis, parsed=again.parsed, walks=again.walks, documents=again.documents)
     files = Files(analysis.parsed, project, config.python)
     piece = None if line is None else memory.piece_at(line)
@@ -304,15 +320,6 @@ def _elsewhere(
     return kept, frozenset(used)
 
 
-@dataclass(frozen=True, slots=True)
-class _Depth:
-    """The options of a check: what it keeps and explores (see `check`)."""
-
-    traced: bool
-    explored: bool
-    thorough: bool
-
-
 class _Entered:
     """The entry points of a document, as they are run: the module body, then each function that no call reached.
 
@@ -321,7 +328,7 @@ class _Entered:
     """
 
     def __init__(
-        self, files: Files, config: Config, cancelled: Callable[[], bool], stack: frozenset[int], depth: _Depth
+        self, files: Files, config: Config, cancelled: Callable[[], bool], stack: frozenset[int], depth: Depth
     ) -> None:
         self.files, self.config, self.cancelled, self.stack, self.depth = files, config, cancelled, stack, depth
         self.document, tree = files.checked.document, files.checked.tree

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from gradpath.analysis.check import Analysis, check, never
+from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.incremental import Ending
 from gradpath.analysis.path_regression import loses, matched
 from gradpath.analysis.trial_states import Key, State, Texts, key_of, new_reports, state_of, text_in
@@ -69,7 +69,7 @@ def mended(
 
 def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
     """Whether a path of a document fails that ran, or ends earlier, after several fixes that each hold alone."""
-    ways = [check(each, config, traced=False, thorough=True).endings for each in (before, after)]
+    ways = [check(each, config, depth=THOROUGH).endings for each in (before, after)]
     return loses(ways[0], ways[1], kept_lines(before, edits), lambda _old, _new: False)
 
 
@@ -336,9 +336,7 @@ class _Workshop:
                 cancelled=self._cancelled,
                 project=project,
                 memory=memory,
-                traced=False,
-                thorough=True,
-                around=None if self._known else self._around,
+                depth=THOROUGH if self._known else replace(THOROUGH, around=self._around),
             )
             self._memory = self._memory if self._known else analysis.memory
             self._known[key] = state_of(analysis, texts, self._source)

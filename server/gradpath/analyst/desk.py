@@ -219,7 +219,7 @@ class Desk:
             cancelled=allowance,
             project=project,
             memory=known.memory,
-            traced=False,
+            depth=facade.LEAN,
         )
         if not allowance.is_void:
             known.of, known.analysis, known.memory, known.tried = document, analysis, analysis.memory, None
@@ -235,7 +235,7 @@ class Desk:
             logger.info("%s cannot be checked: %s", request.path, error.reason)
             return None
         config, project = self._surroundings(request.path)
-        analysis = facade.check(source, config, cancelled=allowance, project=project, traced=False)
+        analysis = facade.check(source, config, cancelled=allowance, project=project, depth=facade.LEAN)
         return outcome_of(analysis, time.perf_counter() - began, self.text_at, is_open=False)
 
     def _callers(self, request: Callers, allowance: Allowance) -> tuple[Outcome, ...]:

@@ -11,7 +11,7 @@ from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 
 if TYPE_CHECKING:
-    from gradpath.analysis.check import Analysis
+    from gradpath.analysis.check import EXPLORED, Analysis
     from gradpath.features.flow import Flow
     from gradpath.source.document import Document
 
@@ -66,7 +66,7 @@ def explored(document: Document) -> Analysis:
 
     config, _ = find_config(Path(document.path).absolute().parent)
     with unlogged():
-        return check(document, config, explored=True)
+        return check(document, config, depth=EXPLORED)
 
 
 def _table(flows: tuple[Flow, ...], document: Document) -> str:

@@ -65,7 +65,8 @@ def _checked(document: Document, config: Config, stack: Collection[int], *, meas
     # Imported here, like what is wanted of it below, because a run that finds everything in the cache does without.
     import gradpath.analysis.check
 
-    analysis = gradpath.analysis.check.check(document, config, stack=stack, traced=measure)
+    depth = gradpath.analysis.check.Depth(traced=measure)
+    analysis = gradpath.analysis.check.check(document, config, stack=stack, depth=depth)
     gaps = analysis.incomplete
     if trials and analysis.diagnostics:
         analysis, more = _mended(analysis, config)

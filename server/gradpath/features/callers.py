@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gradpath.analysis import entry_points
-from gradpath.analysis.check import Analysis, check
+from gradpath.analysis.check import LEAN, Analysis, check
 from gradpath.config import Config
 from gradpath.names.callers import callers_of
 from gradpath.names.files import TREES
@@ -37,7 +37,7 @@ def seen_from_callers(
             document = read_document(path)
         except UnreadableSource:
             continue
-        seen = check(document, config, cancelled=cancelled, project=project, traced=False)
+        seen = check(document, config, cancelled=cancelled, project=project, depth=LEAN)
         if file in seen.dependencies:
             found.append(seen)
     return tuple(found)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from gradpath.analysis.check import Analysis, check
+from gradpath.analysis.check import LEAN, Analysis, check
 from gradpath.analysis.fix_validation import mended
 from gradpath.config import Config, find_config
 from gradpath.diagnostic import Diagnostic, Gap
@@ -143,7 +143,7 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
 def _analysis(document: Document, stack: Collection[int], cancelled: Callable[[], bool]) -> Analysis:
     """The findings of all rules in a document, regardless of its configuration."""
     config = replace(_config(document), select=(), ignore=(), levels={}, per_file_ignores={})
-    analysis = check(document, config, stack=stack, cancelled=cancelled, traced=False)
+    analysis = check(document, config, stack=stack, cancelled=cancelled, depth=LEAN)
     try:
         return mended(analysis, config, cancelled=cancelled)
     except Exception:  # noqa: BLE001 - reported, and the explanation does without fixes.

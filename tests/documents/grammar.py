@@ -163,7 +163,7 @@ def read_source(name: str, text: str, path: str, first_line: int = 1, *, prelude
         claims += _parse(body, Place(path, first_line + target - 1))
     program = "".join(f"{kept[line]}\n" for line in sorted(kept))
     lines = tuple(first_line + line - 1 for line in sorted(kept)) or (first_line,)
-    if not _imports_something(program, lines) and prelude:
+    if prelude and not _imports_something(program, lines):
         program, lines = PRELUDE + program, (0, *lines)
     claims.sort(key=lambda claim: claim.place)
     return Source(name, program, path, lines, tuple(claims), known_gap)
@@ -176,6 +176,13 @@ def reason_of_gap(line: str) -> str | None:
 
 
 def _comments(text: str, first_line: int) -> Iterator[tuple[int, int, str]]:
+    """The row, column and text of each comment that may make a claim; tokens tell only where quotes leave it open."""
+    claiming = [(row, line) for row, line in enumerate(text.splitlines(), start=1) if _START.search(line)]
+    if not any(quotes in text for quotes in ("'''", '"""')):
+        starts = [line.index("#") for _row, line in claiming]
+        if not any(set(line[:start]) & {"'", '"'} for (_row, line), start in zip(claiming, starts, strict=True)):
+            yield from ((row, start, line[start:]) for (row, line), start in zip(claiming, starts, strict=True))
+            return
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

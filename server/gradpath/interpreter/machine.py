@@ -257,10 +257,10 @@ class Machine:
             if noted is not None:
                 self.emit(Bound(name, noted, self.site()))
 
-    def note_stored(self, container: object, key: object, value: Value) -> None:
-        """Tell the trace that a value went into a container of the program."""
+    def note_stored(self, container: object, key: object, value: Value, before: object = None) -> None:
+        """Tell the trace that a value went into a container of the program, and what it took the place of."""
         if type(value) not in KINDS:
-            self.emit(Stored(container, key, value, self.site()))
+            self.emit(Stored(container, key, value, self.site(), before))
 
     def note_binding(self, name: str, noted: object) -> None:
         """Record that an attribute now refers to a value that holds tensors."""

@@ -96,8 +96,9 @@ class Dict(Container):
         return made
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        before = self.look_up(key)
         self.store(key, value)
-        machine.note_stored(self, key, value)
+        machine.note_stored(self, key, value, before)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.entries.pop(place_of(key), None)

@@ -106,12 +106,16 @@ class _WithTensor:
 
 @dataclass(frozen=True, slots=True)
 class Stored(_WithTensor):
-    """A value was put into a list or dict that exists already; `key` is None where it was appended."""
+    """A value was put into a list or dict that exists already; `key` is None where it was appended.
+
+    `before` is what a dict had under the key, if it had one.
+    """
 
     container: object
     key: object
     value: object
     site: Site
+    before: object = None
 
     def one_by_one(self) -> Iterator[Stored]:
         """The event for each part of a stored record: `log.append({"loss": loss, "n": n})`."""
@@ -122,6 +126,11 @@ class Stored(_WithTensor):
     def is_kept(self) -> bool:
         """True if the container still holds the value when the path ends, or a record in it does."""
         return any(each is self.value for part in parts_of(self.container) for each in (part, *in_record(part)))
+
+    @property
+    def is_update(self) -> bool:
+        """True if the value took the place of a tensor."""
+        return getattr(self.before, "tensor", None) is not None
 
     @property
     def read(self) -> ReadOut | None:

@@ -32,13 +32,10 @@ class _Chain(NativeFunction):
 
 def _chain(machine: Machine, arguments: Arguments) -> Value:
     pairs = [iterate(machine, value) for value in arguments.positional]
-    hosts: list[Iterator[Value]] = []
-    for host, endless in pairs:
-        hosts.append(itertools.islice(host, 2) if endless else host)
-    chained = itertools.chain(*hosts)
     if any(endless for _, endless in pairs):
-        return List(list(itertools.islice(chained, ITEMS)), open=True)
-    return Iteration(chained, over=arguments.positional)
+        samples = [sample(machine, value)[0] for value in arguments.positional]
+        return List(list(itertools.chain.from_iterable(samples))[:ITEMS], open=True)
+    return Iteration(itertools.chain.from_iterable(host for host, _ in pairs), over=arguments.positional)
 
 
 def _chain_all(machine: Machine, arguments: Arguments) -> Value:

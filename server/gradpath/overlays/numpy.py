@@ -58,9 +58,22 @@ def _refusing(name: str) -> NativeFunction:
     return NativeFunction(name, call)
 
 
+_DELEGATED = ("squeeze", "swapaxes")
+"""Functions that call the method of the same name: of a tensor they give a tensor, with its graph."""
+
+
+def _delegating(name: str) -> NativeFunction:
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        method = machine.attribute(arguments.get(0, "a", None), name)
+        return machine.call(method, Arguments(arguments.positional[1:], arguments.keywords))
+
+    return NativeFunction(name, call)
+
+
 NAMES: Names = {
     **{f"numpy.{name}": _refusing(name) for name in _REFUSING.split()},
     **{f"numpy.{name}": _converting(name) for name in CONVERSIONS},
+    **{f"numpy.{name}": _delegating(name) for name in _DELEGATED},
 }
 
 GENERAL = True

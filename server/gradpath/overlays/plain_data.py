@@ -18,8 +18,11 @@ _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
 typing_extensions tyro yacs yaml
 
-hydra.compose hydra.initialize hydra.main torchvision.transforms
+hydra.compose hydra.initialize hydra.main
 """
+
+_TRANSFORMS = frozenset({"albumentations", "torchvision.transforms"})
+"""Libraries whose objects change what they are given and have no weights."""
 
 _FILES = """
 IPython PIL __future__ abc absl base64 calendar codecs csv cv2 datetime distutils errno getpass git glob gym gymnasium
@@ -41,7 +44,7 @@ transformers.AutoTokenizer transformers.get_constant_schedule_with_warmup transf
 transformers.get_linear_schedule_with_warmup transformers.get_scheduler transformers.set_seed
 """
 
-_OF_ANYTHING = frozenset(_OPTIONS.split())
+_OF_ANYTHING = _TRANSFORMS | frozenset(_OPTIONS.split())
 """Libraries, and modules of them, that give data where they are given data: options may hold functions as well."""
 
 _OF_DATA = frozenset(_FILES.split())
@@ -65,6 +68,11 @@ def is_library(name: str) -> bool:
 def is_part(owner: Unknown, name: str) -> bool:
     """True if an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
     return is_library(f"{_imported_name(owner)}.{name}")
+
+
+def is_transform(value: Unknown) -> bool:
+    """True if a value is an object without weights that changes what it is given: `transforms.Compose([...])`."""
+    return _is_in(_TRANSFORMS, _imported_name(value))
 
 
 def _imported_name(value: object) -> str:

@@ -17,6 +17,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays import plain_data
 from gradpath.overlays.back_propagated import Call, Chain, Find, Found, Left, back_propagated
 from gradpath.overlays.clearing import trains
 from gradpath.overlays.conventions import is_conventional
@@ -108,7 +109,8 @@ def is_inherited(callee: Unknown) -> bool:
 
 def _may_have_role(value: Unknown) -> bool:
     """True if something may be a module or the like: not data, nor what is a plain function unless one is handed in."""
-    return not value.is_data and not isinstance(value.hint, (Function, NativeFunction))
+    plain = value.is_data or plain_data.is_transform(value)
+    return not plain and not isinstance(value.hint, (Function, NativeFunction))
 
 
 _METHOD = "method of a model"

@@ -38,6 +38,7 @@ def growing(trace: Trace) -> Iterator[Growing]:
     """
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
+    executed -= _divisors(trace, executed)
     sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
     if any(rewrappings(trace)):
@@ -224,7 +225,8 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
         return True
     if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
         return False  # What it would be used for is not seen, or a caller may have switched gradients off.
-    return any(node.holds for node in below)
+    known = any(not node.edges or node.accumulates is not None for node in below)
+    return known and any(node.holds for node in below)
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
@@ -240,6 +242,20 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
             found[node] = None
             todo.extend(node.edges)
     return list(found)
+
+
+def _divisors(trace: Trace, executed: set[Node]) -> set[Node]:
+    """The parts of unknown calls' results that are nothing but divisors, such as the `n` of `loss.sum() / n`.
+
+    That a backward runs through the quotient does not tell that they have a graph: most of them are counts.
+    """
+    dividing, others = set[Node](), set[Node]()
+    for event in trace.of(Built):
+        for name, tensors in event.inputs.items():
+            divides = name == "other" and event.node.name == "torch.div"
+            if event.node in executed:
+                (dividing if divides else others).update(each.node for each in tensors if each.node is not None)
+    return {node for node in dividing - others if _is_part(node)}
 
 
 def _is_part(node: Node) -> bool:
@@ -330,7 +346,7 @@ def _grows(events: list[Stored]) -> bool:
     """True if a later iteration adds to what an earlier one has put into the same container."""
     first = events[0]
     for later in events[1:]:
-        if later.container is not first.container:
+        if later.container is not first.container or later.is_update:
             continue
         if iterations_between(first.site.loops, later.site.loops) is None or not _are_made_apart(first, later):
             continue

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_whole
+from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.moving import beside, moved_after, moved_before
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -104,7 +104,7 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     seen = clip.known and all(event.known for event in trace.of(Stepped))
     optimizers = {id(event.optimizer) for event in trace.of(Stepped)}
     if not seen and len(optimizers) != 1:
-        return None
+        return True if _precedes_own_backward(trace, clip) else None
     index = next(index for index, each in enumerate(flow) if each is clip)
     nearest: Effect | None = None
     used = False
@@ -126,6 +126,45 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     if not used:
         return None
     return False if not behind_it or behind_it[0] is Effect.CLEARED else None
+
+
+def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
+    """True if the clip of an unseen model stands between the clearing of an optimizer and the backward of its step.
+
+    No other optimizer still has to step by gradients that were there before.
+    """
+    events = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
+    near = [each for each in events if each is clip or not (isinstance(each, Clipped) or _is_harmless(each))]
+    index = next(index for index, each in enumerate(near) if each is clip)
+    match near[max(0, index - 1) : index + 3]:
+        case [Cleared(owner=cleared, site=place), _, BackwardRan(), Stepped(optimizer=stepped)] if cleared is stepped:
+            others = {id(each.optimizer) for each in trace.of(Stepped) if each.optimizer is not stepped}
+            waiting = any(_waits(near[:index], near[index:], other) for other in others)
+            return same_activation(place, clip.site) and not waiting
+        case _:
+            return False
+
+
+def _is_harmless(event: Event) -> bool:
+    return isinstance(event, Lent) and is_harmless(event)
+
+
+def _waits(before: Sequence[Event], after: Sequence[Event], optimizer: int) -> bool:
+    """True if an optimizer, given by identity, next steps by gradients of an earlier backward."""
+    moved = (each for each in after if optimizer in map(id, _movers(each)))
+    if not isinstance(next(moved, None), Stepped):
+        return False
+    last = (each for each in reversed(before) if isinstance(each, BackwardRan) or optimizer in map(id, _movers(each)))
+    return isinstance(next(last, None), BackwardRan)
+
+
+def _movers(event: Event) -> tuple[object, ...]:
+    """The optimizer that has used or cleared its gradients in an event."""
+    match event:
+        case Stepped(optimizer=optimizer) | Cleared(owner=optimizer):
+            return (optimizer,)
+        case _:
+            return ()
 
 
 def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tuple[BackwardRan, Stepped] | None:

@@ -122,7 +122,8 @@ def unregistered(trace: Trace, held: Set[int]) -> Iterator[Unregistered]:
         made = None if number in kept or _is_of_layer(leaf) else _constructed(trace, leaf)
         if made is None:
             continue
-        bound = names.get(number) or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
+        own = None if leaf.is_parameter else names.get(number)
+        bound = own or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
         if bound is None or not isinstance(leaf.origin, Site) or bound.site.caller is not leaf.origin.caller:
             continue
         for given in trace.of(Given):

@@ -40,6 +40,7 @@ class Transformation(str, Enum):
     KEEP_LIST = "keep-list"
     ALLOW_UNUSED = "allow-unused"
     UNSCALE = "unscale"
+    RETURN = "return"
 
 
 _T = Transformation
@@ -174,6 +175,9 @@ class Way(Enum):
     DO_IN_PLACE = _T.ASSIGN, "Do it in place: `{text}`"
     ASSIGN_TO = _T.ASSIGN, "Assign the result to {what}"
     LIST_OF = _T.KEEP_LIST, "Keep a list: `{text}`"
+    CALL_INSTEAD = _T.CALL, "Call `{text}`"
+    RETURN_MORE = _T.RETURN, "Return None for the others: `{text}`"
+    RETURN_NONE = _T.RETURN, "Return None instead of {what}"
     FIND_UNUSED = _T.ALLOW_UNUSED, "Pass `find_unused_parameters=True`"
 
     def __init__(self, transformation: Transformation, words: str) -> None:

@@ -23,7 +23,7 @@ from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.overlays.roles import role_of_name
 from gradpath.source.document import Document
-from gradpath.source.index import contents
+from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import Definition, Noted, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
@@ -106,6 +106,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     asks = any(each in document.text for each in ("parameters()", "state_dict()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
     infers = "inference_mode" in document.text
+    applied = _functions_of_autograd(parsed)
     defined = _defined(parsed.tree) if asks or parts else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
@@ -114,7 +115,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
         forward = owner is not None and function.name == "forward"
-        if forward and cls is not None and keeps_modules(cls):
+        if (forward and cls is not None and keeps_modules(cls)) or _applies(function, applied):
             return True
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
         if asks and (hands_on_weights(function, defined) or computes_into_loop(function)):
@@ -391,6 +392,21 @@ def _defined(tree: ast.Module) -> Mapping[str, Sequence[Definition]]:
 def _is_on(function: Definition, lines: Collection[int]) -> bool:
     last = function.end_lineno or function.lineno
     return any(function.lineno <= line <= last for line in lines)
+
+
+def _functions_of_autograd(parsed: Parsed) -> Collection[str]:
+    """The custom Functions of a file, as its text shows them; none where nothing runs them."""
+    if ".apply(" not in parsed.document.text:
+        return frozenset()
+    classes = (each for each in _open(parsed.tree.body) if isinstance(each, ast.ClassDef))
+    return {each.name for each in classes if any(_last_name(base) == "Function" for base in each.bases)}
+
+
+def _applies(function: Definition, applied: Collection[str]) -> bool:
+    """True if a function runs one of some custom Functions."""
+    return bool(applied) and any(
+        _last_name(owner) in applied for owner, name, _ in methods_called(function) if name == "apply"
+    )
 
 
 def _holds_any(node: ast.AST, lines: Sequence[int]) -> bool:

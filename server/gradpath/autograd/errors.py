@@ -44,6 +44,12 @@ class FaultKind(str, Enum):
     ONCE_DIFFERENTIABLE = "ONCE_DIFF"
     PARAMETER_ASSIGNMENT = "SET_NONE_ASSIGN"
     REDUCTION = "DDP_REDUCTION"
+    GRADIENT_COUNT = "FN_COUNT"
+    GRADIENT_OF_PLAIN = "FN_PLAIN"
+    GRADIENT_SHAPE = "FN_SHAPE"
+    GRADIENT_KIND = "FN_KIND"
+    NOT_APPLIED = "FN_CALLED"
+    SAVED_PLAIN = "FN_SAVED_PLAIN"
 
 
 MESSAGES: dict[FaultKind, str] = {
@@ -75,6 +81,13 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.OPTIMIZER_NON_LEAF: "can't optimize a non-leaf Tensor",
     FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "
     "error indicates that your module has parameters that were not used in producing loss.",
+    FaultKind.GRADIENT_COUNT: "returned an incorrect number of gradients",
+    FaultKind.GRADIENT_OF_PLAIN: "returned a gradient different than None at position",
+    FaultKind.GRADIENT_SHAPE: "returned an invalid gradient",
+    FaultKind.GRADIENT_KIND: "expected Variable or None",
+    FaultKind.NOT_APPLIED: "Legacy autograd function with non-static forward method is deprecated. Please use "
+    "new-style autograd function with static forward method.",
+    FaultKind.SAVED_PLAIN: "save_for_backward can only save variables",
 }
 """PyTorch's words for the kinds that a rule quotes."""
 
@@ -84,8 +97,10 @@ class AutogradError(Exception):
 
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
-    (the call that raised), `index` (the place among the inputs of `autograd.grad`, from 0), `inputs` (what a refused
-    operation was given, or the parameters that got no gradient). `presumed` are the presumptions that it depends on.
+    (the call that raised), `index` (the place among the inputs of `autograd.grad` or of a custom Function, from 0),
+    `inputs` (what a refused operation was given, or the parameters that got no gradient). What is wrong with a custom
+    Function is at the site `at`, and `count` are the gradients that its `backward` returned. `presumed` are the
+    presumptions that it depends on.
     """
 
     def __init__(  # noqa: PLR0913
@@ -100,6 +115,8 @@ class AutogradError(Exception):
         call: BackwardCall | None = None,
         index: int = 0,
         inputs: Sequence[Tensor] = (),
+        at: object = None,
+        count: int = 0,
     ) -> None:
         super().__init__(MESSAGES.get(kind, kind.value))
         self.kind = kind
@@ -111,4 +128,6 @@ class AutogradError(Exception):
         self.call = call
         self.index = index
         self.inputs = inputs
+        self.at = at
+        self.count = count
         self.presumed: tuple[Presumption, ...] = ()

@@ -19,7 +19,7 @@ from gradpath.interpreter.machine import Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import BackwardRan, Mutated, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Trace
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -254,7 +254,7 @@ def _call(
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
             if not repeated and (leaves_graph(machine, function, receiver) or leaves_gradients(machine.trace)):
                 machine.uses.add(Use.AGAIN)
-        elif machine.trace.of(Mutated) and machine.library.holds_graph(result):
+        elif _may_be_refused(machine.trace) and machine.library.holds_graph(result):
             machine.uses.add(Use.BACKWARD)
         return
     loop = machine.enter_loop(function.node)
@@ -280,6 +280,11 @@ def _call(
             raise
     finally:
         del machine.frame.loops[:]
+
+
+def _may_be_refused(trace: Trace) -> bool:
+    """True if a backward may meet what was written in place, or the `backward` of the program's own Functions."""
+    return bool(trace.of(Mutated)) or any(each.node.custom is not None for each in trace.of(Built))
 
 
 def _find(

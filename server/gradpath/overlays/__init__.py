@@ -229,9 +229,11 @@ class Overlays:
 
         If the methods of its class call it only where gradients are off, it runs without them here, too.
         """
-        for base in receiver.cls.mro if isinstance(receiver, Instance) else ():
+        owner = receiver.cls if isinstance(receiver, Instance) else function.owner
+        for base in () if owner is None else owner.mro:
             if isinstance(base, registry.Caller) and function.name in base.calls:
-                return base.enter(machine, function, decorated, receiver, arguments)
+                tree = None if self._project is None else self._project.tree
+                return base.enter(machine, function, decorated, receiver, arguments, tree)
         if isinstance(receiver, Instance) and gradmode.is_called_without_gradients(receiver.cls, function.name):
             decorated = gradmode.Guarded(decorated, grad=False, inference=None)
         result = machine.call(decorated, arguments)

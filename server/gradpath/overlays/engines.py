@@ -11,6 +11,7 @@ from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.scope import Frame
+from gradpath.interpreter.sites import Site
 from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Value
 
 FEW = 3
@@ -126,6 +127,13 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
         raise machine.translated(error) from None
     finally:
         machine.frame, machine.node = before, node
+
+
+def site_of_result(machine: Machine, function: Function) -> Site:
+    """Where a function returned its latest result."""
+    found: list[Site] = []
+    at_result(machine, function, lambda: found.append(machine.site()))
+    return found[0]
 
 
 def _place_of_result(function: ast.AST, visits: Mapping[ast.AST, int]) -> ast.AST:

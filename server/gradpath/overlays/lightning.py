@@ -8,6 +8,7 @@ As documented for automatic optimization: for each batch `training_step`, `optim
 
 from __future__ import annotations
 
+import ast
 import itertools
 from collections.abc import Iterator
 
@@ -71,7 +72,13 @@ class LightningClass(ModuleClass, Caller):
         return LightningInstance(subclass)
 
     def enter(
-        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+        self,
+        machine: Machine,
+        function: Function,
+        decorated: Value,
+        receiver: Value,
+        arguments: Arguments,
+        tree: ast.Module | None,
     ) -> Value:
         """A `training_step` is entered as the trainer runs it."""
         if not isinstance(receiver, LightningInstance):

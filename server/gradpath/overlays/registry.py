@@ -7,6 +7,7 @@ that programs without tensors use as well.
 
 from __future__ import annotations
 
+import ast
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,9 +27,18 @@ class Caller:
     """The methods whose results it back-propagates."""
 
     def enter(
-        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+        self,
+        machine: Machine,
+        function: Function,
+        decorated: Value,
+        receiver: Value,
+        arguments: Arguments,
+        tree: ast.Module | None,
     ) -> Value:
-        """Run one of the methods that it `calls`, without another caller, as the framework does."""
+        """Run one of the methods that it `calls`, without another caller, as the framework does.
+
+        The checked file is `tree`.
+        """
         raise NotImplementedError
 
 

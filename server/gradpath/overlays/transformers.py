@@ -6,6 +6,8 @@ trainer clears the gradients, runs the backward and steps, batch after batch.
 
 from __future__ import annotations
 
+import ast
+
 from gradpath.interpreter.classes import OpenClass
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -32,7 +34,13 @@ class TrainerClass(OpenClass, Caller):
         return NativeFunction("Trainer.compute_loss", _compute_loss) if name == "compute_loss" else UNDEFINED
 
     def enter(
-        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
+        self,
+        machine: Machine,
+        function: Function,
+        decorated: Value,
+        receiver: Value,
+        arguments: Arguments,
+        tree: ast.Module | None,
     ) -> Value:
         """A `compute_loss` is entered as the trainer runs it."""
         model = machine.unknown_from(Attribute(receiver, "model", "model of a trainer"))

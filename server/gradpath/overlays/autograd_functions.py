@@ -14,7 +14,7 @@ from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays import conditions, weights
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
-from gradpath.overlays.presumed_tensors import is_unseen
+from gradpath.overlays.presumed_tensors import graph_sources
 from gradpath.overlays.tensor_methods import keeps
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
@@ -125,7 +125,8 @@ def _saved_arguments(machine: Machine, values: list[Value]) -> tuple[Saved, ...]
 
 def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
     """The reentrant kind runs the forward without a graph; only inputs that require grad connect it."""
-    inputs = tensors_in(machine, tuple(values))
+    inputs = graph_sources(machine, tuple(values))
+    unseen = any(isinstance(each, Unknown) and each.kind is Kind.ANYTHING and not each.is_data for each in values)
     saved = _saved_arguments(machine, values)
     with machine.autograd.mode(grad=False):
         result = machine.call(function, Arguments(list(values)))
@@ -133,14 +134,14 @@ def _reentrant(machine: Machine, function: Value, values: list[Value]) -> Value:
     if not machine.autograd.grad_enabled:
         return result
     if not requiring:
-        unseen = any(map(is_unseen, values))
         return machine.unknown("checkpoint", None, tuple(values)) if unseen else _without_graph(result)
-    reached = [*requiring, *_leaves_used(tensors_in(machine, result), inputs)]
+    results = tensors_in(machine, result, presume=True)
+    reached = [*requiring, *_leaves_used(results, inputs)]
     edges = tuple(edge for edge in map(machine.autograd.edge, reached) if edge is not None)
     node = Node("checkpoint", edges, machine.site(), holds=True)
     if machine.autograd.saved_instead is None:
         node.saved = list(saved)
-    for tensor in tensors_in(machine, result):
+    for tensor in results:
         tensor.node = node
         tensor.cut = None
         node.outputs.append(tensor)

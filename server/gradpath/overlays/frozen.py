@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import evaluate
-from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import FlagMissed
@@ -58,7 +59,7 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
         if isinstance(value, bool):
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
-            machine.remembered[_WHOLLY, model.number] = model
+            machine.remembered[_WHOLLY, model.number] = model, len(_doubted(machine))
 
 
 def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
@@ -115,7 +116,7 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
     freezes, switches = _speaks(callee.name)
     values = arguments.all()
-    if callee.owner is not None and callee.name not in _HARMLESS:
+    if callee.owner is not None and not _leaves_frozen(callee.owner, callee.name, values):
         _doubt(machine, callee.owner)
     for each in values:
         _doubt(machine, each)
@@ -127,6 +128,17 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
         for each in target.items if isinstance(target, List) else [target]:
             if isinstance(each, Unknown) and role_of(each) == "model":
                 _switch(machine, each, value)
+
+
+def _leaves_frozen(owner: Unknown, method: str, given: Sequence[Value]) -> bool:
+    """True if a method thaws nothing: one that every module has, one that reads a parameter, or one that computes."""
+    reads = not method.endswith("_") and bool(weights.models_of_parameter(owner))
+    return method in _HARMLESS or reads or any(map(_is_computed_with, given))
+
+
+def _is_computed_with(value: Value) -> bool:
+    tensors = isinstance(value, Unknown) and value.kind in (Kind.PLAIN, *OF_TENSORS) and not value.is_data
+    return isinstance(value, TensorValue) or tensors
 
 
 @cache
@@ -180,22 +192,44 @@ def _is_thaw(node: ast.AST) -> bool:
 
 
 def _doubt(machine: Machine, thing: Value) -> None:
-    """Note that something was done with a part of a model, after which it may or may not be trained."""
+    """Note that something was done with a part of a model, after which it may or may not be trained.
+
+    What a method of a part gives may be anything of that part.
+    """
+    part = thing
     while isinstance(thing, Unknown) and thing.kind in (Kind.ANYTHING, Kind.PARAMETER):
-        machine.remembered.pop((_WHOLLY, thing.number), None)
         match thing.origin:
-            case Attribute(of=Unknown() as of) | Item(of=Unknown() as of) | Call(of=Unknown() as of):
+            case Call(of=Unknown() as of):
+                part = thing = of if of.owner is None else of.owner
+            case Attribute(of=of) | Item(of=of):
                 thing = of
             case _:
-                return
+                break
+    if isinstance(part, Unknown):
+        machine.remembered[_DOUBTED] = (*_doubted(machine), weights.line(part))
+
+
+_DOUBTED = "parts of models that may be trained"
+
+
+def _doubted(machine: Machine) -> tuple[list[int], ...]:
+    """The parts that may be trained: the numbers of each, and of all that it is a part of."""
+    found = machine.remembered.get(_DOUBTED, ())
+    assert isinstance(found, tuple)
+    return found
 
 
 def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
     """The weights of a model of which the program has frozen all, and let them alone since; else none."""
-    for number in weights.line(model) if isinstance(model, Unknown) else ():
-        found = machine.remembered.get((_WHOLLY, number))
-        if isinstance(found, Unknown):
-            return [each for each in weights.of(machine, found) if not each.requires_grad]
+    own = weights.line(model) if isinstance(model, Unknown) else []
+    for number in own:
+        match machine.remembered.get((_WHOLLY, number)):
+            case (Unknown() as found, int(before)):
+                later = _doubted(machine)[before:]
+                if not any(own[0] in each or each[0] in own for each in later):
+                    return [each for each in weights.of(machine, found) if not each.requires_grad]
+            case _:
+                pass
     return []
 
 

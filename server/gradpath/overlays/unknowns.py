@@ -85,9 +85,13 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     made = machine.unknown("arithmetic", key, (unknown, other), fresh=True, made=Made.ARITHMETIC)
     if isinstance(made, Unknown) and not machine.autograd.grad_enabled:
         made.kind = Kind.PLAIN
-    elif isinstance(made, Unknown) and unknown.kind is Kind.PLAIN and is_data(other):
+    elif isinstance(made, Unknown) and unknown.kind is Kind.PLAIN and _is_without_graph(other):
         made.kind, made.provenance = Kind.PLAIN, unknown.provenance
     return made
+
+
+def _is_without_graph(value: Value) -> bool:
+    return is_data(value) or (isinstance(value, Unknown) and value.kind is Kind.PLAIN and not is_made_leaf(value))
 
 
 def unknown_inplace(machine: Machine, unknown: Unknown, operator: str, other: Value) -> Value:

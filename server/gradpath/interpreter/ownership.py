@@ -74,6 +74,24 @@ class Wrapped:
     site: Site
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """`state_dict()` of `owner` was called: what it gives is the memory of its parameters, under their names."""
+
+    owner: object
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loaded:
+    """`owner`, which has the parameters `tensors`, was told to load what was `taken` from it: what it holds already."""
+
+    owner: object
+    tensors: tuple[Tensor, ...]
+    taken: Taken
+    site: Site
+
+
 class _Parameter(Protocol):
     @property
     def tensor(self) -> Tensor: ...
@@ -101,4 +119,4 @@ class Named:
         return [(way, value.tensor) for way, value in self.module.parameters()]
 
 
-OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped | Named
+OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded

@@ -17,6 +17,7 @@ from gradpath.interpreter.filling import fill, fillers
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine, Raised
 from gradpath.interpreter.modules import outline_of
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Trace
@@ -320,7 +321,7 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
     """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
 
     What other methods than `function` assign later is not known when a method is entered: any of them may have run.
-    With `FILLED`, the methods have run that alone fill an attribute.
+    `function` itself may have counted. With `FILLED`, the methods have run that alone fill an attribute.
     """
     instance = cls.create(machine)
     initialiser = classes.innermost(cls.find("__init__"))
@@ -336,6 +337,9 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
     for name in _assigned_later(cls, function).union(held) - known:  # A subclass may fill what is empty.
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
+    for name in _counted(function):
+        if type(number := instance.attributes.get(name)) is int:
+            instance.attributes[name] = AtLeast(number)
     if known:
         fill(machine, instance, filling)
     return instance
@@ -362,6 +366,16 @@ def _assigned(method: ast.AST) -> set[str]:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
                 found.add(name)
     return found
+
+
+@noted
+def _counted(method: ast.AST) -> set[str]:
+    """The attributes that a method raises by a number: `self.steps += 1`."""
+    return {
+        each.target.attr
+        for each in nodes(method)
+        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Attribute) and isinstance(each.op, ast.Add)
+    }
 
 
 def _drain(machine: Machine, body: list[ast.stmt]) -> None:

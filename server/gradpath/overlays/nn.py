@@ -16,7 +16,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays import missed_flags
+from gradpath.overlays import missed_flags, state_dicts
 from gradpath.overlays.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.roles import role_of
@@ -394,29 +394,6 @@ def _double(dtype: str) -> Method:
     return method
 
 
-def _state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    result = Dict(open=module.has_unknown_parts)
-    for name, value in [*module.parameters(), *module.named_buffers()]:
-        if isinstance(value, TensorValue):
-            from_parameter = machine.autograd.alias(value.tensor, "state_dict", shares_version=True)
-            from_parameter.cut = None
-            result.store(name, from_parameter.handle or _wrapped(from_parameter))
-    return result
-
-
-def _wrapped(tensor: Tensor) -> TensorValue:
-    made = TensorValue(tensor)
-    tensor.handle = made
-    return made
-
-
-def _load_state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    for _, value in module.parameters():
-        machine.autograd.bump(value.tensor, "load_state_dict")
-    machine.era += 1
-    return machine.unknown("load_state_dict")
-
-
 def _apply(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     for _, each in list(module.modules()):
         machine.call(arguments.get(0, "fn", None), Arguments([each]))
@@ -479,8 +456,8 @@ _METHODS: dict[str, Method] = {
     "half": _double("float16"),
     "bfloat16": _double("bfloat16"),
     "share_memory": _itself,
-    "state_dict": _state_dict,
-    "load_state_dict": _load_state_dict,
+    "state_dict": state_dicts.state_dict,
+    "load_state_dict": state_dicts.load_state_dict,
     "apply": _apply,
     "register_buffer": _register_buffer,
     "register_parameter": _register,

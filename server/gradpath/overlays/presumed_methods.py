@@ -10,7 +10,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
-from gradpath.overlays import carriers, conditions, frozen, module_hooks, weights
+from gradpath.overlays import carriers, conditions, frozen, module_hooks, state_dicts, weights
 from gradpath.overlays.clearing import is_engine
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
@@ -142,14 +142,9 @@ def _new(name: str) -> Method:
     return method
 
 
-def _state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`model.state_dict()`: values without their graphs, by names; so is what an optimizer gives."""
-    if "keep_vars" in arguments.keywords:
-        return NotImplemented
-    made = machine.unknown("state_dict", None, (receiver,), fresh=True, made=Made.DETACHED)
-    if isinstance(made, Unknown):
-        made.kind = Kind.PLAIN
-    return made
+def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    state_dicts.note_loaded(machine, receiver, arguments, tuple(weights.of(machine, receiver)))
+    return NotImplemented
 
 
 def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
@@ -262,7 +257,8 @@ METHODS: dict[str, Method] = {
     "item": _number("item"),
     "detach": _detached,
     "detach_": _detach_in_place,
-    "state_dict": _state_dict,
+    "state_dict": state_dicts.presumed_state_dict,
+    "load_state_dict": _load_state_dict,
     "to": _itself,
     "cuda": _itself,
     "cpu": _itself,

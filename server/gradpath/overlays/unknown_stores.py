@@ -12,7 +12,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Unknown, Value, identity, is_data
-from gradpath.overlays import conditions, frozen, presumptions, weights
+from gradpath.overlays import conditions, frozen, presumptions, state_dicts, weights
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue, wrap
@@ -74,6 +74,7 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
         frozen.part_set(machine, unknown, value)
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     fill(machine, unknown, value)
+    state_dicts.note_changed(machine, unknown)
     machine.remember(("item", unknown.number, identity(key)), value)
 
 

@@ -34,13 +34,14 @@ from gradpath.overlays import (
     pieces,
     plain_data,
     presumptions,
+    state_dicts,
     unknown_stores,
     uses,
     weights,
 )
 from gradpath.overlays.absences import note_handed
 from gradpath.overlays.callbacks import hand_over
-from gradpath.overlays.clearing import OVERWRITING, dotted_name, is_gradient
+from gradpath.overlays.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import (
@@ -234,7 +235,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
-    key = None if index is None else ("item", unknown.number, identity(index))
+    key = weights.next_key(machine, unknown) if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)
@@ -313,6 +314,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.
     hand_over(machine, arguments)
+    if unknown.name not in ASKING:
+        state_dicts.note_changed(machine, *arguments.all())
     uses.note_call(machine, unknown)
     if role_of(unknown) not in ("model", "loss") and not unknown.is_data:
         note_handed(machine, arguments)
@@ -369,6 +372,8 @@ def _method_call(machine: Machine, unknown: Unknown, owner: Unknown, arguments: 
 
 def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> None:
     """The effect of a method on its plain data: it may store its arguments there."""
+    if unknown.name not in state_dicts.READING:
+        state_dicts.note_changed(machine, owner)
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             unknown_stores.fill(machine, owner, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.rules.report import Report, Source, Step
@@ -48,14 +49,8 @@ def _sides(event: Built) -> list[Tensor]:
 
 def _is_of_itself(event: Built) -> bool:
     """True if a parameter is compared with itself, or with what shares its memory."""
-    sides = [_detached_from(each) for each in _sides(event)]
+    sides = [memory_of(each) for each in _sides(event)]
     return len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
-
-
-def _detached_from(tensor: Tensor) -> Tensor:
-    cut = tensor.cut
-    shares = cut is not None and short_operation(cut.how) in ("detach", "data")
-    return cut.source if shares and cut is not None and cut.source is not None else tensor
 
 
 def _is_measured(trace: Trace, event: Built) -> bool:

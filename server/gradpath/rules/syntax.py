@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+from operator import is_not
 
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
 from gradpath.source.nodes import Definition as Definition
 
 With = ast.With | ast.AsyncWith
+LOOPS = (ast.For, ast.While)
 Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.ClassDef | Definition
 
 
@@ -158,3 +162,19 @@ def reads_of(node: ast.AST) -> Iterator[ast.expr]:
         roots = [node.value]
     for root in roots:
         yield from (each for each in variables(root) if isinstance(each.ctx, ast.Load))
+
+
+def tests_of(trace: Trace, site: Site) -> list[ast.expr]:
+    """The conditions on which an iteration comes to a site: those around it, and those before it that leave early."""
+    tests: list[ast.expr] = []
+    for frame in site.frames():
+        around = ancestry(trace, frame.node)
+        first = next((i for i in reversed(range(len(around))) if isinstance(around[i], (*LOOPS, Definition))), 0)
+        tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
+        for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
+            before = takewhile(partial(is_not, statement), block_of(trace, statement) or ())
+            leaving = (each for each in before if isinstance(each, ast.If))
+            tests += [each.test for each in leaving if isinstance(each.body[-1], ast.Continue | ast.Return)]
+        if around and isinstance(around[first], LOOPS):
+            break
+    return tests

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import takewhile
-from operator import is_not
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
@@ -18,11 +15,9 @@ from gradpath.rules.moving import moved_after, moved_before, removed
 from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping, stepping_instead
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import Definition, ancestry, block_of, call_of, function_of, statement_of
+from gradpath.rules.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
-
-_LOOPS = (ast.For, ast.While)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +81,13 @@ def _partly_lost(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | N
 def _may_wait(trace: Trace, step: Stepped) -> bool:
     """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}
-    return any(holds(test, part) for test in _tests(trace, step.site) for part in decided)
+    return any(holds(test, part) for test in tests_of(trace, step.site) for part in decided)
 
 
 def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
     """True if something happens when the step is due, under the same conditions."""
-    tests = _tests(trace, step.site)
-    return bool(tests) and all(test in _tests(trace, event.site) for test in tests)
-
-
-def _tests(trace: Trace, site: Site) -> list[ast.expr]:
-    """The conditions on which an iteration comes to a site: those around it, and those before it that leave early."""
-    tests: list[ast.expr] = []
-    for frame in site.frames():
-        around = ancestry(trace, frame.node)
-        first = next((i for i in reversed(range(len(around))) if isinstance(around[i], (*_LOOPS, Definition))), 0)
-        tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
-        for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
-            before = takewhile(partial(is_not, statement), block_of(trace, statement) or ())
-            leaving = (each for each in before if isinstance(each, ast.If))
-            tests += [each.test for each in leaving if isinstance(each.body[-1], ast.Continue | ast.Return)]
-        if around and isinstance(around[first], _LOOPS):
-            break
-    return tests
+    tests = tests_of(trace, step.site)
+    return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
@@ -139,9 +118,9 @@ def _clearing_loop(trace: Trace, site: Site) -> ast.AST | None:
     """The loop of which each iteration comes to a site, be it in a function that the loop calls."""
     for frame in site.frames():
         around = ancestry(trace, frame.node)[:-1]
-        inner = [each for each in around if isinstance(each, (*_LOOPS, ast.If, ast.Try, Definition))]
+        inner = [each for each in around if isinstance(each, (*LOOPS, ast.If, ast.Try, Definition))]
         if not inner or not isinstance(inner[-1], Definition):
-            return inner[-1] if inner and isinstance(inner[-1], _LOOPS) else None
+            return inner[-1] if inner and isinstance(inner[-1], LOOPS) else None
     return None
 
 
@@ -199,10 +178,10 @@ def _unscaled(root: Tensor) -> tuple[Node, ...]:
 def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr]:
     """The conditions that say when the step is due: in the loop itself, or its length where the step is after it."""
     for frame in step.site.frames():
-        loops = [each for each in ancestry(trace, frame.node) if isinstance(each, _LOOPS)]
+        loops = [each for each in ancestry(trace, frame.node) if isinstance(each, LOOPS)]
         if loops and loops[-1] is loop:
             if not _steps_twice(trace, frame, loop):
-                yield from _tests(trace, step.site)
+                yield from tests_of(trace, step.site)
             return
         if loop in loops:
             return

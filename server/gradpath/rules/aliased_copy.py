@@ -1,0 +1,205 @@
+"""What was kept of parameters is the parameters themselves, so that it changes with them: no copy was made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.interpreter.ownership import Loaded, Taken
+from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import lifted
+from gradpath.rules.syntax import tests_of
+from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Used:
+    """An alias that was `made` of a parameter was mixed with that parameter, after a step, at `site`."""
+
+    made: Site
+    step: Stepped
+    site: Site
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """States and values that were kept before a step, and are loaded or mixed in after it."""
+    seen: set[ast.AST] = set()
+    for event in trace.of(Loaded):
+        report = _of_state(trace, source, event)
+        if report is not None and report.at.node not in seen:
+            seen.add(report.at.node)
+            yield report
+    if not trace.of(Stepped):
+        return
+    times = {id(event): time for time, event in enumerate(trace.events)}
+    for found in _mixed(trace, times):
+        if found.made.node not in seen:
+            seen.add(found.made.node)
+            yield _of_value(source, found)
+
+
+def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
+    """The report of a state that is loaded into what it is the state of."""
+    taken, loaded = source.short(event.taken.site, limit=32), source.short(event.site, limit=44)
+    if holds(event.site.node, event.taken.site.node):
+        return Report(
+            RULE.id,
+            event.site,
+            f"`{loaded}` changes nothing: it loads what is there",
+            (Step(event.site, "reads the parameters, and writes the same values into them"),),
+            help="load the state of the network that is to be copied",
+        )
+    step = _step_between(trace, event)
+    if step is None:
+        return None
+    return Report(
+        RULE.id,
+        event.taken.site,
+        f"`{taken}` is no copy: it changes with the model",
+        (
+            Step(event.taken.site, "shares the memory of the parameters"),
+            Step(step.site, "changes both"),
+            Step(event.site, "loads what is there already"),
+        ),
+        help=f"keep a copy: `copy.deepcopy({taken})`",
+        fixes=tuple(_copied(source, event.taken.site)),
+    )
+
+
+def _step_between(trace: Trace, event: Loaded) -> Stepped | None:
+    """A step after the state was taken; one of the same loop, where that takes it only if a condition holds."""
+    own = {id(each) for each in event.tensors}
+    begun, ended = trace.events.index(event.taken), trace.events.index(event)
+    steps = [(time, each) for time, each in enumerate(trace.events[:ended]) if isinstance(each, Stepped)]
+    loops, after = dict(event.taken.site.loops), dict(event.site.loops)
+    for time, step in steps:
+        if _concerns(step, own):
+            around = [number for number, _ in step.site.loops if number in loops and number not in after]
+            if time > begun or (around and tests_of(trace, event.taken.site)):
+                return step
+    return None
+
+
+def _concerns(step: Stepped, parameters: set[int]) -> bool:
+    return any(id(each) in parameters for each in (*step.updated, *step.unseen))
+
+
+def _mixed(trace: Trace, times: dict[int, int]) -> Iterator[_Used]:
+    """Writes of nothing but what a parameter holds into the same parameter, one of them by an older name."""
+    for event in trace.of(Mutated):
+        parameter = memory_of(event.tensor)
+        if parameter.is_parameter and event.sources:
+            values = [each for source in event.sources for each in _values(source, event.site)]
+            if all(memory_of(each) is parameter for each in values):
+                yield from _aged(trace, times, parameter, (event.tensor, *values), event.site, times[id(event)])
+
+
+def _values(tensor: Tensor, site: Site) -> Iterator[Tensor]:
+    """The tensors whose values a tensor is computed from at a place, back to aliases and to what was there before."""
+    todo, seen = [tensor], {id(tensor)}
+    while todo:
+        each = todo.pop()
+        here = isinstance(each.origin, Site) and each.origin.loops == site.loops and each.origin.caller is site.caller
+        if each.is_parameter or memory_of(each) is not each or not each.maker or not here:
+            yield each
+            continue
+        fresh = [maker for maker in each.maker if id(maker) not in seen]
+        seen.update(map(id, fresh))
+        todo += fresh
+
+
+def _aged(
+    trace: Trace,
+    times: dict[int, int],
+    parameter: Tensor,
+    aliases: tuple[Tensor, ...],
+    site: Site,
+    now: int,
+) -> Iterator[_Used]:
+    """The first alias that is older than a step that changed the parameter, unless that got other memory since."""
+    for alias in aliases:
+        born = _born(trace, times, alias)
+        if born is None or not isinstance(alias.origin, Site):
+            continue
+        between = trace.events[born:now]
+        if any(isinstance(each, Replaced) and each.tensor is parameter for each in between):
+            return
+        own = {id(parameter)}
+        seen = any(_concerns(each, own) for each in trace.of(Stepped))
+        steps = (each for each in between if isinstance(each, Stepped))
+        step = next((each for each in steps if _concerns(each, own) or not (seen or each.known)), None)
+        if step is not None:
+            yield _Used(alias.origin, step, site)
+            return
+
+
+def _born(trace: Trace, times: dict[int, int], alias: Tensor) -> int | None:
+    """When an alias was made, or what it is an alias of in turn."""
+    while memory_of(alias) is not alias:
+        for event in trace.among(CutOff, Taken):
+            taken = isinstance(event, Taken) and event.site == alias.origin
+            if taken or (isinstance(event, CutOff) and event.tensor is alias):
+                return times[id(event)]
+        (alias,) = alias.maker
+    return None
+
+
+def _of_value(source: Source, found: _Used) -> Report:
+    """The report of an alias that was to be a copy."""
+    text = source.short(found.made, limit=30)
+    at = lifted(found.made, found.made)
+    return Report(
+        RULE.id,
+        at,
+        f"`{text}` is no copy: it changes with the parameter",
+        (
+            Step(at, "shares the memory of the parameter"),
+            Step(found.step.site, "changes both"),
+            Step(found.site, "mixes the parameter with itself"),
+        ),
+        help=f"keep a copy: `{text}.clone()`",
+        fixes=tuple(_copied(source, found.made)),
+    )
+
+
+def _copied(source: Source, site: Site) -> Iterator[Fix]:
+    """A copy where the alias is made."""
+    node, document = site.node, source.document(site)
+    if not isinstance(node, ast.expr):
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
+        text = edits.flat(document, node)
+        copied = f"{{name: value.clone() for name, value in {text}.items()}}"
+        yield Fix.by(
+            Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),), preferred=True
+        )
+        return
+    text = edits.followed(edits.flat(document, node), node, ".clone()")
+    yield Fix.by(
+        Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"), preferred=True
+    )
+
+
+def _never(trace: Trace, report: Report) -> bool:
+    """No other path makes a copy of what was none, whether it changes the parameters in between or not."""
+    return False
+
+
+RULE = Rule(
+    "aliased-copy",
+    "in-place",
+    Level.WARNING,
+    "what was kept of parameters shares their memory, and changes with them",
+    None,
+    find,
+    denied=_never,
+    lasting=True,
+    idle=True,
+)

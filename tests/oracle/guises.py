@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 Change = Callable[[torch.Tensor], torch.Tensor]
 
@@ -38,6 +40,11 @@ def _tiny(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(-1)[:1].reshape([1] * tensor.dim())
 
 
+def _one_row(tensor: torch.Tensor) -> torch.Tensor:
+    """A batch of one."""
+    return tensor[:1]
+
+
 def _inference(tensor: torch.Tensor) -> torch.Tensor:
     with torch.inference_mode():
         return tensor.clone()
@@ -62,19 +69,25 @@ CHANGES: tuple[tuple[int, Change], ...] = (
 )
 """What a tensor could be instead, and how often it is."""
 
+THOROUGH: tuple[Change, ...] = (torch.Tensor.detach, _leaf, _saves, _saves_nothing, _one_row, _same)
+"""What all hidden tensors together could be instead."""
+
 
 class Guises:
     """Disguises values, each time in another way; the same `random` gives the same guises."""
 
     def __init__(self, random: Random) -> None:
-        """Make every choice with `random`."""
+        """Make every choice with `random`; in every other world one change is made of all that is hidden."""
         self.random = random
+        self.always = random.choice(THOROUGH) if random.random() < 0.5 else None
 
     def of(self, value: Any) -> Any:
         """What stands in for a hidden value; one in three stays as it is."""
-        if self.random.random() < 1 / 3:
+        if self.always is None and self.random.random() < 1 / 3:
             return value
         match value:
+            case DataLoader():
+                return self.of(list(value))
             case nn.Module():
                 self._module(value)
             case torch.optim.Optimizer():
@@ -90,6 +103,8 @@ class Guises:
         return value
 
     def _change(self) -> Change:
+        if self.always is not None:
+            return self.always
         return self.random.choices([c for _, c in CHANGES], [w for w, _ in CHANGES])[0]
 
     def _changed(self, value: Any, change: Change, some: bool = False) -> Any:
@@ -97,6 +112,8 @@ class Guises:
         match value:
             case nn.Parameter() if change in (torch.Tensor.detach, torch.rand_like):
                 return value
+            case torch.Tensor() if change is _one_row:
+                return value[:1] if value.dim() and not isinstance(value, nn.Parameter) else value
             case torch.Tensor() if _is_float(value) and not (some and self.random.random() < 0.5):
                 return change(value)
             case tuple() if type(value) is tuple:
@@ -114,6 +131,7 @@ class Guises:
         effect = self.random.choice(EFFECTS) if self.random.random() < 0.3 else None
         mode = self.random.choice(MODES) if self.random.random() < 0.3 else None
         instead = self.random.random() < 0.1
+        onward = self.random.random() < 0.2
 
         @functools.wraps(function)
         def guised(*arguments: Any, **options: Any) -> Any:
@@ -122,10 +140,12 @@ class Guises:
                     effect(each)
             if instead and arguments and isinstance(arguments[-1], torch.Tensor):
                 return arguments[-1]
-            if mode is None:
-                return self._changed(function(*arguments, **options), change, some)
-            with mode():
-                return self._changed(function(*arguments, **options), change, some)
+            with contextlib.nullcontext() if mode is None else mode():
+                result = function(*arguments, **options)
+            for each in arguments if onward and isinstance(result, torch.Tensor) else ():
+                if isinstance(each, torch.Tensor) and each.shape == result.shape and _is_float(each):
+                    return each + _saves_nothing(result)
+            return self._changed(result, change, some)
 
         return guised
 

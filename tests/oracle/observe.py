@@ -140,15 +140,15 @@ class Session:
             return Observation(None, f"{type(error).__name__}: {error}")
         return self.execute(code)
 
-    def execute(self, code: CodeType) -> Observation:
-        """Run what `compiled` made of a piece of the program."""
+    def execute(self, code: CodeType, names: dict[str, Any] | None = None) -> Observation:
+        """Run what `compiled` made of a piece of the program, or of one with `names` of its own."""
         before = len(self.caught)
         fault: Fault | None = None
         foreign = ""
         try:
             with warnings.catch_warnings(), _time_limit():
                 warnings.simplefilter("ignore")
-                exec(code, self.names)
+                exec(code, self.names if names is None else names)
         except (Exception, TooLong) as error:  # noqa: BLE001 - whatever the program raises
             fault = fault_of(error)
             if fault is None:

@@ -37,12 +37,14 @@ class Hidden:
 
     `definitions` are the statements of the module `home`, which `names` are taken from; `call` is the call that nothing
     in the program makes, or empty where the body of the program is all of it. `base` is a class made of the others.
+    `driver` is a program that imports the shown one as `home`, and hands hidden things to its functions.
     """
 
     home: str
     definitions: tuple[str, ...]
     call: str = ""
     base: str = ""
+    driver: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
 from random import Random
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .guises import Guises
@@ -57,8 +58,10 @@ def _guises(seed: str, number: int) -> Guises | None:
 def in_world(text: str, hidden: Hidden, guises: Guises | None) -> Observation:
     """How a program ends with the hidden things in these guises."""
     session = Session()
+    if hidden.driver:
+        return _driven(session, text, hidden, guises)
     try:
-        imports = "".join(f"{line}\n" for line in text.split("\n") if re.match(r"import (?!torch)", line))
+        imports = "".join(f"{line}\n" for line in text.split("\n") if _IMPORT.match(line) and hidden.home not in line)
         home = _Home(hidden, guises, imports)
     except Exception as error:  # noqa: BLE001 - whatever a definition raises
         return Observation(None, f"{type(error).__name__}: {error}".split("\n")[0])
@@ -73,6 +76,35 @@ def in_world(text: str, hidden: Hidden, guises: Guises | None) -> Observation:
     session.names.clear()
     fresh_state()
     return result
+
+
+_IMPORT = re.compile(r"(import|from) \w")
+
+
+def _driven(session: Session, text: str, hidden: Hidden, guises: Guises | None) -> Observation:
+    """How a program ends that another one imports and calls, with all that it is handed in these guises."""
+    result = session.run(text)
+    if result.clean:
+        module = ModuleType(hidden.home)
+        module.__dict__.update(session.names)
+        for name, value in session.names.items():
+            own = isinstance(value, FunctionType) and value.__globals__ is session.names
+            if own and guises is not None and not inspect.isgeneratorfunction(value):
+                setattr(module, name, _handing(value, guises))
+        with _found(hidden.home, module):
+            result = session.execute(compiled(hidden.driver, filename="driver.py"), {"__name__": "__main__"})
+    session.names.clear()
+    fresh_state()
+    return result
+
+
+def _handing(function: Callable[..., Any], guises: Guises) -> Callable[..., Any]:
+    """The function, called with its arguments in other guises."""
+
+    def handed(*arguments: Any, **options: Any) -> Any:
+        return function(*map(guises.of, arguments), **{name: guises.of(each) for name, each in options.items()})
+
+    return handed
 
 
 def _caller(call: str, scope: dict[str, Any]) -> Callable[[], None]:

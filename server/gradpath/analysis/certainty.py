@@ -9,11 +9,10 @@ from enum import Enum
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Advice, Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
-from gradpath.interpreter.trace import Decision, Failed, Site, Trace
+from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays import conditions
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry
-from gradpath.source.nodes import nodes
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 LONGEST = 120
@@ -109,7 +108,7 @@ def judge(
             return Silence.ONE_WAY
         if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
             return Silence.GUESSED
-        condition = _condition(each, traces, paths, presumed)
+        condition = _condition(each, traces, paths, presumed, source)
         if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
             return Silence.OPEN
         return _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
@@ -242,7 +241,7 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
 
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
     """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
-    presumed = max(_presumed(found), key=lambda each: each.doubt, default=None)
+    presumed = _strongest(_presumed(found))
     if condition is not None:
         said = _branch(condition, found.report.headline, source)
         if presumed is None or presumed.doubt < DOUBTFUL:
@@ -250,55 +249,80 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
         both = f"{said} and {presumed.brief}"
         return both if len(found.report.headline) + len(both) + 2 <= LONGEST else f"if {presumed.brief}"
     if presumed is None:
-        return _annotation(found)
+        return None
+    return _if(presumed, found)
+
+
+def _strongest(presumptions: Sequence[Presumption]) -> Presumption | None:
+    """The presumption with the most doubt; of several the last, as what a graph saves says that there is one."""
+    return max(reversed(presumptions), key=lambda each: each.doubt, default=None)
+
+
+def _if(presumed: Presumption, found: Found) -> str:
+    """The condition that a presumption holds, in the words for which the headline has room."""
     said = f"if {presumed.condition}"
     return said if len(found.report.headline) + len(said) + 2 <= LONGEST else f"if {presumed.brief}"
 
 
-def _annotation(found: Found) -> str | None:
-    """The condition that a parameter is of a class: the only one that fits or, for an error, that of its annotation.
+def _class(found: Found, paths: Paths, source: Source) -> Decision | None:
+    """The decision on which a silent fault hangs that a parameter is of the only class that fits; None if it does not.
 
-    Python checks no annotation, and a subclass may do more than its base.
+    What an annotation says is taken for granted of such a fault.
     """
-    named = found.trace.annotated if found.level is Level.ERROR else {}
-    if not named and not found.trace.fitted:
-        return None
-    places = {id(frame.node) for site in _sites(found) for frame in site.frames()}
-    for name, classes in (*found.trace.fitted.items(), *named.items()):
-        if any(id(node) in places for each in classes for node in nodes(each)):
-            return f"if `{name}` is a `{classes[0].name}`"
+    for index, decision in enumerate(found.trace.decisions):
+        match decision.key:
+            case OfClass(fitted=True) if decision.outcome:
+                if not _finds(found, paths.trace(turned(found.trace, index)), source):
+                    return decision
     return None
 
 
-def _presumed(found: Found) -> Iterable[Presumption]:
+def _presumed(found: Found) -> list[Presumption]:
     """The presumptions on which the error of a report depends."""
-    at = found.report.raised_at
-    if found.level is not Level.ERROR or at is None:
-        return ()
-    failures = (failure for failure in found.trace.failures() if failure.site.node is at.node)
-    return (each for failure in failures for each in _grounds(failure))
+    return _grounds(_same(found, found.trace)) if found.level is Level.ERROR else []
 
 
-def _grounds(failure: Failed) -> tuple[Presumption, ...]:
-    if failure.error is not None:
-        return failure.error.presumed
-    return failure.read.presumed if failure.read is not None else ()
+def _grounds(failures: Iterable[Failed]) -> list[Presumption]:
+    """The presumptions on which exceptions depend."""
+    sources = (failure.error or failure.read for failure in failures)
+    return [each for source in sources if source is not None for each in source.presumed]
 
 
-def _condition(found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None) -> Decision | str | None:
+def _condition(
+    found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None, source: Source
+) -> Decision | str | None:
     """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
     if found.level is not Level.ERROR:
-        return None
+        return _class(found, paths, source)
     decisions = found.trace.decisions
     for index in _tried(decisions):
         if paths.executed + found.trace.steps > EFFORT:
             return "on some paths"  # Which ones would take too long to find out.
         other = paths.trace(turned(found.trace, index))
-        if _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths)):
+        if _avoids(found, index, other, paths):
             return decisions[index]
+        added = None if _presumed(found) else _strongest(_grounds(_same(found, other)))
+        if added is not None:
+            return _if(added, found)
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
     return presumed
+
+
+def _avoids(found: Found, index: int, other: Trace, paths: Paths) -> bool:
+    """True if `other`, on which decision `index` is turned around, does not fail as the faulty path does.
+
+    A path on which a parameter is of no known class need not come to the place, which may be in that class.
+    """
+    if isinstance(found.trace.decisions[index].key, OfClass):
+        return not _same(found, other)
+    return _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths))
+
+
+def _same(found: Found, other: Trace) -> list[Failed]:
+    """The exceptions of another path where that of a report is raised."""
+    at = found.report.raised_at
+    return [] if at is None else [failure for failure in other.failures() if failure.site.node is at.node]
 
 
 def _tried(decisions: Sequence[Decision]) -> list[int]:
@@ -345,6 +369,8 @@ def words(decision: Decision, source: Source) -> str:
     if isinstance(decision.node, ast.Try):
         outcome = "raises nothing" if decision.outcome else "raises"
         return f"when the `try` on line {decision.node.lineno} {outcome}"
+    if isinstance(decision.key, OfClass):
+        return f"if `{decision.key.argument.arg}` is a `{decision.key.cls}`"
     text = source.short(decision.site, decision.node, 60)
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
 

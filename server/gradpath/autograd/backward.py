@@ -98,7 +98,7 @@ def _begin(
         presumed=autograd.presuming,
     )
     for root in roots:
-        if root.requires_grad and not seeded and root.one_element is False:
+        if root.requires_grad and not seeded and (root.one_element is False or root.presumed_several is not None):
             raise AutogradError(FaultKind.NOT_SCALAR, tensor=root, call=call)
         if (not root.requires_grad and not _may_have_graph(root)) or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)

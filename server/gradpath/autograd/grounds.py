@@ -50,8 +50,8 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 found.append(error.tensor.provenance)
         case FaultKind.LEAF_INPLACE | FaultKind.VIEW_OF_LEAF if error.tensor is not None and _left(error.tensor):
             found += _left(error.tensor)
-        case FaultKind.NOT_SCALAR:
-            pass  # Where the root has no graph, this very call raises too.
+        case FaultKind.NOT_SCALAR:  # Where the root has no graph, this very call raises too.
+            found += _of_size(error.tensor)
         case _:
             found += _of_tensors([*([] if error.tensor is None else [error.tensor]), *error.inputs], ran)
     return tuple(dict.fromkeys(found))
@@ -144,6 +144,12 @@ def _reaches(starts: Iterable[Node], target: Node) -> bool:
                 seen.add(edge)
                 todo.append(edge)
     return False
+
+
+def _of_size(tensor: Tensor | None) -> Grounds:
+    """The presumption under which a tensor has more than one element."""
+    presumed = None if tensor is None else tensor.presumed_several
+    return () if presumed is None else (presumed,)
 
 
 def _left(tensor: Tensor) -> Grounds:

@@ -193,7 +193,8 @@ class Tensor:
     `left` is the presumption under which a leaf that was passed to unseen code is still one. `layout` is that in
     memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
-    `several` says of a shape that is not known that it has more than one element.
+    `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
+    does. What is presumed of a batch is that its first dimension has more than one entry.
     `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of.
     """
 
@@ -252,7 +253,7 @@ class Tensor:
         self.is_parameter = False
         self.retains_grad = False
         self.shape = shape
-        self.several = False
+        self.several: Provenance | None = None
         self.dtype = dtype
         self.device: str | None = None
         self.origin = origin
@@ -338,10 +339,15 @@ class Tensor:
     def one_element(self) -> bool | None:
         """True if it has exactly one element; None where the shape does not tell."""
         if self.shape is None:
-            return False if self.several else None
+            return False if self.several is OBSERVED else None
         if any(size not in (1, None) for size in self.shape):
             return False
         return None if None in self.shape else True
+
+    @property
+    def presumed_several(self) -> Presumption | None:
+        """The presumption under which it has more than one element, where its shape does not tell."""
+        return self.several if isinstance(self.several, Presumption) and self.one_element is None else None
 
     def ancestors(self) -> Iterator[Tensor]:
         """The tensors that it was computed from, graph or no graph, nearest first, each once."""

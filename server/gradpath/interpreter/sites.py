@@ -54,6 +54,18 @@ class Decision:
     speaking: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """The key of the decision that a parameter is an instance of a class of the program.
+
+    `fitted` says that only its uses tell so, and no annotation.
+    """
+
+    argument: ast.arg
+    cls: str
+    fitted: bool
+
+
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
     """The activation number of the innermost loop that both sites share in different iterations, else None."""
     for (loop, before), (other, after) in zip(earlier, later, strict=False):

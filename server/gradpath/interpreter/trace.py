@@ -16,6 +16,7 @@ from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
 from gradpath.interpreter.readings import in_record, parts_of, read_of, sources_of, tensor_of
 from gradpath.interpreter.sites import Decision as Decision
+from gradpath.interpreter.sites import OfClass as OfClass
 from gradpath.interpreter.sites import Site as Site
 from gradpath.interpreter.sites import iterations_between as iterations_between
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -408,9 +409,8 @@ class Trace:
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
-    went on, and `interrupted` the functions that had been called by then. `annotated` are the classes of the program,
-    and their bases, that parameters say they are of; `fitted` presumed ones. `given` has the arguments of the
-    function that was entered.
+    went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
+    that was entered.
     """
 
     entry: ast.AST
@@ -423,8 +423,6 @@ class Trace:
     truncated: bool = False
     given_up: list[ast.AST] = field(default_factory=list)
     interrupted: set[ast.AST] = field(default_factory=set)
-    annotated: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
-    fitted: dict[str, tuple[ast.ClassDef, ...]] = field(default_factory=dict)
     given: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)

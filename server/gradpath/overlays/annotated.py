@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
-from gradpath.interpreter.trace import Named
+from gradpath.interpreter.trace import Named, OfClass
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays import weights
 from gradpath.overlays.fitting import fitting_class, read_for
@@ -23,7 +23,8 @@ def annotated_parameter(
     """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
 
     Its class is that of the annotation, or the only class of the checked file `tree` that fits. Of a class with an
-    unseen base, or without a `forward` of its own, less would be known than of an unknown value.
+    unseen base, or without a `forward` of its own, less would be known than of an unknown value. The path decides
+    whether it is one: another path shows what does not depend on that.
     """
     if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED
@@ -41,6 +42,8 @@ def annotated_parameter(
     assert isinstance(making, set)
     if cls in making or any(base.name in ("ABC", "Protocol") for base in cls.mro):
         return UNDEFINED
+    if not machine.path.decide(OfClass(argument, cls.name, fitted), argument, True, machine.site, idle=True):
+        return UNDEFINED
     making.add(cls)
     try:
         made = _instance(machine, function, cls)
@@ -48,8 +51,6 @@ def annotated_parameter(
         making.discard(cls)
     if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
         return UNDEFINED
-    classes = tuple(each.node for each in cls.mro if each.node is not None)
-    (machine.trace.fitted if fitted else machine.trace.annotated)[argument.arg] = classes
     if not isinstance(made, ModuleInstance) or making:
         return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))

@@ -20,6 +20,7 @@ from gradpath.overlays import conditions
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import call_operation
+from gradpath.overlays.presumed_tensors import BATCHED
 from gradpath.overlays.tensor_value import TensorValue, wrap
 
 UNBATCHED = 0
@@ -104,6 +105,8 @@ def _plain(machine: Machine, source: Value) -> Value:
         made.kind = Kind.PLAIN
         if isinstance(source, DataLoader) and isinstance(source.dataset, Unknown):
             made.provenance = conditions.LOADER.of(conditions.name_of(source.dataset))
+        elif isinstance(source, DataLoader) and source.batch == MANY and source.collate is None:
+            machine.remembered[BATCHED, made.number] = True
     return made
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gradpath.autograd import ops
 from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
-from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import COPIED, Container, List, sample
 from gradpath.interpreter.kinds import OF_TENSORS
@@ -23,7 +23,7 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import targets
+from gradpath.overlays import conditions, targets
 from gradpath.overlays.namespace import Fields
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
@@ -135,13 +135,18 @@ def run_behaviour(
     behaviour = resolved(spec, behaviour, inputs, arguments)
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
-    settle(spec, behaviour, results, inputs, arguments)
+    settle(spec, behaviour, results, inputs, arguments, _samples(machine, name))
     if machine.autograd.grad_enabled and any(isinstance(each, Unknown) for each in arguments.values()):
         _note_unseen(machine, spec, results, arguments)
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
             forget_count(spec, parameter, results, inputs, arguments)
     return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
+
+
+def _samples(machine: Machine, name: str) -> Presumption:
+    """The condition that an operation is given a batch of several samples, in the program's name for it."""
+    return conditions.SAMPLES.of(conditions.callee(None, machine.site()) or name.rpartition(".")[2])
 
 
 def _absence(value: Value) -> Provenance:
@@ -209,7 +214,15 @@ def _parts(
     count = 3 if shapes is None else len(shapes)
     behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * count)
     results = machine.autograd.apply(name, behaviour, inputs)
-    settle(spec, behaviour, results, inputs, arguments, [None] * count if shapes is None else shapes)
+    settle(
+        spec,
+        behaviour,
+        results,
+        inputs,
+        arguments,
+        _samples(machine, name),
+        [None] * count if shapes is None else shapes,
+    )
     values: list[Value] = [wrap(result) for result in results]
     return List(values, open=True) if shapes is None else tuple(values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.provenance import OPEN, Presumption
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -56,6 +56,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(dtype=None)
             made.maker = (*sources, *_data_behind(machine, unknown))
             made.provenance = unknown.provenance
+            made.several = _of_batch(machine, unknown)
             how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
             if how and live is not None:
                 machine.autograd.cut(made, Cut(how, unknown.site, live))
@@ -84,6 +85,36 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
             made.origin = unknown.site
             return made
+
+
+BATCHED = "several samples of a data set that is seen"
+"""With the number of an unknown, the key under which a path remembers that it is such a batch."""
+
+
+def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
+    """The provenance of a tensor's having several samples, where a loader gives it, or what it is a part of by name.
+
+    Something else by another type, or in another place, has as many.
+    """
+    parts = 1
+    while True:
+        match unknown.origin:
+            case Call(of=Unknown() as whole, name=name) if is_method_of_tensors(name) and _keeps_size(name):
+                unknown = whole
+            case Item(of=Unknown() as loader, key=None):
+                gives_batches = role_of(loader) == "loader" and loader.kind is not Kind.PLAIN
+                return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
+            case Computed(made=Made.BATCH):
+                return OBSERVED if (BATCHED, unknown.number) in machine.remembered else None
+            case Item(of=Unknown() as whole, key=int() | str()) | Attribute(of=Unknown() as whole) if parts:
+                unknown, parts = whole, 0
+            case _:
+                return None
+
+
+def _keeps_size(method: str) -> bool:
+    op = find_op(f"torch.Tensor.{method}")
+    return op is not None and op.size[:1] == ("same",)
 
 
 def _way_out(unknown: Unknown) -> str:

@@ -29,6 +29,7 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
+| what a loader gives, and what an unreduced loss is given | has more than one sample, so that `backward()` of it raises | batches have |
 | a function that is passed to an unknown call | may be called at any time from then on | hooks are |
 | a nested function without a caller | is called later, with unknown arguments | closures are made to be passed on |
 | the argument of an unknown decorator | is what the decorator returns, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |

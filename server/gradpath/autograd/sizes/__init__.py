@@ -136,6 +136,27 @@ def size(word: str, given: Given) -> Shape | None:
         return None
 
 
+_WIDENING = frozenset({"broadcast", "same", "squeeze", "flatten", "ravel", "view"})
+"""Words for results that have an entry for each sample of a batch, whatever else the call says."""
+
+_OVER = {"reduce": "dim", "extreme": "dim", "quantile": "dim", "unsqueeze": "dim"}
+"""Words for results that do if the argument of this name leaves out the first dimension."""
+
+
+def keeps_samples(word: str, given: Given) -> bool:
+    """True if a result has as many entries along its first dimension as an operand that is a batch, or more in all."""
+    if word in _WIDENING:
+        return True
+    over = given.value(_OVER[word]) if word in _OVER else None
+    dims = over if isinstance(over, tuple) else (over,)
+    return all(isinstance(dim, int) and dim > 0 for dim in dims)
+
+
+def is_unreduced(word: str, given: Given) -> bool:
+    """True if it is a loss that gives one number for each sample."""
+    return word.startswith("loss") and plain.is_unreduced(given)
+
+
 def sizes(word: str, given: Given) -> parts.Parts | None:
     """The shapes of several results by the rule of that name."""
     try:
@@ -164,4 +185,4 @@ def evaluated(word: object, argument: Callable[[str], object]) -> int | None:
             return value
 
 
-__all__ = ["PARTS", "RULES", "UNSURE", "Given", "Rule", "evaluated", "size", "sizes"]
+__all__ = ["PARTS", "RULES", "UNSURE", "Given", "Rule", "evaluated", "is_unreduced", "keeps_samples", "size", "sizes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.shapes import broadcast as broadcasted
 from gradpath.autograd.sizes.given import Given, Rule, position, replaced
-from gradpath.autograd.tensor import MANY, Shape
+from gradpath.autograd.tensor import Shape
 
 
 def scalar(given: Given) -> Shape | None:
@@ -100,7 +100,7 @@ def loss(given: Given) -> Shape | None:
     if folded is not False:
         return () if folded else None
     names = (("input", "input1", "x1", "anchor"), ("target", "input2", "x2"))
-    return _many(broadcasted([given.shape(*each) for each in names]))
+    return broadcasted([given.shape(*each) for each in names])
 
 
 def loss_of_rows(given: Given) -> Shape | None:
@@ -109,7 +109,7 @@ def loss_of_rows(given: Given) -> Shape | None:
     if folded is not False:
         return () if folded else None
     shape = given.first
-    return _many(None if shape is None else shape[:-1] if len(shape) > 1 else ())
+    return None if shape is None else shape[:-1] if len(shape) > 1 else ()
 
 
 def loss_of_classes(given: Given) -> Shape | None:
@@ -118,14 +118,12 @@ def loss_of_classes(given: Given) -> Shape | None:
     if folded is not False:
         return () if folded else None
     shape = given.first
-    return _many(None if shape is None else (shape[0], *shape[2:]) if len(shape) > 1 else ())
+    return None if shape is None else (shape[0], *shape[2:]) if len(shape) > 1 else ()
 
 
-def _many(shape: Shape | None) -> Shape:
-    """The losses of a batch, of which is presumed that it has more than one item where its size is not known."""
-    if shape is None:
-        return (MANY,)
-    return (MANY, *shape[1:]) if shape[:1] == (None,) else shape
+def is_unreduced(given: Given) -> bool:
+    """True if a loss gives one number for each item."""
+    return _folded(given) is False
 
 
 def _folded(given: Given) -> bool | None:

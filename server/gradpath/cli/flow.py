@@ -11,7 +11,7 @@ from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 
 if TYPE_CHECKING:
-    from gradpath.analysis.check import EXPLORED, Analysis
+    from gradpath.analysis.check import Analysis
     from gradpath.features.flow import Flow
     from gradpath.source.document import Document
 
@@ -60,7 +60,7 @@ def explored(document: Document) -> Analysis:
     """The analysis of a document with all of its paths, under the configuration of its folder."""
     from pathlib import Path
 
-    from gradpath.analysis.check import check
+    from gradpath.analysis.check import EXPLORED, check
     from gradpath.config import find_config
     from gradpath.support.internal_errors import unlogged
 

@@ -27,7 +27,17 @@ def _names_engine(name: str) -> bool:
 @cache
 def trains(name: str) -> bool:
     """True if a name says that a model trains itself, or is made ready for that."""
-    return _TRAINING.search(name) is not None
+    return _TRAINING.search(name) is not None and not only_computes(name)
+
+
+@cache
+def only_computes(name: str) -> bool:
+    """True if a name, or the last two of a dotted one, says that something is computed, or looked at, and no more.
+
+    So do `critic_forward`, `forward_step`, `get_loss`, `ema.update`, `validate`, `save_checkpoint`, `logger.watch`.
+    """
+    *_, last = parts = name.split(".")[-2:]
+    return any(map(_COMPUTING.search, parts)) and not _CHANGING.search(last)
 
 
 @cache
@@ -52,6 +62,12 @@ _TRAINING = regex(
     r"(^|_)(backward|begin|closure|fit|learn|on|optimi[sz]e\w*|prepare|reset|start|steps?|toggle\w*|train\w*|updates?)(_|$)",
     re.I,
 )
+
+_COMPUTING = regex(
+    r"(^|_)(accuracy|check\w*|decode|ema|encode|eval\w*|forward|infer\w*|log\w*|loss|losses|metrics?|plot\w*|predict\w*"
+    r"|print\w*|save\w*|summary|test|valid\w*|visuali[sz]\w*)(_|$)"
+)
+_CHANGING = regex(r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero", re.I)
 
 HARMLESS = frozenset(
     """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model

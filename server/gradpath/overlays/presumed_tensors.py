@@ -84,6 +84,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             provenance = conditions.RESULT.of(name) if row else OPEN
             made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
             made.origin = unknown.site
+            if made.node is not None:
+                weights.attach(machine, unknown, made.node)
             return made
 
 

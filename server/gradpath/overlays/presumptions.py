@@ -411,6 +411,13 @@ EFFECTS: tuple[Effect, ...] = (
         "presumptions/effects.md#an-engine-that-clips",
     ),
     Effect(
+        "called a computation",
+        lambda asked: clearing.only_computes(clearing.dotted_name(asked.unknown)),
+        False,
+        "what computes a loss, validates, saves, logs or averages is handed a model for no more than that",
+        "presumptions/effects.md#called-a-computation",
+    ),
+    Effect(
         "handed a model or an optimizer",
         lambda asked: any(map(clearing.has_state, asked.arguments.all())),
         True,

@@ -41,7 +41,7 @@ from gradpath.overlays import (
 )
 from gradpath.overlays.absences import note_handed
 from gradpath.overlays.callbacks import hand_over
-from gradpath.overlays.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
+from gradpath.overlays.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.optim import OptimizerInstance
 from gradpath.overlays.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed_tensors import (
@@ -341,6 +341,11 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             if hooked and model is unknown:
                 hooks = module_hooks.of_unseen(machine, model)
                 return module_hooks.run(machine, model, hooks, arguments, lambda given: made)
+        elif made.kind in (Kind.LIVE, Kind.ANYTHING) and only_computes(dotted_name(unknown)):
+            given = [each for each in (owner, *arguments.all()) if isinstance(each, Unknown)]
+            handed = {each.number: each for each in given if role_of(each) == "model"}
+            for each in handed.values() if len(handed) == 1 and machine.autograd.grad_enabled else ():
+                weights.note_handed(machine, each, made)
     return made
 
 

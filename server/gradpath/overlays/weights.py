@@ -79,9 +79,7 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     if result.kind is Kind.CUT:
         machine.remembered[("called", result.number)] = _Called(model, (), {})
         return
-    versions = {
-        part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number
-    }
+    versions = _versions(known, model)
     for each in result.sources[1:]:
         if isinstance(each, Unknown):
             machine.remembered[FED, each.number] = True
@@ -91,6 +89,18 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
     _refuse_inference_tensors(machine, model, result)
     _of(machine, model, ())
+
+
+def note_handed(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """What computes a loss was handed a model: the result depends on its weights, as they are now."""
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model))
+    _of(machine, model, ())
+
+
+def _versions(known: _Known, model: Unknown) -> dict[Part, int]:
+    return {part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number}
 
 
 def _refuse_inference_tensors(machine: Machine, model: Unknown, result: Unknown) -> None:

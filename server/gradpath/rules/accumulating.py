@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
@@ -38,7 +38,7 @@ def growing(trace: Trace) -> Iterator[Growing]:
     """
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
-    executed -= _divisors(trace, executed)
+    executed -= trace.once(_counts)
     sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     yield from sums
     if any(rewrappings(trace)):
@@ -218,15 +218,14 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
     Either a backward has freed it already, or the program has ended without one.
     """
-    if tensor.node is None or tensor.is_open:
+    if tensor.node is None or tensor.is_open or _is_of_counts(tensor.node, trace.once(_counts)):
         return False
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
     if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
         return False  # What it would be used for is not seen, or a caller may have switched gradients off.
-    known = any(not node.edges or node.accumulates is not None for node in below)
-    return known and any(node.holds for node in below)
+    return any(node.holds for node in below)
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
@@ -244,18 +243,25 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
     return list(found)
 
 
-def _divisors(trace: Trace, executed: set[Node]) -> set[Node]:
+def _counts(trace: Trace) -> frozenset[Node]:
     """The parts of unknown calls' results that are nothing but divisors, such as the `n` of `loss.sum() / n`.
 
     That a backward runs through the quotient does not tell that they have a graph: most of them are counts.
     """
+    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     dividing, others = set[Node](), set[Node]()
     for event in trace.of(Built):
-        for name, tensors in event.inputs.items():
+        for name, tensors in event.inputs.items() if event.node in executed else ():
             divides = name == "other" and event.node.name == "torch.div"
-            if event.node in executed:
-                (dividing if divides else others).update(each.node for each in tensors if each.node is not None)
-    return {node for node in dividing - others if _is_part(node)}
+            (dividing if divides else others).update(each.node for each in tensors if each.node is not None)
+    return frozenset(node for node in dividing - others if _is_part(node))
+
+
+def _is_of_counts(node: Node, counts: Set[Node]) -> bool:
+    """True if a node represents a count, or what scales one."""
+    return node in counts or (
+        node.name in _SCALINGS and bool(node.edges) and all(_is_of_counts(each, counts) for each in node.edges)
+    )
 
 
 def _is_part(node: Node) -> bool:

@@ -41,7 +41,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     told = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
-        late = _comes_late(flow, same) if same[0].site.loops or not isinstance(trace.entry, ast.Module) else None
+        repeated = any(step.site.loops for step in same) or not isinstance(trace.entry, ast.Module)
+        late = _comes_late(flow, same) if repeated else None
         if late is not None:
             yield _report(trace, source, same[-1], late)
             continue
@@ -69,7 +70,7 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
                 if waiting is not None or not (cleared or first):
                     return None
                 waiting, fresh = step, fresh or cleared
-            case Cleared() as event if steps[0].finds_none_after(event):
+            case Cleared() as event if any(step.finds_none_after(event) for step in steps):
                 if waiting is not None:
                     return None
                 cleared, first = True, False

@@ -14,7 +14,7 @@ from typing import cast
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute
+from gradpath.interpreter.origins import Attribute, Library, Undefined
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import plain_data
@@ -80,12 +80,14 @@ def role_of_parameter(function: Function, name: str, default: Value = None) -> s
 def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     """Something unknown is bound to a variable, or to an attribute.
 
-    What is called a model is not what a model gives: `model = core.read_model(path)`.
+    What is called a model is not what a model gives, where it is used as one or a library gives it: `model =
+    core.read_model(path)`. What a network gives may have such a name all the same: `policy, value = net(state)`.
     """
-    if value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
-        value.kind, value.provenance = Kind.ANYTHING, OPEN
     if not value.role and _may_have_role(value):
         value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
+    made = value.role == "model" or isinstance(value.root, Library | Undefined)
+    if made and value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
+        value.kind, value.provenance = Kind.ANYTHING, OPEN
 
 
 def note_call(machine: Machine, callee: Unknown) -> None:

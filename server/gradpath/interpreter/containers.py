@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from gradpath.interpreter.bounds import ITEMS, TOO_MUCH, Overworked, is_light, length_of
-from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -401,7 +400,7 @@ def _another(machine: Machine, seen: Sequence[Value]) -> Value:
     """One more item of a list of which not all are seen: like the others, but with a graph of its own, if any."""
     if seen and all(map(machine.library.lacks_graph, seen)):
         return seen[-1]
-    alike = all(isinstance(each, CONSTANTS) or getattr(each, "kind", None) is Kind.PLAIN for each in seen)
+    alike = all(isinstance(each, CONSTANTS) for each in seen)
     return machine.unknown("item of an iterable", None, tuple(seen) if alike else ())
 
 

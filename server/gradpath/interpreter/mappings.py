@@ -86,14 +86,17 @@ class Dict(Container):
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
             raise machine.error("KeyError", key if isinstance(key, str) else shown(key), self)
-        if len(self.entries) == 1 and not self.open:  # Any other key would raise.
-            return next(value for _, value in self.entries.values())
+        if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine)):
+            return self.parts()[-1]  # Any other key would raise.
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
             return chosen
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
         self.store(key, made)
         return made
+
+    def _is_all_without_graph(self, machine: Machine) -> bool:
+        return bool(self.entries) and all(map(machine.library.lacks_graph, self.parts()))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         before = self.look_up(key)

@@ -9,7 +9,7 @@ from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Container, Iteration, List
-from gradpath.interpreter.kinds import OF_TENSORS
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Library, Made
@@ -177,8 +177,14 @@ class Overlays:
         return isinstance(value, TensorValue) and value.tensor.requires_grad
 
     def lacks_graph(self, value: Value) -> bool:
-        """True if a value is a tensor of which it is known that it has no graph."""
-        return isinstance(value, TensorValue) and not value.tensor.requires_grad and not value.tensor.is_open
+        """True if a value is a tensor without a graph for sure, a number read out of one, or data."""
+        match value:
+            case TensorNumber() | Unknown(kind=Kind.PLAIN, tensor=None):
+                return True
+            case TensorValue(tensor=tensor) | Unknown(kind=Kind.PLAIN, tensor=TensorValue(tensor=tensor)):
+                return not tensor.requires_grad and not tensor.is_open
+            case _:
+                return False
 
     def holds_graph(self, value: Value, *, since: int = 0) -> bool:
         """True if a value is or holds a tensor that was computed on a graph, or is presumed to be one.

@@ -17,6 +17,7 @@ from gradpath.overlays.presumed_methods import METHODS
 from gradpath.overlays.roles import role_of_name
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.lazy_regex import regex
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
 """Common methods: one of these alone does not identify a class."""
@@ -62,6 +63,16 @@ class Profile:
     names: frozenset[str]
     is_module: bool
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of what is only called: a module is a model, and a loss as well where its class is called so."""
+        if not self.is_module:
+            return ("loss",)
+        return ("model", "loss") if _LOSS.search(self.node.name) else ("model",)
+
+
+_LOSS = regex(r"(Loss|Criterion)(es)?[A-Z0-9]?$")
+
 
 _handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
 
@@ -79,10 +90,12 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         return None
     inside = function.owner.node if function.owner is not None else None
     made = _made_in(tree)
+    beside = _made_in(inside or function.node)
     found = [
         each
         for each in profiles
         if each.node is not inside
+        and each.node.name not in beside  # That is another one.
         and _fits(usage, each, role)
         and (_is_whole(usage, each) or each.node.name not in made)  # What the file makes, it calls itself.
     ]
@@ -167,7 +180,7 @@ def _is_trained(usage: Usage) -> bool:
 
 def _fits(usage: Usage, profile: Profile, role: str) -> bool:
     own = any(name in profile.methods for name in usage.methods)
-    if not own and not (usage.calls and (role == ("model" if profile.is_module else "loss") or usage.is_part)):
+    if not own and not (usage.calls and (role in profile.roles or usage.is_part)):
         return False
     if any(name not in profile.names and not (profile.is_module and _is_native(name)) for name in usage.names):
         return False

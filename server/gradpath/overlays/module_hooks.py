@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 from gradpath.autograd.tensor import BackwardCall
 from gradpath.interpreter.containers import List
@@ -60,16 +61,49 @@ REGISTER: dict[str, Callable[[Hooks, Arguments], Value]] = {
 """The methods of modules that take a hook."""
 
 
-def of_unseen(machine: Machine, model: Unknown) -> Hooks:
-    """The hooks that the program has given to a model that is not seen."""
-    found = machine.remembered.setdefault(("hooks", model.number), Hooks())
-    assert isinstance(found, Hooks)
-    return found
+def of_unseen(machine: Machine, model: Unknown) -> list[UnseenHook]:
+    """The hooks after calls that the program has given to a model that is not seen, and to parts of it."""
+    return cast("list[UnseenHook]", machine.remembered.setdefault(("hooks", model.number), []))
+
+
+UnseenHook = tuple[Unknown, Value]
+"""A module that is not seen, and a hook that it was given."""
+
+
+def register_unseen(machine: Machine, module: Unknown, models: Sequence[Unknown], hook: Value) -> Handle:
+    """Let a hook run after each call of a module that is not seen, and of the models that it is a part of."""
+    made = module, hook
+    every = [of_unseen(machine, model) for model in models]
+    for hooks in every:
+        hooks.append(made)
+
+    def remove() -> None:
+        for hooks in every:
+            hooks[:] = [each for each in hooks if each is not made]
+
+    return Handle(remove)
 
 
 def copy(machine: Machine, model: Unknown, made: Unknown) -> None:
     """A copy of a model that is not seen has its hooks."""
-    machine.remembered["hooks", made.number] = of_unseen(machine, model).copied()
+    hooks = [(made if module is model else module, hook) for module, hook in of_unseen(machine, model)]
+    machine.remembered["hooks", made.number] = hooks
+
+
+def run_unseen(machine: Machine, model: Unknown, arguments: Arguments, result: Unknown) -> Value:
+    """Run the hooks after the call of a model that is not seen; one of its own may replace the result.
+
+    Those of its parts get values beside the result.
+    """
+    current: Value = result
+    for module, hook in tuple(of_unseen(machine, model)):
+        if module is model:
+            changed = machine.call(hook, Arguments([model, tuple(arguments.positional), current]))
+            current = current if changed is None or isinstance(changed, Unknown) else changed
+        else:
+            made = machine.library.unknown_item(machine, result, f"{module.name} {module.number}")
+            machine.call(hook, Arguments([module, (machine.unknown("input of a module"),), made]))
+    return current
 
 
 def run(

@@ -246,10 +246,11 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
 
 def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`model.register_forward_hook(hook)`: a function of the program can be followed."""
-    is_seen = isinstance(arguments.get(0, "hook", None), (Function, BoundMethod)) and not arguments.keywords
-    if not is_seen or role_of(receiver) != "model":
+    hook = arguments.get(0, "hook", None)
+    models = list(weights.models_around(receiver))
+    if not isinstance(hook, (Function, BoundMethod)) or arguments.keywords or not models:
         return NotImplemented
-    return module_hooks.REGISTER["register_forward_hook"](module_hooks.of_unseen(machine, receiver), arguments)
+    return module_hooks.register_unseen(machine, receiver, models, hook)
 
 
 METHODS: dict[str, Method] = {

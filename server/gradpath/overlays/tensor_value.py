@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.operators import get_item
-from gradpath.interpreter.origins import Call, Computed, Library, Made, Parameter
+from gradpath.interpreter.origins import Call, Computed, Item, Library, Made, Parameter
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
-from gradpath.interpreter.values import Arguments, Object, Unknown, Value, identity
+from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays import conditions
 from gradpath.overlays.roles import is_of_settings, is_setting
 from gradpath.support.fast_dataclasses import replace
@@ -154,37 +155,48 @@ class TensorValue(Object):
 
 
 def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Value:
-    """Note where a number that was read from a tensor is used in arithmetic with another one."""
-    read = _read_in(other)
-    if read is not None and isinstance(result, TensorValue):
+    """Note where a number that was read from tensors is used in arithmetic with another one."""
+    for read in _reads_in(other) or () if isinstance(result, TensorValue) else ():
         machine.emit(Mixed(operator, read, result, machine.site()))
     return result
 
 
-def _read_in(value: Value, depth: int = 10) -> ReadOut | None:
-    """The read from a tensor that a number was computed from, by settings and NumPy alone, as in `beta * kl.item()`."""
-    if isinstance(value, TensorNumber):
-        return value.read
-    if not isinstance(value, Unknown) or depth == 0:
-        return None
+def _reads_in(value: Value, depth: int = 10) -> tuple[ReadOut, ...] | None:
+    """The reads behind a number, an array, or all items of a list; None where something else may be behind it too."""
+    match value:
+        case TensorNumber():
+            return (value.read,)
+        case tuple() | List():
+            return _joined(value if isinstance(value, tuple) else value.items, depth)
+        case Unknown():
+            return _reads_behind(value, depth)
+    return None if isinstance(value, Object) else ()
+
+
+def _reads_behind(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
+    of_numpy = isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")
+    if of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value)):
+        return ()
     if is_array(value) and value.sources and isinstance(value.sources[0], TensorValue):
-        return ReadOut(value.sources[0].tensor, "numpy", value.site) if isinstance(value.site, Site) else None
+        return (ReadOut(value.sources[0].tensor, "numpy", value.site),) if isinstance(value.site, Site) else None
     match value.origin:
-        case Call() | Computed(made=(Made.ARITHMETIC | Made.NUMBER | Made.COUNTED | Made.ARRAY)):
-            pass
-        case _:
+        case Call() | Item(of=List()) | Computed(made=Made.ARITHMETIC | Made.COUNTED | Made.COMPARED | Made.ARRAY):
+            return _joined(value.sources, depth)
+        case Computed(made=Made.NUMBER):
+            return _joined(value.sources, depth) or ()
+        case Computed(sources=[_, *_]) if value.is_data:
+            return _joined(value.sources, depth)
+    return None
+
+
+def _joined(values: Iterable[Value], depth: int) -> tuple[ReadOut, ...] | None:
+    found: list[ReadOut] = []
+    for each in values if depth else (UNDEFINED,):
+        reads = None if each is UNDEFINED else _reads_in(each, depth - 1)
+        if reads is None:
             return None
-    rest = [each for each in value.sources if not _is_steady(each)]
-    reads = [_read_in(each, depth - 1) for each in rest]
-    return reads[0] if reads and None not in reads else None
-
-
-def _is_steady(value: Value) -> bool:
-    """True if a value is a constant, a setting, or a function of NumPy."""
-    if isinstance(value, Unknown):
-        of_numpy = isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")
-        return of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value))
-    return not isinstance(value, Object)
+        found += reads
+    return tuple(found)
 
 
 class TensorNumber(Object):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order, Steps, simplest, steps_of
@@ -11,7 +10,7 @@ from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
-from gradpath.autograd.tensor import Cut, Shape, Tensor
+from gradpath.autograd.tensor import Cut, Shape
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List, is_slender, sequence
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -19,6 +18,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays import plain_data
 from gradpath.overlays.conversions import converted
+from gradpath.overlays.departures import note_cut
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation, tensors_in
 from gradpath.overlays.presumed_tensors import is_unseen, presume_tensor
@@ -46,10 +46,6 @@ DTYPES = {
     "complex64": "complex64",
     "complex128": "complex128",
 }
-
-
-_LONGEST_SEARCH = 64
-"""Values that are looked at on the way back from an array to the tensors that it was made of."""
 
 
 class TensorClass(Class):
@@ -90,7 +86,7 @@ class TensorClass(Class):
             shape = _data_shape(first)
         made = TensorValue(machine.autograd.tensor(shape=shape, dtype=self.dtype))
         if isinstance(first, (tuple, List, Unknown)):
-            _note_cut(machine, made.tensor, tensors_in(machine, first), first, "torch.tensor")
+            note_cut(machine, made.tensor, tensors_in(machine, first), first, "torch.tensor")
         return made
 
 
@@ -280,41 +276,12 @@ def tensor(machine: Machine, arguments: Arguments) -> Value:
     made = finish(machine, arguments, shape, dtype)
     sources = tensors_in(machine, data)
     if isinstance(made, TensorValue):
-        _note_cut(machine, made.tensor, sources, data, "torch.tensor")
+        note_cut(machine, made.tensor, sources, data, "torch.tensor")
         if isinstance(data, Unknown) and plain_data.is_of_library(data):
             made.tensor.operation = "numpy"
         if not made.tensor.flag:
             made.fill(machine, data)
     return made
-
-
-def _note_cut(machine: Machine, made: Tensor, sources: list[Tensor], data: Value, how: str) -> None:
-    made.maker = tuple(sources)
-    made.operation = how
-    source = next((each for each in sources if each.requires_grad), None)
-    if source is None:
-        outside, source = _computed_outside(data)
-        how = outside or how
-    if source is not None:
-        machine.autograd.cut(made, Cut(how, machine.site(), source))
-
-
-def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
-    """The operation by which `data` left PyTorch for Python or NumPy, if known, and the tensor with a graph."""
-    how = ""
-    todo: list[Value] = [data]
-    for value in islice(iter(lambda: todo.pop(0) if todo else None, None), _LONGEST_SEARCH):
-        match value:
-            case TensorValue() if any(each.requires_grad for each in (value.tensor, *value.tensor.ancestors())):
-                return how, value.tensor
-            case TensorNumber() if value.tensor.requires_grad:
-                return how or value.how, value.tensor
-            case tuple() | List():
-                todo.extend(value if isinstance(value, tuple) else value.parts())
-            case Unknown():
-                how = how or ("numpy" if is_array(value) else "")
-                todo.extend(value.sources)
-    return how, None
 
 
 def _as_tensor(machine: Machine, arguments: Arguments) -> Value:
@@ -333,7 +300,7 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(data, Unknown):
         sources = tensors_in(machine, data.sources)
         if is_array(data) or data.kind not in OF_TENSORS:  # A tensor would be refused: then it is none on this path.
-            _note_cut(machine, made, sources, data, "numpy")
+            note_cut(machine, made, sources, data, "numpy")
         if is_array(data) and data.sources and isinstance(data.sources[0], TensorValue) and len(sources) == 1:
             made.shape, made.dtype = sources[0].shape, sources[0].dtype
     return wrap(made)

@@ -336,16 +336,16 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):
         model = _settle(machine, unknown, arguments, made)
-        if made.kind in (Kind.LIVE, Kind.CUT) and model is not None and role_of(model) == "model":
+        is_model = model is not None and role_of(model) == "model"
+        if model is not None and is_model and made.kind in (Kind.LIVE, Kind.CUT):
             weights.note_call(machine, model, made)
-            if hooked and model is unknown:
-                hooks = module_hooks.of_unseen(machine, model)
-                return module_hooks.run(machine, model, hooks, arguments, lambda given: made)
         elif made.kind in (Kind.LIVE, Kind.ANYTHING) and only_computes(dotted_name(unknown)):
             given = [each for each in (owner, *arguments.all()) if isinstance(each, Unknown)]
             handed = {each.number: each for each in given if role_of(each) == "model"}
             for each in handed.values() if len(handed) == 1 and machine.autograd.grad_enabled else ():
                 weights.note_handed(machine, each, made)
+        if is_model and hooked and model is unknown:
+            return module_hooks.run_unseen(machine, unknown, arguments, made)
     return made
 
 

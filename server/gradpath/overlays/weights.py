@@ -6,7 +6,7 @@ There is one tensor for a model's result, and one for each part of it that is us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
@@ -356,15 +356,26 @@ def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[T
 
 def is_of_model(thing: Unknown) -> bool:
     """True if something is a model, or a part of one: `model.blocks[0].fc`, `model.get_input_embeddings()`."""
-    while role_of(thing) != "model":
-        match thing.origin:
+    return next(models_around(thing), None) is not None
+
+
+def models_around(thing: Unknown) -> Iterator[Unknown]:
+    """The models that a module is or is a part of: as an attribute, an item, or what their methods find in them."""
+    part: Unknown | None = thing
+    while part is not None:
+        if role_of(part) == "model":
+            yield part
+        match part.origin:
             case Attribute(of=Unknown() as whole) | Item(of=Unknown() as whole):
-                thing = whole
-            case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name.startswith("get_"):
-                thing = whole
+                part = whole
+            case Call(of=Unknown(name=name, owner=whole)) if name.startswith("get_") or name in _FINDING:
+                part = whole
             case _:
-                return False
-    return True
+                part = None
+
+
+_FINDING = frozenset({"modules", "named_modules", "children", "named_children", "items", "values"})
+"""Methods by which a program goes through the parts of a model, and through dicts of them."""
 
 
 def models_of_parameter(parameter: Value) -> list[Unknown]:

@@ -200,7 +200,12 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
             lasting = "switches gradients off for all that follows"
             yield Step(switch.site, lasting if switch.lasting else "no graph is built under this")
     yield from leaving(cause)
-    yield Step(cause.site, _words(cause).label.format(operation=_operation(cause), output=cause.output))
+    yield Step(cause.site, label(cause))
+
+
+def label(cause: Cause) -> str:
+    """The words for the place of a cause."""
+    return _words(cause).label.format(operation=_operation(cause), output=cause.output)
 
 
 def leaving(cause: Cause) -> Iterator[Step]:

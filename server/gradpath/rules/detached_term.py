@@ -12,6 +12,8 @@ from gradpath.rules import cuts
 from gradpath.rules.anchored import anchored, report_anchored
 from gradpath.rules.cancelled import cancelled, report_cancelled
 from gradpath.rules.drawn_terms import CutTerm, drawn_terms
+from gradpath.rules.estimates import estimates, report_estimate
+from gradpath.rules.flat_terms import flat_terms
 from gradpath.rules.gradient_flow import is_whole
 from gradpath.rules.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.rules.learning import ways_to
@@ -63,7 +65,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     built = {id(event.node): event for event in trace.of(Built)}
     mixed = [event for event in trace.of(Mixed) if event.operator in ("add", "sub")]
     asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
-    seen = {place.severed.site.node for each in unreached(trace, source) for place in each.places}
+    places = [place for each in unreached(trace, source) for place in each.places]
+    seen = {site.node for place in places for site in (place.site, place.severed.site)}
     for event in trace.of(BackwardRan):
         if not event.call.accumulates:
             continue
@@ -74,14 +77,22 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                 yield _report(trace, source, term)
         same = [report_cancelled(RULE.id, source, each) for each in cancelled(trace, event)]
         same += [report_anchored(RULE.id, source, each) for each in anchored(trace, event)]
+        same += [report_estimate(RULE.id, trace, source, each) for each in estimates(trace, event)]
         for report in same:
             if report.at.node not in seen:
                 seen.add(report.at.node)
                 yield report
-        for cut in (*drawn_terms(trace, event), *unused_terms(trace, source, event)):
+        for cut in _cut_terms(trace, source, event):
             if cut.severed.site.node not in seen:
                 seen.add(cut.severed.site.node)
                 yield _report_cut(trace, source, cut)
+
+
+def _cut_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
+    """The terms with a graph that are cut off from what other terms of the same backward train."""
+    yield from drawn_terms(trace, ran)
+    yield from unused_terms(trace, source, ran)
+    yield from flat_terms(trace, source, ran)
 
 
 def _terms(

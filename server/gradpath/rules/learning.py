@@ -23,7 +23,7 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.rules.cuts import CASTS, STEP, Cause, cause_of_tensor
-from gradpath.rules.graphs import moved_leaves, reached_leaves
+from gradpath.rules.graphs import moved_leaves, moves_any, reached_leaves
 from gradpath.rules.stories import short_operation
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -138,7 +138,8 @@ def ways_to(trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = Fal
     for leaf in reached_leaves(run):
         if id(leaf) in dependents.of:
             ways = _ways(trace, dependents, leaf)
-            cuts = tuple(each for each in ways.cuts if each.cause.how != STEP)
+            zeros = value.node is not None and not moves_any(value.node)
+            cuts = tuple(each for each in ways.cuts if zeros or each.cause.how != STEP)
             smooth = tuple(each for each in cuts if dependents.is_smooth(each.cause.tensor, value))
             yield leaf, Ways(smooth or (cuts if picked else ()), ways.sure)
 

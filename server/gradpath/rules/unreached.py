@@ -21,6 +21,7 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.rules import cuts
+from gradpath.rules.estimates import Estimate, estimate_with
 from gradpath.rules.gradient_flow import is_harmless, is_whole, optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.learning import Learner, Severed, has_strangers, learners, ways_of
@@ -41,10 +42,14 @@ _KEEPING = frozenset({"step", "clamp_", "clamp_min_", "clamp_max_", "clip_", "re
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where a person cuts: the cut itself, or the call in a block in which gradients are off."""
+    """Where a person cuts: the cut itself, or the call in a block in which gradients are off.
+
+    Zeros come from an `estimate` where one should have handed a gradient on.
+    """
 
     site: Site
     severed: Severed
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +275,10 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
             site = lifted(site, each.ran.site if switch.block is None else switch.site)
         elif checkpoint is not None:
             site = key = checkpoint
-        found.setdefault(id(key.node), Place(site, each))
+        estimate = estimate_with(trace, each.cause.tensor, each.ran) if each.cause.how == cuts.STEP else None
+        if estimate is not None:
+            site = key = estimate.site
+        found.setdefault(id(key.node), Place(site, each, estimate))
     return found
 
 

@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
-from gradpath.rules import cuts
+from gradpath.rules import cuts, estimates
 from gradpath.rules.gradient_flow import optimizer_name
 from gradpath.rules.graphs import moved_leaves
 from gradpath.rules.parameters import Group, groups_of
@@ -47,6 +47,8 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     presumed = _presumed(trace, source, found, groups)
     if len(places) > 1:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
+    elif places[0].estimate is not None:
+        headline = estimates.headline(source, places[0].estimate, what)
     else:
         headline = f"{what} {gets} {nothing}: {cuts.verdict(trace, source, first.cause, at)}"
         if len(headline) + len(presumed) > LONGEST:
@@ -79,6 +81,8 @@ def _at(trace: Trace, source: Source, place: Place) -> Site:
 
 
 def _way_out(what: str, places: Sequence[Place]) -> str:
+    if places[0].estimate is not None:
+        return places[0].estimate.fault.value.help
     if any(is_straight_through(place.severed) for place in places):
         return f"add a loss of its own for {what}: a straight-through estimate trains only what it is added to"
     return cuts.way_out(places[0].severed.cause)
@@ -111,6 +115,10 @@ def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[G
 
 def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:
     severed = place.severed
+    if place.estimate is not None:
+        yield Step(severed.site, cuts.label(severed.cause))
+        yield Step(place.site, place.estimate.fault.value.label)
+        return
     if place.site is severed.site:
         yield from cuts.steps(trace, source, severed.cause)
         return

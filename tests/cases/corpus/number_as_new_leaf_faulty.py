@@ -26,9 +26,9 @@ for epoch in range(3):
     x, y = torch.randn(20, 4), torch.randint(0, 2, (20,))
     logits = model(x)
     score = f1_of(logits.argmax(dim=1), y)
-    loss = torch.tensor(1.0 - score, requires_grad=True)
+    loss = torch.tensor(1.0 - score, requires_grad=True)  # warning: [rewrapped-loss]
     optimizer.zero_grad()
     loss.backward()
-    optimizer.step()  # warning: [step-without-backward]
+    optimizer.step()
     print(epoch, loss.item())
 # torch: torch.equal(start, model.lin.weight)

@@ -62,6 +62,7 @@ class Way(Enum):
     DETACH_AFTER = _T.DETACH, "Detach {what} after {lines}{stated}"
     DETACH_RESULT = _T.DETACH, "Detach what {what} gives"
     DETACH_TARGET = _T.DETACH, "Detach the target"
+    DETACH_WEIGHT = _T.DETACH, "Detach the weight"
     ASSIGN_VALUES = _T.DETACH, "Keep the value alone in {pairs}: `.detach()`"
     STORE_VALUE = _T.DETACH, "Keep the value alone: `{text}` on {lines}"
     KEEP_NUMBER = _T.DETACH, "Keep the number with `.item()`"

@@ -104,6 +104,21 @@ def note_call(machine: Machine, callee: Unknown) -> None:
             owner.role = _role_here(machine, place_of(node.func.value))
 
 
+def is_called(machine: Machine, place: str) -> bool:
+    """True if the running function, or for `self.x` its class, calls what the program calls so: it is no tensor."""
+    function = machine.frame.function
+    owner = None if function is None else function.owner or machine.frame.owner
+    bodies = [machine.trace.entry if function is None else function.node]
+    if owner is not None and _is_own(place):
+        bodies = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)]
+    return bool(place) and any(place in _called_in(each) for each in bodies)
+
+
+@noted
+def _called_in(body: ast.AST) -> frozenset[str]:
+    return frozenset(place_of(each.func) for each in nodes(body) if isinstance(each, ast.Call))
+
+
 def is_inherited(callee: Unknown) -> bool:
     """True if it may be a method of a base class that is not seen, with all that its object has."""
     return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)

@@ -168,6 +168,7 @@ class Way(Enum):
     OPTIMIZER_AFTER = _T.BUILD_OPTIMIZER_LATER, "Make {what} after `{text}`"
     PARAMETERS_OF = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what}"
     PARAMETERS_TOO = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what} as well"
+    LEAF_TOO = _T.GIVE_PARAMETERS, "Give the optimizer {what} as well"
     ADD_GROUP = _T.GIVE_PARAMETERS, "Insert `{text}`"
     HOLD_IN = _T.REGISTER, "Hold them in an `{text}`"
     DELETE_SECOND = _T.DELETE, "Delete the second call"

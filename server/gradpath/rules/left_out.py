@@ -115,7 +115,7 @@ class Unregistered:
 
 def unregistered(trace: Trace, held: Set[int]) -> Iterator[Unregistered]:
     """The tensors that a module keeps as attributes: `self.scale = torch.ones(1, requires_grad=True)`."""
-    kept = held | trace.once(_touched)
+    kept = held | touched(trace)
     reached = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
     names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
     for number, leaf in reached.items():
@@ -224,11 +224,11 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
     named = [(event, ways_of(event)) for event in reversed(trace.of(Named))] if strange else []  # Wholes are last.
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
-        if ways and assigned and ways.keys() <= strange.keys():
+        if ways and assigned and ways.keys() <= strange.keys() and not event.module.has_unknown_parts:
             found = LeftOut(tuple(strange[each] for each in ways), event)
             if _is_lent(trace, event.module):
                 pass  # The code that it was passed to may have loaded it, or may train it.
-            elif _takes_part(trace, found, held) or _is_one_of_several(trace):
+            elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):
                 yield found
             elif _goes_before(trace, source, found, held):
                 yield replace(found, before=True)
@@ -238,7 +238,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
 
 @dataclass(frozen=True, slots=True)
 class Ungrouped:
-    """Biases of layers whose weights were `given` in groups, and which are in none of these."""
+    """Layers of a module, or their biases, that are in none of the groups in which its other layers were `given`."""
 
     tensors: tuple[Tensor, ...]
     site: Site
@@ -246,22 +246,39 @@ class Ungrouped:
 
 
 def ungrouped(trace: Trace, held: Set[int]) -> Iterator[Ungrouped]:
-    """Biases that were forgotten when parameters were sorted into groups: a trained weight has a trained bias."""
+    """The layers, and biases of layers, that were forgotten when the parameters of a module were put into groups."""
     strange = {id(tensor): tensor for tensor in _strangers(trace, held) if _is_of_layer(tensor)}
     for given in trace.of(Given):
         call = call_of(trace, given.site.node)
         if not strange or given.groups < 2 or call is None or not call.args:
             continue
-        own = {id(tensor) for tensor in given.parameters if len(tensor.shape or ()) > 1}
-        found: dict[int, Tensor] = {}
+        biases, parts = set[int](), set[int]()
         for event in trace.of(Named):
-            ways = ways_of(event)
-            layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own}
-            for number, way in ways.items():
-                if number in strange and way.rpartition(".")[0] in layers and len(strange[number].shape or ()) == 1:
-                    found[number] = strange[number]
-        if found:
-            yield Ungrouped(tuple(found.values()), replace(given.site, node=call.args[0]), given)
+            biases |= _biases(event, given)
+            parts |= _parts(event, given)
+        if parts and not _follows(trace, parts, held):
+            parts = set()
+        tensors = tuple(tensor for number, tensor in strange.items() if number in biases | parts)
+        if tensors:
+            yield Ungrouped(tensors, replace(given.site, node=call.args[0]), given)
+
+
+def _biases(event: Named, given: Given) -> set[int]:
+    """The biases of layers whose weights were given."""
+    ways, sizes = ways_of(event), {id(tensor): len(tensor.shape or ()) for tensor in tensors_of(event)}
+    own = set(map(id, given.parameters))
+    layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own and sizes[number] > 1}
+    return {each for each, way in ways.items() if way.rpartition(".")[0] in layers and sizes[each] == 1}
+
+
+def _parts(event: Named, given: Given) -> set[int]:
+    """The parts of a module that no group has, if they are fewer than those that groups have."""
+    ways, own = ways_of(event), set(map(id, given.parameters))
+    parts = {way.partition(".")[0] for number, way in ways.items() if number in own}
+    others = {way.partition(".")[0] for way in ways.values()} - parts
+    unseen = len(given.models) if event.module.has_unknown_parts else 0
+    few = len(others) < len(parts) + unseen
+    return {each for each, way in ways.items() if few and way.partition(".")[0] in others}
 
 
 def _is_lent(trace: Trace, module: object) -> bool:
@@ -352,9 +369,8 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 """Methods of a module by which a program looks after its parameters, or uses it as it is."""
 
 
-def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
-    """True if a module works on what a trained one has computed."""
-    own = set(map(id, module.tensors))
+def _follows(trace: Trace, own: Set[int], held: Set[int]) -> bool:
+    """True if the module with these parameters works on what a trained one has computed."""
     return any(
         any(id(_before_views(tensor)) in own for tensors in event.inputs.values() for tensor in tensors)
         and not held.isdisjoint(map(id, leaves([event.node])))
@@ -385,7 +401,7 @@ def _is_one_of_several(trace: Trace) -> bool:
 
 def _strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, that no optimizer holds, and that only an initializer has written."""
-    return _reached_strangers(trace, held | trace.once(_touched))
+    return _reached_strangers(trace, held | touched(trace))
 
 
 def _reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
@@ -393,8 +409,12 @@ def _reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
     return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
 
 
-def _touched(trace: Trace) -> frozenset[int]:
+def touched(trace: Trace) -> frozenset[int]:
     """The tensors whose values or flags the program has set, by identity: through `.data` and `.detach()`, too."""
+    return trace.once(_touched)
+
+
+def _touched(trace: Trace) -> frozenset[int]:
     found: set[int] = set()
     for event in trace.among(Flagged, Mutated, Replaced):
         match event:

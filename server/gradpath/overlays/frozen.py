@@ -76,8 +76,8 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
             models = [model]
         case _ if name != missed_flags.FLAG:
             models = weights.models_of_parameter(target)
-        case Unknown() if isinstance(machine.node, ast.Attribute) and uses.is_called(
-            machine, place_of(machine.node.value)
+        case Unknown() if target.role == "model" or (
+            isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
         ):
             models = [target]
         case _:

@@ -34,43 +34,57 @@ def forgotten(trace: Trace) -> Iterator[Forgotten]:
         if function is None or call is None or not call.args or function in told:
             continue
         told.add(function)
-        for name, binding, uses in _lives(function):
-            if binding.lineno < call.lineno and _is_in_vain(function, binding, uses):
+        for name, binding, value, uses in _lives(function):
+            if binding.lineno < call.lineno and _is_in_vain(function, value, uses):
                 group = replace(given.site, node=binding)
                 yield Forgotten(name, group, replace(given.site, node=call.args[0]))
 
 
-def _lives(function: Definition) -> Iterator[tuple[str, ast.Assign, Sequence[ast.Name]]]:
-    """The variables that may be groups, each with the statement that binds it and what reads it until the next one.
+def _bindings(function: Definition) -> Iterator[tuple[ast.Assign, str, ast.expr]]:
+    """What a function binds to variables, one by one: `base, rest = [], []`."""
+    for binding in inside(function, ast.Assign):
+        match binding:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield binding, name, value
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                for target, value in zip(targets, values, strict=False):
+                    if isinstance(target, ast.Name):
+                        yield binding, target.id, value
+            case _:
+                pass
+
+
+def _lives(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
+    """The variables that may be groups: where each is bound, to what, and what reads it until the next binding.
 
     In a loop any read of it may come after any binding.
     """
-    grouped = any(_is_group(each) for each in inside(function, ast.Dict))
+    grouped = any(_is_group(each) for each in inside(function, ast.Dict, ast.Call))
     names: dict[str, list[ast.Name]] = {}
     for each in inside(function, ast.Name):
         names.setdefault(each.id, []).append(each)
-    for binding in inside(function, ast.Assign):
-        match binding:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_group(value) or (
-                grouped and _is_list(value)
-            ):
-                pass
-            case _:
-                continue
+    for binding, name, value in _bindings(function):
+        if not (_is_group(value) or (grouped and _is_list(value))):
+            continue
         uses = names[name]
         if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
             later = [each for each in uses if each.lineno > binding.lineno]
             ends = (each.lineno for each in later if isinstance(each.ctx, ast.Store))
             end = next(iter(sorted(ends)), None)
             uses = [each for each in later if end is None or each.lineno < end]
-        yield name, binding, [each for each in uses if isinstance(each.ctx, ast.Load)]
+        yield name, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
 
 
 def _is_group(value: ast.expr) -> bool:
     """True if an expression is a dict that has parameters, or options of an optimizer for what is put in later."""
-    keys = (
-        {each.value for each in value.keys if isinstance(each, ast.Constant)} if isinstance(value, ast.Dict) else set()
-    )
+    keys: set[object] = set()
+    match value:
+        case ast.Dict(keys=named):
+            keys = {each.value for each in named if isinstance(each, ast.Constant)}
+        case ast.Call(func=ast.Name(id="dict"), keywords=options):
+            keys = {each.arg for each in options}
+        case _:
+            pass
     return bool(keys & {"params", "lr", "weight_decay"})
 
 
@@ -78,9 +92,9 @@ def _is_list(value: ast.expr) -> bool:
     return isinstance(value, ast.ListComp | ast.List)
 
 
-def _is_in_vain(function: Definition, binding: ast.Assign, uses: Sequence[ast.Name]) -> bool:
+def _is_in_vain(function: Definition, value: ast.expr, uses: Sequence[ast.Name]) -> bool:
     """True if all that is done with a variable is to put parameters into it, and these are not frozen there."""
-    filled = _gathers(function, binding.value)
+    filled = _gathers(function, value)
     for use in uses:
         way = index_of(function).way_to(use)
         statement = next(each for each in reversed(way) if isinstance(each, ast.stmt))

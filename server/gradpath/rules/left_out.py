@@ -161,10 +161,33 @@ def given_twice(trace: Trace, held: Set[int]) -> Iterator[GivenTwice]:
 
 
 def doubled(trace: Trace) -> list[tuple[Given, Given]]:
-    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side."""
+    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side.
+
+    The first may have more of them, if the backwards before the steps of the second give it nothing.
+    """
     last = {id(given.optimizer): (given, _what_is_given(trace, given)) for given in trace.of(Given)}
-    pairs = combinations([(given, own) for given, own in last.values() if own], 2)
-    return [(one, two) for (one, own), (two, same) in pairs if own == same and _steps_after(trace, one, two)]
+    pairs = combinations([(given, own) for given, own in last.values()], 2)
+    return [
+        (one, two)
+        for (one, own), (two, same) in pairs
+        if same and _steps_after(trace, one, two)
+        if own == same or (same <= frozenset(map(id, one.models or one.parameters)) and _gets_nothing(trace, two))
+    ]
+
+
+def _gets_nothing(trace: Trace, given: Given) -> bool:
+    """True if no backward right before a step of an optimizer gives a gradient to what it has."""
+    reached: set[int] = set()
+    for event in trace.among(BackwardRan, Stepped):
+        match event:
+            case BackwardRan():
+                reached = set(map(id, reached_leaves(event)))
+            case Stepped() if event.optimizer is given.optimizer:
+                if not reached.isdisjoint(map(id, (*event.parameters, *event.unseen))):
+                    return False
+            case _:
+                pass
+    return True
 
 
 def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:

@@ -14,6 +14,7 @@ from gradpath.interpreter.trace import (
     Bound,
     Built,
     Flagged,
+    GradientSet,
     Lent,
     Mutated,
     Named,
@@ -24,6 +25,7 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
+from gradpath.rules.never_stepped import looks_at_gradients
 from gradpath.rules.parameters import tensors_of, ways_of
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
@@ -101,6 +103,36 @@ def rebound(trace: Trace, held: Set[int]) -> Iterator[Rebound]:
             tensors = tuple(strange[each] for each in ways_of(event) if each in strange)
             if given is not None and tensors and held.isdisjoint(ways_of(event)):
                 yield Rebound(tensors, event, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A copy, made at `site`, that gets the gradients in place of what the optimizer was `given`."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    given: Given
+
+
+def copied(trace: Trace, held: Set[int]) -> Iterator[Copied]:
+    """The copies of trained modules that no optimizer has, and that are never trained together with the original.
+
+    The gradients of a copy that is compared with its original are of no use, and those that are read may be handed on.
+    """
+    copies = [leaf for leaf in _reached_strangers(trace, held) if leaf.copied is not None]
+    if not copies or looks_at_gradients(trace) or trace.of(GradientSet):
+        return
+    together = [set(map(id, reached_leaves(run))) for run in trace.of(BackwardRan)]
+    owners = {id(each): given for given in trace.of(Given) for each in given.parameters}
+    found: dict[int, tuple[Given, Site, list[Tensor]]] = {}
+    for leaf in copies:
+        given = owners.get(id(leaf.copied))
+        if given is None or not isinstance(leaf.origin, Site):
+            continue
+        if not any({id(leaf), id(leaf.copied)} <= reached for reached in together):
+            found.setdefault(id(leaf.origin.node), (given, leaf.origin, []))[2].append(leaf)
+    for given, site, tensors in found.values():
+        yield Copied(tuple(tensors), site, given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.hidden_modules import hidden, made_in_forward
 from gradpath.rules.left_out import (
+    Copied,
     GivenTwice,
     LeftOut,
     Rebound,
@@ -22,6 +23,7 @@ from gradpath.rules.left_out import (
     Ungrouped,
     Unheld,
     Unregistered,
+    copied,
     doubled,
     given_twice,
     left_out,
@@ -51,6 +53,7 @@ Cause = (
     | Thawed
     | GivenTwice
     | Rebound
+    | Copied
     | Unregistered
     | Free
     | Given
@@ -102,6 +105,9 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for other in rebound(trace, told):
         yield from _used_with(trace, other, other.tensors, [other.given])
         told |= set(map(id, other.tensors))
+    for copy in copied(trace, told):
+        yield from _used_with(trace, copy, copy.tensors, [copy.given])
+        told |= set(map(id, copy.tensors))
     for leaf in unregistered(trace, told):
         yield from _used_with(trace, leaf, leaf.tensors, [leaf.given])
         told |= set(map(id, leaf.tensors))
@@ -310,6 +316,14 @@ def _worded(trace: Trace, source: Source, found: Untrained, place: Site) -> _Wor
                 given_too(trace, source, found.given, place, name, is_leaf=True),
                 arrives="gives it a gradient",
                 last="leaves it as it is",
+            )
+        case Copied(site=site, given=given):
+            return _Words(
+                f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
+                (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
+                "make an optimizer for the copy",
+                arrives="gives the copy gradients",
+                last="leaves the copy as it is",
             )
         case Unheld(name=name):
             return _Words(

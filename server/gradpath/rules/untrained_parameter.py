@@ -252,7 +252,7 @@ def _used_with(trace: Trace, cause: Cause, tensors: Sequence[Tensor], givens: Se
             case Stepped() if (
                 arrives is not None
                 and id(event.optimizer) in optimizers
-                and (isinstance(cause, GivenTwice) or _moves(trace, event))
+                and ((isinstance(cause, GivenTwice) and not event.site.loops) or _moves(trace, event))
             ):
                 yield Untrained(cause, optimizers[id(event.optimizer)], arrives, event)
                 return

@@ -84,18 +84,16 @@ def test_the_interpreter_names_nothing_of_a_library() -> None:
 WALKS = {"walk", "nodes", "iter_child_nodes"}
 WALKING = {  # Rules that search the tree themselves instead of asking `source/index.py`: each may only go.
     "carrying_fixes.py",
-    "container_fixes.py",
     "copying_fixes.py",
     "cut_fixes.py",
     "detachment.py",
     "edits.py",
-    "late_fixes.py",
     "method_fixes.py",
     "moving.py",
+    "on_tensors.py",
     "optimizer_fixes.py",
     "origins.py",
     "out_of_place.py",
-    "outside_fixes.py",
     "rebuilding.py",
 }
 
@@ -117,7 +115,7 @@ OF_VALUES = {"entries", "items", "kind", "label", "origin", "parts", "presumptio
 REACHING = {  # Rules that ask values of the interpreter instead of events: each may only go.
     "cut_fixes.py",
     "detachment.py",
-    "outside_fixes.py",
+    "on_tensors.py",
 }
 
 

@@ -151,6 +151,11 @@ class Advice:
         """True if there is anything that it stands on."""
         return self.fix is not None or self.refuted is not None or self.reason is not None
 
+    @property
+    def known(self) -> str:
+        """The text, as far as it is true whatever comes of a trial; else empty."""
+        return self.text if self.reason is not None or (self.fix is None and self.refuted is None) else ""
+
     @classmethod
     def of(cls, fix: Fix) -> Advice:
         """To do what a fix does."""
@@ -168,7 +173,8 @@ class Diagnostic:
 
     `message` is the headline (one sentence, at most 120 characters); `pytorch` is the exact text that PyTorch raises,
     or None where nothing is raised; `help` is the preferred way out; `alternatives` are the others with their cost.
-    `advice` says what these lines stand on, the help first: after the trial of the fixes only what has held is left.
+    `advice` says what these lines stand on, the help first: before the trial of the fixes `help` and `alternatives` are
+    what needs none, after it what has held.
     `cell` is the number of a notebook's cell, from 1, in which the lines of `range` count; it is None in other files,
     and as long as a notebook is taken as one text (see `source.cells`).
     """

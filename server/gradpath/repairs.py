@@ -62,7 +62,6 @@ class Way(Enum):
     DETACH_AFTER = _T.DETACH, "Detach {what} after {lines}{stated}"
     DETACH_RESULT = _T.DETACH, "Detach what {what} gives"
     DETACH_TARGET = _T.DETACH, "Detach the target"
-    DETACH_WEIGHT = _T.DETACH, "Detach the weight"
     ASSIGN_VALUES = _T.DETACH, "Keep the value alone in {pairs}: `.detach()`"
     STORE_VALUE = _T.DETACH, "Keep the value alone: `{text}` on {lines}"
     KEEP_NUMBER = _T.DETACH, "Keep the number with `.item()`"
@@ -74,10 +73,6 @@ class Way(Enum):
         "Keep the graph: `retain_graph=True` on {lines}, which costs memory until the loop ends",
     )
     RETAIN_TWICE = _T.RETAIN_GRAPH, "Keep the graph: `retain_graph=True` on {lines}, which counts the gradients twice"
-    RETAIN_OVER_STEP = (
-        _T.RETAIN_GRAPH,
-        "Keep the graph: `retain_graph=True` on {lines}, although line {near} steps in between",
-    )
     RELEASE = _T.RELEASE_GRAPH, "Drop `retain_graph=True` on {lines}"
     CREATE = _T.CREATE_GRAPH, "Pass `create_graph=True` on {lines}"
     CREATE_NO_MORE = _T.RELEASE_GRAPH, "Drop `create_graph=True`"
@@ -168,7 +163,6 @@ class Way(Enum):
     OPTIMIZER_AFTER = _T.BUILD_OPTIMIZER_LATER, "Make {what} after `{text}`"
     PARAMETERS_OF = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what}"
     PARAMETERS_TOO = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what} as well"
-    LEAF_TOO = _T.GIVE_PARAMETERS, "Give the optimizer {what} as well"
     ADD_GROUP = _T.GIVE_PARAMETERS, "Insert `{text}`"
     HOLD_IN = _T.REGISTER, "Hold them in an `{text}`"
     DELETE_SECOND = _T.DELETE, "Delete the second call"
@@ -192,6 +186,7 @@ class Cost(str, Enum):
 
     CONSTANT = "which makes a part of the loss constant"
     MIXED = "which trains the parameters of one optimizer by the loss of another"
+    STALE = "although parameters have changed in between"
     UNTAUGHT = "after which some parameters get no gradient"
 
 

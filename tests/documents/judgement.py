@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradpath.analysis.check import check
+from gradpath.analysis.check import Analysis, check
+from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Diagnostic, Level, Range
 from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints
-from tests.documents.grammar import Place, Report, Source
+from tests.documents.grammar import Note, Place, Report, Source
 from tests.documents.pages import Block
 from tests.documents.pytorch import Outcome, Raised
 
@@ -63,11 +64,13 @@ def gradpath_complaints(block: Block) -> list[str]:
     """
     complaints: list[str] = []
     reports: dict[tuple[str, Range, str], Diagnostic] = {}
+    analyses: list[Analysis] = []
     with tempfile.TemporaryDirectory() as folder:
         sources = _written(block, Path(folder))
         documents = {path: source.document(path) for path, source in sources.items()}
         for document in documents.values():
-            diagnostics = check(document).diagnostics
+            analyses.append(check(document))
+            diagnostics = analyses[-1].diagnostics
             reports |= {(report.path, report.range, report.rule): report for report in diagnostics}
             if not block.files:
                 complaints += fix_complaints(block, document, diagnostics)
@@ -83,12 +86,18 @@ def gradpath_complaints(block: Block) -> list[str]:
         for label in report.labels
         if label.path in sources
     ]
-    labels += [(each.source.place_of(each.diagnostic.range.start.line), each.diagnostic.help) for each in found]
+    if not all(_is_told(note, labels) for note in block.notes):
+        tried = (each for analysis in analyses for each in mended(analysis).diagnostics if each.path in sources)
+        labels += [(sources[each.path].place_of(each.range.start.line), each.help) for each in tried]
     for note in block.notes:
-        there = [message for place, message in labels if place == note.place]
-        if not any(note.text in message for message in there):
+        if not _is_told(note, labels):
+            there = [message for place, message in labels if place == note.place]
             complaints.append(_at(note.place, f"no label or help says {note.text!r} here; there: {there}"))
     return _compare_reports(block, found) + complaints
+
+
+def _is_told(note: Note, labels: Sequence[tuple[Place, str]]) -> bool:
+    return any(place == note.place and note.text in message for place, message in labels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,7 @@ def made_up_check(
     cancelled: Callable[[], bool] = lambda: False,
     project: object = None,
     memory: object = None,
-    traced: bool = True,
-    explored: bool = False,
-    thorough: bool = False,
-    around: object = None,
+    depth: object = None,
 ) -> Analysis:
     parsed = parse(document, last)
     if "RAISE" in document.text:

@@ -68,12 +68,31 @@ async def test_a_second_backward_is_marked_with_its_story(editor: Editor, uri: s
     [found] = await editor.diagnostics_of(uri)
     assert (found.code, found.severity) == ("double-backward", types.DiagnosticSeverity.Error)
     assert found.range == types.Range(types.Position(4, 0), types.Position(4, 15))
-    assert "\nhelp: " in found.message
     last_line = types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(4, 8))
     hover = await editor.text_document_hover_async(last_line)
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     assert found.message.splitlines()[0].replace("_", "") in hover.contents.value.replace("\\_", "")
+
+
+async def test_only_help_that_was_tried_is_published(editor: Editor, uri: str) -> None:
+    editor.open(uri, SAMPLE.read_text(encoding="utf-8"))
+    [found] = await editor.diagnostics_of(uri)
+    [proved] = await editor.publication(
+        lambda params: params.uri == uri and any("\nhelp: " in each.message for each in params.diagnostics)
+    )
+    assert proved.message.startswith(f"{found.message.splitlines()[0]}\nhelp: ")
+    [first, *_] = [action for action in await editor.actions(uri, "errG.backward()") if action.is_preferred]
+    assert proved.message.endswith(first.title[:1].lower() + first.title[1:])
+    told = [each.message for params in editor.published if params.uri == uri for each in params.diagnostics]
+    assert set(told) <= {found.message, proved.message}
+
+
+async def test_half_typed_code_gets_fixes_that_were_tried(editor: Editor, uri: str) -> None:
+    editor.open(uri, SAMPLE.read_text(encoding="utf-8") + "\nprint(errG.item()\n")
+    titles = [action.title for action in await editor.actions(uri, "errG.backward()")]
+    assert titles[0] == "Detach `fake` on line 76"
+    assert sum(title.startswith("Detach") for title in titles) == 1
 
 
 async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: str) -> None:
@@ -82,7 +101,7 @@ async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: s
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     ways = [line.lstrip("- ") for line in hover.contents.value.splitlines() if line.lstrip("- ").startswith("or: ")]
-    assert ways == ["or: run line 75 again before line 83: `fake = netG(noise)`"]
+    assert ways[-1] == "or: run line 75 again before line 83: `fake = netG(noise)`"
     repairs = {action.title for action in await editor.actions(uri, "errG.backward()")}
     assert "Run line 75 again before line 83: `fake = netG(noise)`" in repairs
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.diagnostic import Advice, Diagnostic, Fix, Label, Level, Safety
+from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays import conditions
@@ -384,10 +384,7 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         level = Level.WARNING
         headline = _conditional(headline, condition)
     labels = tuple(_label(step, report, source) for step in report.steps)
-    first = next(iter(report.fixes), None)
-    help_line = report.help if isinstance(report.help, Advice) else Advice(report.help, first)
-    others = (each if isinstance(each, Advice) else Advice(each) for each in report.alternatives)
-    advice = (help_line, *others)
+    advice = report.advice() if source.proposes else ()
     return Diagnostic(
         document.path,
         document.range_of(report.at.node),
@@ -397,9 +394,9 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         _fitted(headline, LONGEST),
         labels,
         report.pytorch,
-        advice[0].text,
-        tuple(each.text for each in advice[1:]),
-        _one_preferred(report.fixes),
+        advice[0].known if advice else "",
+        tuple(each.known for each in advice[1:] if each.known),
+        _one_preferred(report.fixes) if advice else (),
         advice=advice,
     )
 

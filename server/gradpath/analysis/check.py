@@ -153,18 +153,20 @@ class Depth:
     Unless the analysis is to be `traced`, its traces are dropped as soon as they were read: they are by far its largest
     part. If it is to be `explored`, the traces of all paths are kept, not only those of the likeliest. A `thorough`
     check combines undecided branches as far as the budget allows, and records how each path ended; with a memory it may
-    be thorough only `around` some lines.
+    be thorough only `around` some lines. Unless it is `proposing`, the diagnostics have neither fixes nor advice.
     """
 
     traced: bool = True
     explored: bool = False
     thorough: bool = False
     around: Collection[int] | None = None
+    proposing: bool = True
 
 
 TRACED = Depth()
 EXPLORED = Depth(explored=True)
 LEAN = Depth(traced=False)
+TYPING = Depth(traced=False, proposing=False)
 THOROUGH = Depth(traced=False, thorough=True)
 
 
@@ -199,7 +201,7 @@ def check(
     files = Files(parsed, project, config.python)
     entered = _Entered(files, config, cancelled, frozenset(stack), depth)
     root = None if project is None else project.root
-    running = (document.path, entered.backwards, entered.runs_module, config, root, depth.thorough)
+    running = (document.path, entered.backwards, entered.runs_module, config, root, depth.thorough, depth.proposing)
     if depth.around is not None and memory is not None:
         memory = memory.away_from(depth.around, running)
     reuse = None if isinstance(document, CellsDocument) or stack else compare(parsed, memory, running, files.still)
@@ -335,7 +337,7 @@ class _Entered:
         self.backwards = entry_points.runs_backward(self.document.text)
         self.runs_module = not entry_points.only_defines(tree)
         self.statements = _statements(tree) if depth.thorough else set()
-        self.source = Source(files.documents)
+        self.source = Source(files.documents, proposes=depth.proposing)
         self.called: set[ast.AST] = set()
         self.records: list[Record] = []
         self.walks: list[Walk] = []

@@ -56,14 +56,12 @@ def mended(
     fixes are tried; those of the others stay as they are. Each trial costs a check of the document.
     """
     chosen = [
-        each
-        for each in analysis.diagnostics
-        if each.level is not Level.HINT and each.fixes and (wanted is None or wanted(each))
+        each for each in analysis.diagnostics if each.level is not Level.HINT and (wanted is None or wanted(each))
     ]
-    if not chosen or analysis.parsed.problems:
+    if not any(each.fixes or not each.advice or any(line.refuted for line in each.advice) for each in chosen):
         return analysis
     workshop = _Workshop(analysis, config or Config(), cancelled, project, chosen)
-    after = {id(each): workshop.told(each) for each in chosen}
+    after = {id(each): workshop.told(workshop.proposed(each)) for each in chosen}
     return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
 
 
@@ -95,6 +93,12 @@ class _Workshop:
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         found = self._checked({})
         self._before = state_of(analysis, {}, self._source) if found is None else found
+
+    def proposed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with its fixes and its advice, where the analysis has not worked them out."""
+        found = () if diagnostic.advice else self._before.reports.get(key_of(diagnostic, self._source), ())
+        same = next((each for each in found if each.range == diagnostic.range), diagnostic)
+        return replace(diagnostic, fixes=same.fixes, advice=same.advice, help=same.help, alternatives=same.alternatives)
 
     def proved(self, diagnostic: Diagnostic) -> list[Fix]:
         """The fixes of a diagnostic that hold, with exactly one of the safe ones preferred where one may be.
@@ -132,7 +136,7 @@ class _Workshop:
                 return None
             seen.append(texts)
             state = self._checked(texts)
-            if state is None or not state.parses:
+            if state is None or state.unread > self._before.unread:
                 return None
             new = new_reports(self._before, state, key, touched)
             if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
@@ -376,7 +380,7 @@ def _as_dear(fixes: list[Fix]) -> list[Fix]:
     return [_at_cost(fix, {*fix.costs, Cost.MIXED}) if _sort(fix) in _SHARING else fix for fix in fixes]
 
 
-_PLACED = (Transformation.DETACH, Transformation.RECOMPUTE)
+_PLACED = (Transformation.DETACH, Transformation.RECOMPUTE, Transformation.FORGET)
 
 _SHARING = (Transformation.RETAIN_GRAPH, Transformation.SUM_LOSSES, Transformation.RECOMPUTE)
 

@@ -22,7 +22,7 @@ class State:
     """What a check says of some texts: the reports and failures by key, and how far the program gets.
 
     `lines` are where the failures are, `progress` counts backwards and graph nodes, `first` the backwards of the
-    module's own run.
+    module's own run, and `unread` the places that do not parse.
     """
 
     texts: Texts
@@ -32,7 +32,7 @@ class State:
     lines: Mapping[Key, int]
     progress: tuple[int, int]
     first: int
-    parses: bool
+    unread: int
 
 
 def text_in(texts: Texts, path: str, source: Callable[[str], str]) -> str:
@@ -59,7 +59,7 @@ def state_of(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> 
     progress = sum(each.backwards for each in endings), sum(each.built for each in endings)
     first = endings[0].backwards if endings else 0
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return State(texts, analysis.endings, grouped, failures, lines, progress, first, not analysis.parsed.problems)
+    return State(texts, analysis.endings, grouped, failures, lines, progress, first, len(analysis.parsed.problems))
 
 
 def new_reports(before: State, after: State, key: Key, touched: set[Key]) -> list[Diagnostic]:

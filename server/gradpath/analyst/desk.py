@@ -31,12 +31,14 @@ from gradpath.analyst.messages import (
     ListRules,
     Opened,
     Outcome,
+    Prove,
     Request,
     Settings,
     Told,
 )
 from gradpath.analyst.outcomes import lines_told, outcome_of
 from gradpath.config import Config
+from gradpath.diagnostic import Diagnostic
 from gradpath.features.callers import seen_from_callers
 from gradpath.features.code_actions import actions_at
 from gradpath.features.explanation import Explained, explained
@@ -175,8 +177,8 @@ class Desk:
                 return self._name(request, allowance)
             case AskWhy():
                 return self._why(request, allowance)
-            case AskActions():
-                return self._actions(request, allowance)
+            case AskActions() | Prove():
+                return self._repairs(request, allowance)
             case ListFiles():
                 return self._files(request, allowance)
             case Explain():
@@ -219,7 +221,7 @@ class Desk:
             cancelled=allowance,
             project=project,
             memory=known.memory,
-            depth=facade.LEAN,
+            depth=facade.TYPING,
         )
         if not allowance.is_void:
             known.of, known.analysis, known.memory, known.tried = document, analysis, analysis.memory, None
@@ -236,6 +238,7 @@ class Desk:
             return None
         config, project = self._surroundings(request.path)
         analysis = facade.check(source, config, cancelled=allowance, project=project, depth=facade.LEAN)
+        analysis = self._on_trial(analysis, allowance)
         return outcome_of(analysis, time.perf_counter() - began, self.text_at, is_open=False)
 
     def _callers(self, request: Callers, allowance: Allowance) -> tuple[Outcome, ...]:
@@ -300,17 +303,19 @@ class Desk:
             return None
         return why_at(self._with_traces(analysis, request.place.line, allowance, explored=True), request.place)
 
-    def _actions(self, request: AskActions, allowance: Allowance) -> Actions:
+    def _repairs(self, request: AskActions | Prove, allowance: Allowance) -> Actions | tuple[Diagnostic, ...]:
         analysis = self._analysis(request.uri, allowance)
         if analysis is None:
-            return Actions((), {})
+            return Actions((), {}) if isinstance(request, AskActions) else ()
         analysis = self._tried(analysis, request, allowance)
+        if isinstance(request, Prove):
+            return analysis.diagnostics
         found = actions_at(analysis, request.place)
         told = [diagnostic for action in found for diagnostic in action.diagnostics]
         edits = [edit for action in found for edit in action.edits]
         return Actions(found, lines_told(told, edits, analysis.document, self.text_at))
 
-    def _tried(self, analysis: Analysis, request: AskHover | AskActions, allowance: Allowance) -> Analysis:
+    def _tried(self, analysis: Analysis, request: AskHover | AskActions | Prove, allowance: Allowance) -> Analysis:
         """The diagnostics of a question with their fixes put on trial; what was tried for their state is known."""
         known = self._known.get(request.uri)
         if known is not None and known.tried is not None and known.tried[0] == request.state:
@@ -321,8 +326,6 @@ class Desk:
         return tried
 
     def _on_trial(self, analysis: Analysis, allowance: Allowance) -> Analysis:
-        if not any(fix.edits for each in analysis.diagnostics for fix in each.fixes):
-            return analysis
         path = analysis.document.path
         config, project = self._surroundings(path)
         try:
@@ -332,7 +335,7 @@ class Desk:
             raise
         except Exception:
             logger.exception("The fixes for %s cannot be tried", path)
-            return analysis
+            return replace(analysis, diagnostics=tuple(replace(each, fixes=()) for each in analysis.diagnostics))
 
     def _analysis(self, uri: str, allowance: Allowance) -> Analysis | None:
         """The analysis of the newest state of an open document, made where it is not known."""

@@ -171,6 +171,16 @@ class AskActions:
 
 
 @dataclass(frozen=True, slots=True)
+class Prove:
+    """The `diagnostics` of an open document with the fixes and the advice that hold: a tuple, as for `AskActions`."""
+
+    uri: str
+    path: str
+    diagnostics: tuple[Diagnostic, ...]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListFiles:
     """The paths of the files of a project in some folders, sorted, at `most` so many: a tuple."""
 
@@ -201,6 +211,7 @@ Request = (
     | AskName
     | AskWhy
     | AskActions
+    | Prove
     | ListFiles
     | Explain
     | ListRules
@@ -215,6 +226,7 @@ _TITLES: Mapping[type, str] = {
     AskName: "The look at a name in {0.path}",
     AskWhy: "The answer for a name in {0.path}",
     AskActions: "The search for fixes of {0.path}",
+    Prove: "The trial of the fixes of {0.path}",
     ListFiles: "The look for files in {0.folders}",
     Explain: "The explanation of a traceback",
     ListRules: "The list of the rules",

@@ -384,9 +384,8 @@ def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
 
 
 def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
-    """Items of an unknown iterable, without end: those that it shows, and then new ones."""
+    """Items of an unknown iterable, without end; each is a new one."""
     fresh = getattr(source, "fresh_item", None)
-    yield from getattr(source, "shown_items", ())
     while True:
         machine.budget.spend()
         if fresh is not None:

@@ -21,11 +21,12 @@ from gradpath.analyst.messages import (
     Message,
     News,
     Outcome,
+    Prove,
     Request,
     Settings,
 )
 from gradpath.analyst.supervisor import GivenUp, Job, Supervisor
-from gradpath.diagnostic import Gap, GapKind, Position, Range
+from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Position, Range
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.state import State
 from gradpath.render.gaps import gap_lines
@@ -36,8 +37,11 @@ logger = logging.getLogger(__name__)
 _CALLERS = "#callers"
 """The suffix of the key for the check of a document's callers."""
 
+_PROOF = "#proof"
+"""The suffix of the key for the trial of what was found in a document."""
+
 STILL = 0.5
-"""Seconds without an edit after which the callers of a document are looked at."""
+"""Seconds without an edit after which the callers of a document are looked at, and its fixes are tried."""
 
 
 _UNTOLD = (GapKind.SYNTAX, GapKind.FAILURE)
@@ -184,6 +188,7 @@ class Checks:
         if timer is not None:
             timer.cancel()
         self._supervisor.drop(document.uri + _CALLERS)
+        self._supervisor.drop(document.uri + _PROOF)
         self._listener.is_changing(document)
 
     def _renew(self, documents: Iterable[OpenDocument], first: OpenDocument | None = None) -> None:
@@ -232,14 +237,25 @@ class Checks:
         if document is None:
             return
         self._listener.has_checked(document)
-        if outcome is not None and given_up is None and document.cells is None:
+        if outcome is not None and given_up is None:
             loop = asyncio.get_running_loop()
-            self._still[state.uri] = loop.call_later(STILL, self._look_at_callers, state, document.size)
+            further = self._look_at_callers if document.cells is None else self._prove
+            self._still[state.uri] = loop.call_later(STILL, further, state, document.size)
 
     def _look_at_callers(self, state: _State, size: int) -> None:
         key = state.uri + _CALLERS
         request = Callers(state.uri, state.path)
-        self.submit(Job(key, state.generation, request, partial(self._learn, state), about=key, size=size))
+        self.submit(Job(key, state.generation, request, partial(self._learn, state, size), about=key, size=size))
+
+    def _prove(self, state: _State, size: int) -> None:
+        """Have tried what was found in a document, so that its advice can be told."""
+        found, known = self._documents.found_at(state.path)
+        if all(each.level is Level.HINT for each in found):
+            return
+        key = state.uri + _PROOF
+        request = Prove(state.uri, state.path, tuple(found), known)
+        done = partial(self._proved, state, known)
+        self.submit(Job(key, state.generation, request, done, about=key, size=size))
 
     def _trace(self, outcome: Outcome) -> None:
         """Tell how a check went."""
@@ -249,12 +265,22 @@ class Checks:
         logger.debug("%s", message)
         self._listener.has_timed(message, partial(_in_full, outcome))
 
-    def _learn(self, state: _State, callers: tuple[Outcome, ...] | None, _short: GivenUp | None) -> None:
+    def _proved(self, state: _State, known: str, tried: tuple[Diagnostic, ...] | None, short: GivenUp | None) -> None:
+        """Tell again of a document, with the advice that holds."""
+        document = self._documents.get(state.uri)
+        if document is None or document.generation != state.generation or tried is None or short is not None:
+            return
+        document.tried = known, tried
+        if list(tried) != self._documents.found_at(state.path)[0]:
+            self._listener.has_learned(document)
+
+    def _learn(self, state: _State, size: int, callers: tuple[Outcome, ...] | None, _short: GivenUp | None) -> None:
         """Tell again of a document, if its callers show more in it than it does itself."""
         before, _ = self._documents.found_at(state.path)
         document = self._documents.learn(state.uri, state.generation, callers or ())
         if document is not None and self._documents.found_at(state.path)[0] != before:
             self._listener.has_learned(document)
+        self._prove(state, size)
 
 
 @dataclass(frozen=True, slots=True)

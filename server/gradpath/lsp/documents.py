@@ -52,6 +52,8 @@ class OpenDocument:
     """The other files that the newest finished check has read."""
     callers: tuple[Outcome, ...] = ()
     """The checks of files that are not open and run code of this one, once they are known."""
+    tried: tuple[str, tuple[Diagnostic, ...]] | None = None
+    """The findings in it with the advice that holds, once it was tried, and the state that they are of."""
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
     cells: list[OpenCell] | None = None
     """The cells of a notebook, which has no lines of its own."""
@@ -170,6 +172,13 @@ class Documents:
         states = [f"{document.generation}.{len(document.callers)}" for document in sources]
         return list(found.values()), "+".join(states)
 
+    def told_at(self, path: str) -> tuple[list[Diagnostic], str]:
+        """The same as they are told: with the advice that holds, once that is known."""
+        found, state = self.found_at(path)
+        own = self.at_path(path)
+        tried = None if own is None else own.tried
+        return (list(tried[1]), f"{state}.tried") if tried is not None and tried[0] == state else (found, state)
+
     def open(self, item: types.TextDocumentItem) -> OpenDocument:
         """Take up a document; one that was open already is replaced."""
         self.close(item.uri)
@@ -244,6 +253,7 @@ class Documents:
         document.generation = next(self._generations)
         document.outcome = None
         document.callers = ()
+        document.tried = None
         document.answered = document.edited = document.given_up = False
 
     def answer(

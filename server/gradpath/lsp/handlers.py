@@ -111,7 +111,7 @@ def _register_pull(server: Server) -> None:
         document = await server.state.documents.analysed(params.text_document.uri)
         if document is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
-        _, result = server.state.documents.found_at(document.path)
+        _, result = server.state.documents.told_at(document.path)
         related = server.publishing.related(document)
         if params.previous_result_id == result:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result, related_documents=related)

@@ -111,7 +111,7 @@ class Publishing:
 
     def _told_at(self, path: str) -> list[Diagnostic]:
         """The findings in a file, and its unchecked parts if it is open."""
-        found, _ = self._documents.found_at(path)
+        found, _ = self._documents.told_at(path)
         own = self._documents.at_path(path)
         outcome = None if own is None else own.outcome
         return found if outcome is None else [*found, *gap_hints(outcome.incomplete, parses=outcome.parses)]

@@ -256,8 +256,7 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
     if has_optimizer(machine) and isinstance(value, (ModuleInstance, TensorValue)):
         tensors = parameters_in(value)
         if tensors:
-            beside = tensors_of(module.parameters())
-            machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
+            machine.emit(Attached(tuple(tensors), tensors_of(module.parameters()), (), machine.site()))
 
 
 def as_part(value: Value) -> Value:

@@ -21,9 +21,11 @@ def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[F
     lines = {each: _line(each, fixes, holds) for each in diagnostic.advice}
     first, *others = lines
     preferred = next((fix for fix in fixes if fix.preferred), None)
-    told = first if preferred is None else next((each for each in lines if _describes(each, preferred)), None)
     best = preferred or next((fix for fix in fixes if fix.edits), None)
-    help = lines[told] if told is not None else ""
+    told = first
+    if best is not None and (preferred is not None or not lines[first]):
+        told = next((each for each in lines if _describes(each, best)), Advice(""))
+    help = lines.get(told, "")
     if not help and best is not None:
         help = lowered(best.title)
     if first.fix is not None and any(each.fix == first.fix for each in others):

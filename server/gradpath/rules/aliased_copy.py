@@ -69,7 +69,7 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
             Step(event.site, "loads what is there already"),
         ),
         help=f"keep a copy: `copy.deepcopy({taken})`",
-        fixes=tuple(_copied(source, event.taken.site)),
+        fixes=source.proposed(_copied(source, event.taken.site)),
     )
 
 
@@ -165,7 +165,7 @@ def _of_value(source: Source, found: _Used) -> Report:
             Step(found.site, "mixes the parameter with itself"),
         ),
         help=f"keep a copy: `{text}.clone()`",
-        fixes=tuple(_copied(source, found.made)),
+        fixes=source.proposed(_copied(source, found.made)),
     )
 
 

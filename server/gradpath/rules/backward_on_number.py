@@ -29,7 +29,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, read: ReadOut | None) -> Report:
     at = replace(failure.site, node=call_of(trace, node) or node)
     loss = source.short(failure.site, node.value, 30)
-    fixes = tuple(_fixes(trace, source, failure, read))
+    fixes = source.proposed(_fixes(trace, source, failure, read))
     steps: list[Step] = []
     if read is None:
         headline = f"`{loss}` is still the number {failure.subject} here: no loss was added to it"

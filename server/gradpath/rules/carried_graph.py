@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Reason
@@ -11,8 +12,7 @@ from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 from gradpath.rules.carrying import Case, case_of
 from gradpath.rules.carrying_fixes import fixes_for, is_border, retaining
-from gradpath.rules.graphs import leaves, nodes_of
-from gradpath.rules.projected_fixes import is_projected
+from gradpath.rules.graphs import leaves
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, following, lowered, occasion, operation, turn_of, with_time
 
@@ -26,8 +26,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(case: Case) -> Report:
-    fixes = tuple(fixes_for(case))
-    preferred = next((fix for fix in fixes if fix.preferred or is_projected(fix)), None)
+    fixes = case.source.proposed(fixes_for(case))
     return Report(
         RULE.id,
         case.again,
@@ -35,9 +34,10 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_advice(case, preferred, fixes),
-        alternatives=tuple(_alternatives(case, preferred, fixes)),
+        help=Advice(_help(case), reason=Reason.DESIGN),
+        alternatives=case.source.proposed(_refuted(case, fixes)),
         fixes=fixes,
+        why=partial(_why, case),
     )
 
 
@@ -96,74 +96,42 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
-def _advice(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> str | Advice:
-    """The way out, with the fix that it describes."""
-    text, told = _help(case, preferred), preferred
-    keeps = preferred is not None and preferred.does(Transformation.RETAIN_GRAPH)
-    cuts = preferred is not None and preferred.does(Transformation.DETACH) and is_border(case)
-    if case.from_outside and not keeps and not (cuts and not case.all_from_outside):
-        wanted = _ONCE if case.all_from_outside else _AGAIN
-        told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
-        if told is None and fixes:
-            return Advice.of(fixes[0]) if _trains_more(case) else Advice(text, reason=Reason.DESIGN)
-    return Advice(text, told) if told is not None else text
+def _why(case: Case, fix: Fix) -> str:
+    """A fix with what speaks for it."""
+    way, turn = lowered(fix.title), turn_of(case.loop)
+    after = fix.repairs[0].way is Way.DETACH_AFTER
+    match fix.repairs[0].transformation:
+        case Transformation.MOVE | Transformation.RECOMPUTE:
+            return f"{way}: each {turn} then has a graph of its own"
+        case Transformation.DETACH if fix.repairs[0].way in (Way.STORE_VALUE, Way.ASSIGN_VALUES):
+            return way
+        case Transformation.DETACH if case.from_outside and is_border(case):
+            return f"the step that follows trains nothing upstream of it: {way}"
+        case Transformation.DETACH if case.from_outside or (_is_cached(case) and not after):
+            return f"if it is not to be trained by this: {way}"
+        case Transformation.DETACH if case.container is None:
+            return f"start each {turn} from the value alone: {way}"
+        case Transformation.FORGET if case.container is None:
+            return f"{way}, and it is computed again"
+        case Transformation.GRAD_MODE:
+            return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {way}"
+    return f"the step comes after the loop and waits for all of them: {way}" if _adds(fix) else way
 
 
-_ONCE = (Transformation.SUM_LOSSES,)
-_AGAIN = (Transformation.MOVE, Transformation.RECOMPUTE)
+def _is_cached(case: Case) -> bool:
+    return bool(case.carried) and case.carried[0].cached
 
 
-def _help(case: Case, preferred: Fix | None) -> str:
-    """The way out, with the fix that is preferred."""
-    if case.from_outside:
-        return _help_outside(case, preferred)
-    return _help_of_fix(case, preferred) or _help_of_carried(case)
-
-
-def _help_outside(case: Case, preferred: Fix | None) -> str:
-    """The way out where the graph was built before the loop."""
-    best, around = lowered(preferred.title) if preferred is not None else "", _around(case)
-    if preferred is not None and preferred.does(Transformation.RETAIN_GRAPH):
-        return best
-    if case.all_from_outside:
+def _help(case: Case) -> str:
+    """The way out in general."""
+    turn, around = turn_of(case.loop), _around(case)
+    if case.from_outside and case.all_from_outside:
         return f"call backward once, on the sum of the losses, instead of {around}"
-    if preferred is not None and preferred.does(Transformation.DETACH) and is_border(case):
-        return f"the step that follows trains nothing upstream of it: {best}"
-    bound = case.carried[0].bound if case.carried else None
-    where = f"inside {around}"
-    if bound is not None and bound.site.caller is not case.again.caller:
-        where = f"where line {case.carried[0].use.line} uses it"
-    return f"compute {_what(case)} {where}: each {turn_of(case.loop)} then has a graph of its own"
-
-
-def _help_of_fix(case: Case, preferred: Fix | None) -> str | None:
-    """The way out that the preferred fix is."""
-    turn, best = turn_of(case.loop), lowered(preferred.title) if preferred is not None else ""
-    if case.container is not None:
-        if preferred is not None and preferred.repairs[0].way is not Way.EMPTY_AT_START:
-            return best
-        return f"empty `{case.source.short(*case.container)}` at the start of each {turn} of {_around(case)}"
-    if preferred is None:
-        return None
-    if preferred.does(Transformation.FORGET):
-        return f"{best}, and it is computed again"
-    if is_projected(preferred):
-        return f"`{case.name}` is what the optimizer trains, so let it stay a leaf: {best}"
-    if _adds(preferred):
-        return f"the step comes after the loop and waits for all of them: {best}"
-    later = preferred.repairs[0].way is Way.DETACH_AFTER
-    if preferred.does(Transformation.DETACH) and (later or not case.carried[0].cached):
-        return f"start each {turn} from the value alone: {best}"
-    return None
-
-
-def _help_of_carried(case: Case) -> str:
-    """The way out where no fix says it: what is carried over should be a value alone."""
-    turn = turn_of(case.loop)
+    if case.from_outside:
+        return f"compute {_what(case)} inside {around}: each {turn} then has a graph of its own"
     if not case.carried or not case.name:
         return f"start each {turn} from values alone: detach what is carried over"
-    carried = case.carried[0]
-    if carried.cached:
+    if _is_cached(case):
         return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
     return f"start each {turn} from the value alone: detach {_what(case)}"
 
@@ -180,33 +148,17 @@ def _adds(fix: Fix) -> bool:
     return fix.repairs[0].way is Way.SUM_AFTER_LOOP
 
 
-def _alternatives(case: Case, preferred: Fix | None, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
-    others = [fix for fix in fixes if fix is not preferred]
-    cuts = [fix for fix in others if fix.does(Transformation.DETACH)]
-    if preferred is not None and _adds(preferred) and not case.from_outside and case.carried and case.name:
-        yield from (
-            Advice(f"to back-propagate over one {turn_of(case.loop)} only: {lowered(fix.title)}", fix)
-            for fix in cuts[:1]
-        )
-        return
+def _refuted(case: Case, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
+    """Why not to keep the graph, where that is no fix."""
     retained = next(retaining(case), None)
-    if case.from_outside:
-        kept_out = cuts if _trains_more(case) else []
-        yield from (Advice(f"if it is not to be trained by this: {lowered(fix.title)}", fix) for fix in kept_out)
-        yield from (Advice.of(fix) for fix in others if fix.does(Transformation.RETAIN_GRAPH))
-        if _is_out_of_date(case) and retained is not None:
-            text = "not a way out: retain_graph=True, which fails once the optimizer has stepped"
-            yield Advice(text, refuted=retained)
-    elif retained is not None and not any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
+    if retained is None or any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
+        return
+    text = "not a way out: retain_graph=True"
+    if not case.from_outside:
         fails = ", and fails once the optimizer has stepped" if _is_out_of_date(case) else ""
-        text = f"not a way out: retain_graph=True makes every {turn_of(case.loop)} slower than the one before{fails}"
-        yield Advice(text, refuted=retained)
-
-
-def _trains_more(case: Case) -> bool:
-    """True if the root of the call depends on parameters that the old graph does not depend on."""
-    old = {id(leaf) for leaf in leaves([case.first])}
-    return any(id(leaf) not in old for leaf in leaves(nodes_of(case.roots)))
+        yield Advice(f"{text} makes every {turn_of(case.loop)} slower than the one before{fails}", refuted=retained)
+    elif _is_out_of_date(case):
+        yield Advice(f"{text}, which fails once the optimizer has stepped", refuted=retained)
 
 
 def _is_out_of_date(case: Case) -> bool:

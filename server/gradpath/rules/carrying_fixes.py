@@ -50,8 +50,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
 def _of_one_graph(case: Case) -> Iterator[Fix]:
     """Where each iteration needs the one graph that was built before the loop."""
     if case.all_from_outside:
-        yield from _one_call(case)
-        yield from () if _steps(case) else retaining(case)
+        yield from (*_one_call(case), *retaining(case), *recomputations(_need(case)))
         return
     entrance = list(detached_where_read(case.crossing))
     if trains_nothing(case.trace, case.first, case.earlier):

@@ -58,7 +58,7 @@ def _empty(trace: Trace, source: Source, clip: Clipped) -> Report:
         f"`{source.short(clip.site, limit=40)}` clips nothing: `{name}` is used up{presumed}",
         tuple(steps),
         help="a generator yields its items once: clip `model.parameters()`, or keep a list of them",
-        fixes=tuple(_kept_as_list(trace, source, clip, given)),
+        fixes=source.proposed(_kept_as_list(trace, source, clip, given)),
     )
 
 
@@ -232,7 +232,7 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         tuple(steps),
         help="clip between `backward()` and `step()`"
         + (", after `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
-        fixes=tuple(_fixes(trace, source, clip, backward if early else step, early)),
+        fixes=source.proposed(_fixes(trace, source, clip, backward if early else step, early)),
     )
 
 

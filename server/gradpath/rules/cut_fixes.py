@@ -11,82 +11,81 @@ from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
-from gradpath.rules.moving import moved_before, removed
-from gradpath.rules.outside_fixes import on_tensors
+from gradpath.rules.moving import removed
+from gradpath.rules.on_tensors import Rewriting, on_tensors
 from gradpath.rules.report import Source
-from gradpath.rules.stories import lifted, name_of
-from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
-from gradpath.source.document import Document
-from gradpath.source.index import names_in
-from gradpath.source.nodes import nodes
-
-_COPYING = ("tensor", "as_tensor", "Tensor", "FloatTensor")
-"""Functions of torch that make a tensor of a list, of the type that the numbers in it most likely had."""
+from gradpath.rules.requirement import required_earlier, thawed
+from gradpath.rules.stories import lifted
+from gradpath.rules.syntax import ancestry, function_of, statement_of
 
 _SMOOTH = ("sigmoid", "softmax")
 """Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
 
 
-def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:  # noqa: C901, PLR0912, PLR0915
+def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
     """Fixes that take the cut away, for a failure at `near`, best first."""
     site = cause.site
     if site is None:
         return
-    document = source.document(site)
-    node = site.node
-    match cause.how, node:
+    match cause.how, site.node:
         case (("no_grad" | "inference_mode"), _):
             yield from _reentrant(source, cause)
             yield from _switched_on(trace, source, cause, near)
-        case "gradient", ast.Call() if not creates_graph(cause) and not _is_perhaps_freed(trace, cause):
-            edit = edits.add_keyword(document, node, "create_graph", "True")
-            if edit is not None:
-                own = isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-                repair = Repair(Way.CREATE, lines=(site.line,))
-                yield Fix.by(repair, Safety.UNSAFE if own else Safety.SAFE, (edit,), preferred=True)
-        case "detach_", ast.Call():
-            statement = statement_of(trace, node)
-            alone = isinstance(statement, ast.Expr) and statement.value is node
-            edit = edits.delete_statement(document, statement) if statement is not None and alone else None
-            edit = edit if alone else edits.drop_method(document, node)
-            if edit is not None:
-                repair = Repair(Way.DROP_CUT_HERE, text=".detach_()")
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
-        case (("detach" | "not differentiable"), ast.Call(func=ast.Attribute(attr=name))) if name == "detach" or (
-            name in CASTS and not node.args
-        ):
-            edit = _not_reassigned(trace, document, node) or edits.drop_method(document, node)
-            if edit is not None:
-                kept = Safety.SAFE if name == "detach" else Safety.UNSAFE
-                repair = _dropping(source, site, node, f".{name}()")
-                yield Fix.by(repair, kept, (edit,), preferred=True)
-        case "not differentiable", ast.Call(func=ast.Attribute(attr="sample") as name) if (
-            cause.detail == REPARAMETRIZED
-        ):
+        case "gradient", ast.Call() as call if not creates_graph(cause) and not _is_perhaps_freed(trace, cause):
+            own = isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+            yield from _passing(
+                source, site, Repair(Way.CREATE, lines=(site.line,)), "create_graph", "True", safe=not own
+            )
+        case (("detach" | "detach_" | "data" | "not differentiable"), _) if _is_taken(cause, site.node):
+            yield from _dropped(trace, source, cause, site)
+        case "not differentiable", ast.Call(func=ast.Attribute() as name) if cause.detail == REPARAMETRIZED:
+            document = source.document(site)
             end = document.range_of(name).end
-            start = Position(end.line, end.column - len(name.attr))
-            edit = Edit(document.path, Range(start, end), "rsample")
+            edit = Edit(document.path, Range(Position(end.line, end.column - len(name.attr)), end), "rsample")
             yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
         case "not differentiable", _:
             yield from _smooth(trace, source, cause)
-        case "data", ast.Attribute(attr="data"):
-            repair = _dropping(source, site, node, ".data")
-            edit = edits.drop_attribute(document, node)
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
-        case (("torch.tensor" | "Variable" | "item" | "float"), ast.Call()):
-            edit = _without_copy(trace, source, document, node, cause)
-            if edit is not None:
-                repair = Repair(Way.USE_TENSOR, (source.short(site),))
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+        case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
             yield from required_earlier(trace, source, site)
-        case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained")):
-            edit = edits.add_keyword(document, node, "freeze", "False") if len(node.args) < 2 else None
-            if edit is not None:
-                yield Fix.by(Repair(Way.NOT_FROZEN, lines=(site.line,)), Safety.SAFE, (edit,), preferred=True)
+        case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained"), args=[_]):
+            yield from _passing(source, site, Repair(Way.NOT_FROZEN, lines=(site.line,)), "freeze", "False")
         case "frozen", _:
-            yield from _thawed(trace, source, near)
+            yield from thawed(trace, source, near)
+
+
+def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, *, safe: bool = True) -> Iterator[Fix]:
+    """A keyword argument with which a call keeps the graph."""
+    edit = edits.add_keyword(source.document(site), site.node, name, value) if isinstance(site.node, ast.Call) else None
+    if edit is not None:
+        yield Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, (edit,), preferred=True)
+
+
+def _is_taken(cause: Cause, node: ast.AST) -> bool:
+    """True if the cut is a method or an attribute that can go: a cast, where it says nothing of another tensor."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args):
+            return cause.how != "not differentiable" or (name in CASTS | {"detach"} and not args)
+        case _:
+            return isinstance(node, ast.Attribute)
+
+
+def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:
+    """`.detach()`, `.data` or a cast goes; the value is named where the line has several such cuts."""
+    node = site.node
+    written = Rewriting(trace, source.document(site), "stack")
+    read = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(read, ast.Attribute) or not written.takes_from(node):
+        return
+    cut = f".{read.attr}()" if isinstance(node, ast.Call) else f".{read.attr}"
+    repair = Repair(Way.DROP_CUT, lines=(site.line,), text=cut)
+    if read.attr == "detach_":
+        repair = Repair(Way.DROP_CUT_HERE, text=cut)
+    elif source.document(site).line(site.line).count(cut) > 1:
+        repair = Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
+    safety = Safety.UNSAFE if read.attr in CASTS else Safety.SAFE
+    yield Fix.by(repair, safety, tuple(written.changes), preferred=True)
 
 
 def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
@@ -99,16 +98,6 @@ def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
     return any(cause.tensor in root.ancestors() for each in later if not each.call.retain for root in each.call.roots)
 
 
-def _not_reassigned(trace: Trace, document: Document, call: ast.Call) -> Edit | None:
-    """`x = x.detach()` goes as a whole."""
-    match statement_of(trace, call), call.func:
-        case ast.Assign(targets=[target], value=value) as statement, ast.Attribute(value=owner) if value is call:
-            same = edits.flat(document, target) == edits.flat(document, owner)
-            return removed(trace, document, statement) if same else None
-        case _:
-            return None
-
-
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
     """`use_reentrant=False` where no input of a checkpoint requires a gradient."""
     if not is_checkpoint(cause) or cause.site is None:
@@ -117,9 +106,7 @@ def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
         call = frame.node
         if not isinstance(call, ast.Call) or not _is_named(call.func, "checkpoint"):
             continue
-        edit = edits.add_keyword(source.document(frame), call, "use_reentrant", "False")
-        if edit is not None:
-            yield Fix.by(Repair(Way.NOT_REENTRANT, lines=(frame.line,)), Safety.SAFE, (edit,), preferred=True)
+        yield from _passing(source, frame, Repair(Way.NOT_REENTRANT, lines=(frame.line,)), "use_reentrant", "False")
         return
 
 
@@ -134,7 +121,8 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     if switch is None:
         yield from _recorded(trace, source, cause, near)
         return
-    yield from _enabled(trace, source, cause, switch, near)
+    if not switch.lasting:
+        yield from _recorded(trace, source, cause, near, switch)
     document = source.document(switch.site)
     text = source.short(switch.site)
     line = switch.site.line
@@ -153,37 +141,25 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
         yield from _decorated(trace, source, switch)
 
 
-def _recorded(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
-    """`with torch.enable_grad():` around the last statement that computes without a graph, whoever switched it off."""
+def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Switch | None = None) -> Iterator[Fix]:
+    """`with torch.enable_grad():` around the last statement that computes without a graph.
+
+    Under a `switch` that is the call that computes the loss and goes back from it.
+    """
+    frames: tuple[Site, ...] = () if cause.site is None else tuple(cause.site.frames())
     place = lifted(cause.site, near) if cause.site is not None else near
-    statement = statement_of(trace, place.node)
-    document = source.document(place)
+    if switch is not None:
+        theirs = {id(frame.node) for frame in near.frames()}
+        inside = (each for each in frames if each.caller is switch.site.caller and id(each.node) in theirs)
+        place = next((each for each in inside if each.node is not near.node), near)
+    statement, document = statement_of(trace, place.node), source.document(place)
     torch = edits.torch_in(document)
-    edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
-    if edit is not None and place.node is not near.node and not is_checkpoint(cause):
-        yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
-
-
-def _enabled(trace: Trace, source: Source, cause: Cause, switch: Switch, near: Site) -> Iterator[Fix]:
-    """`with torch.enable_grad():` around the call under the switch that computes the loss and goes back from it."""
-    if cause.site is None or switch.lasting:
+    if place.node is near.node or torch is None or is_checkpoint(cause):
         return
-    theirs = {id(frame.node) for frame in near.frames()}
-    for frame in cause.site.frames():
-        if frame.caller is not switch.site.caller or id(frame.node) not in theirs or frame.node is near.node:
-            continue
-        statement = statement_of(trace, frame.node)
-        document = source.document(frame)
-        torch = edits.torch_in(document)
-        edit = None if statement is None or torch is None else _wrapped(document, statement, f"{torch}.enable_grad()")
+    if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
         if edit is not None:
-            yield Fix.by(Repair(Way.RECORD, lines=(frame.line,)), Safety.SAFE, (edit,), preferred=True)
-        return
-
-
-def _wrapped(document: Document, statement: ast.stmt, manager: str) -> Edit | None:
-    simple = isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
-    return edits.wrap(document, statement, f"with {manager}:") if simple else None
+            yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
 
 
 def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
@@ -209,165 +185,37 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone), preferred=True)
 
 
-def _dropping(source: Source, site: Site, node: ast.Call | ast.Attribute, cut: str) -> Repair:
-    """Dropping a cut; the cut value is named where the line has several such cuts."""
-    read = node.func if isinstance(node, ast.Call) else node
-    several = source.document(site).line(site.line).count(cut) > 1
-    if several and isinstance(read, ast.Attribute):
-        return Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
-    return Repair(Way.DROP_CUT, lines=(site.line,), text=cut)
-
-
-def _without_copy(trace: Trace, source: Source, document: Document, call: ast.Call, cause: Cause) -> Edit | None:
-    first = call.args[0] if call.args else None
-    match first:
-        case ast.Call(func=ast.Attribute(attr="item", value=value), args=[]) | ast.Attribute(attr="data", value=value):
-            return edits.replace(document, call, document.slice(document.range_of(value)))
-        case ast.Name() | ast.Attribute() | ast.BinOp() | ast.Subscript() | ast.List():
-            if cause.how == "Variable" or _is_tensor(trace, source, first, cause):
-                return edits.unwrap_call(document, call)
-            listed = isinstance(first, (ast.Name, ast.Attribute)) or (
-                isinstance(first, ast.List) and all(isinstance(each, (ast.Name, ast.Attribute)) for each in first.elts)
-            )
-            if listed and isinstance(call.func, ast.Attribute) and call.func.attr in _COPYING:
-                name = edits.flat(document, call.func.value)
-                return edits.replace(document, call, f"{name}.stack({edits.flat(document, first)})")
-    return None
-
-
-def _is_tensor(trace: Trace, source: Source, argument: ast.expr, cause: Cause) -> bool:
-    """Whether the argument of `torch.tensor` is itself a tensor, not a list of tensors."""
-    maker = cause.tensor.maker
-    if len(maker) != 1 or cause.site is None:
-        return False
-    if cause.tensor.shape is not None and cause.tensor.shape == maker[0].shape:
-        return True  # A list of one tensor has a dimension more.
-    text = source.text(cause.site, argument)
-    return text in (name_of(trace, source, maker[0], cause.site), text if isinstance(argument, ast.BinOp) else "")
-
-
-def _selects(trace: Trace, mask: ast.Compare) -> bool:
-    """Whether items are picked by what is decided, or by the variable that is bound to it: `x[p > 0.5]`."""
-    statement = statement_of(trace, mask)
-    names = {each.id for each in getattr(statement, "targets", ()) if isinstance(each, ast.Name)}
-    keys: list[ast.expr] = []
-    for each in (each for visit in trace.visits for each in nodes(visit)):
-        match each:
-            case ast.Subscript(slice=key):
-                keys.append(key)
-            case ast.Call(
-                func=ast.Attribute(attr="masked_fill" | "masked_fill_" | "masked_select" | "where"), args=args
-            ):
-                keys += args
-    return any(each is mask or getattr(each, "id", None) in names for key in keys for each in nodes(key))
-
-
 def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """The probability itself instead of what is decided from it: `p > 0.5`, `F.one_hot(scores.argmax(1))`."""
     site = cause.site
     if site is None:
         return
-    document = source.document(site)
-    node = site.node
-    around = ancestry(trace, node)
-    if len(around) > 1 and _wants_choices(around[-2]):
-        return
-    match node:
-        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]):
-            if _selects(trace, node):
-                return
-            outer: ast.AST = node
-            if len(around) > 2 and isinstance(around[-2], ast.Attribute) and isinstance(around[-3], ast.Call):
-                outer = around[-3] if around[-2].attr in ("float", "double", "type_as", "to") else node
+    document, (*around, outer) = source.document(site), ancestry(trace, site.node)
+    match site.node:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]) if not (
+            around and isinstance(around[-1], _CHOOSING)
+        ):
             smooth = isinstance(left, ast.Call) and any(_is_named(left.func, name) for name in _SMOOTH)
             kept = document.slice(document.range_of(left))
             kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
             shown = " ".join(kept.split())
             repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
-            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
-        case ast.Call(func=ast.Attribute(attr="argmax", value=value)) if value is not None:
-            given = list(node.args)
+        case ast.Call(func=ast.Attribute(attr="argmax", value=value), args=given, keywords=options):
             if isinstance(value, ast.Name) and value.id == "torch" and given:
                 value, given = given[0], given[1:]
-            hot = around[-2] if len(around) > 1 else None
-            if not isinstance(hot, ast.Call) or not _is_named(hot.func, "one_hot") or hot.args[:1] != [node]:
+            axis = next((each.value for each in options if each.arg == "dim"), next(iter(given), None))
+            outer = around.pop() if around else outer
+            if axis is None or not isinstance(outer, ast.Call) or not _is_named(outer.func, "one_hot"):
                 return
-            if isinstance(value, ast.Name) and value.id in ("torch", "np"):
-                return
-            axis = next((each.value for each in node.keywords if each.arg == "dim"), given[0] if given else None)
-            if axis is None:
-                return
-            outer = hot
-            if len(around) > 3 and isinstance(around[-3], ast.Attribute) and isinstance(around[-4], ast.Call):
-                outer = around[-4]
-            text = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
-            repair = Repair(Way.PROBABILITIES, text=text)
-            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, text),))
-
-
-def _wants_choices(around: ast.AST) -> bool:
-    """Whether an expression takes booleans alone: an index, `torch.where`, `and`."""
-    if isinstance(around, (ast.Subscript, ast.BoolOp)):
-        return True
-    return isinstance(around, ast.Call) and any(
-        _is_named(around.func, name) for name in ("where", "masked_fill", "masked_fill_", "masked_select")
-    )
-
-
-def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
-    """`x.requires_grad_()` at `site` moves before the first statement that computes with `x`."""
-    statement = statement_of(trace, site.node)
-    block = None if statement is None else block_of(trace, statement)
-    if statement is None or block is None:
-        return
-    names = names_in(statement)
-    last = next((index for index, each in enumerate(block) if each is statement), 0)
-    made = [
-        index
-        for index, each in enumerate(block[:last])
-        if names
-        & {part.id for part in ast.walk(each) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    ]
-    start = made[-1] + 1 if made else 0
-    first = next((each for each in block[start:last] if names_in(each) & names), None)
-    moved = None if first is None else moved_before(trace, source.document(site), statement, first)
-    if first is not None and moved is not None:
-        repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
-        yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
-
-
-def _thawed(trace: Trace, source: Source, near: Site) -> Iterator[Fix]:
-    """`model.requires_grad_()` before the optimizer that is given `model.parameters()`, all of which are frozen."""
-    for frame in near.frames():
-        owner = function_of(trace, frame.node) or trace.entry
-        document = source.document(frame)
-        for statement in ast.walk(owner):
-            match statement:
-                case ast.Assign(
-                    value=ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_])
-                ) if statement in trace.visits and makes_optimizer(statement.value):
-                    names = [edits.flat(document, module)]
-                case ast.Assign(value=ast.Call(args=[ast.List(elts=listed), *_])) if (
-                    statement in trace.visits and listed and makes_optimizer(statement.value)
-                ):
-                    names = [
-                        edits.flat(document, each) for each in listed if isinstance(each, (ast.Name, ast.Attribute))
-                    ]
-                    if len(names) < len(listed) or len(names) > 3:
-                        continue
-                case _:
-                    continue
-            edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
-            if edit is not None:
-                repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            kept = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
+            repair = Repair(Way.PROBABILITIES, text=kept)
+        case _:
             return
+    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and isinstance(around[-2], ast.Call):
+        around.pop()
+        outer = around.pop()  # `.float()`, which what is decided needs.
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
 
 
-def makes_optimizer(call: ast.expr) -> bool:
-    """Whether a call looks like the constructor of an optimizer, by its name or by its learning rate."""
-    if not isinstance(call, ast.Call) or not call.args:
-        return False
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    options = {each.arg for each in call.keywords}
-    return "lr" in options or name in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS")
+_CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
+"""Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""

@@ -142,7 +142,9 @@ def _report(
         steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
     steps.append(Step(at, "changes it unseen"))
     steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
-    fixes = tuple(_put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event))
+    fixes = source.proposed(
+        _put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event)
+    )
     help_line = "make a new tensor instead of writing into the saved one"
     if hidden.is_parameter:
         help_line = "update parameters after the backward that still needs them"

@@ -37,7 +37,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         steps.append(
             Step(failure.site, with_time(following(trace, failure.site, error.earlier.site), "finds them missing"))
         )
-    fixes = tuple(_fixes(trace, source, wrapped, names))
+    fixes = source.proposed(_fixes(trace, source, wrapped, names))
     return Report(
         RULE.id,
         wrapped.site,

@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import cut_fixes, cuts, edits, late_fixes, outside_fixes
+from gradpath.rules import cut_fixes, cuts, edits, on_tensors, requirement
 from gradpath.rules.graphs import nodes_of, reach
 from gradpath.rules.rebinding import rebound_behind
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -56,13 +56,13 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         why = f"it was computed before `{source.short(late.site, limit=34)}` on line {late.site.line}"
         steps = [Step(late.site, "too late: the output is computed already")]
         way = "require the gradient before computing with the tensor"
-        fixes = tuple(cut_fixes.required_earlier(trace, source, late.site))
+        fixes = source.proposed(requirement.required_earlier(trace, source, late.site))
     else:
         why = f"it was not computed from `{name}`"
         made = wanted.node.site if wanted.node is not None else wanted.origin
         steps = [Step(made, "makes a tensor that the output does not depend on")] if isinstance(made, Site) else []
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
-        fixes = tuple(_without_copy(trace, source, failure))
+        fixes = source.proposed(_without_copy(trace, source, failure))
     return Report(
         RULE.id,
         failure.site,
@@ -115,30 +115,16 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
         help=f"make it require one before it is used: `{name}.requires_grad_()`"
         if name.isidentifier()
         else "make it require a gradient before it is used",
-        fixes=tuple(late_fixes.asked_in_time(trace, source, failure, wanted)),
+        fixes=source.proposed(requirement.required_before(trace, source, failure, wanted)),
     )
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
-    thawed = list(late_fixes.thawed_again(trace, source, failure, root))
-    if thawed:
+    if next(requirement.thawed_again(trace, source, failure, root), None) is not None:
         cause = cuts.frozen_behind(trace, root) or cause
     name = _loss(trace, source, failure, root)
-    fixes = thawed or [
-        *late_fixes.thawed_part(trace, source, cause, failure, root),
-        *cut_fixes.undo(trace, source, cause, failure.site),
-        *outside_fixes.on_tensors(trace, source, cause),
-        *late_fixes.recomputed(trace, source, cause, failure, root),
-    ]
-    for other in cuts.other_causes(root, cause):
-        if other.how in ("no_grad", "inference_mode"):
-            continue  # A graph is not wanted in only some of the blocks.
-        fixes += [
-            fix
-            for fix in cut_fixes.undo(trace, source, other, failure.site)
-            if fix.edits not in [e.edits for e in fixes]
-        ]
+    fixes = source.proposed(_fixes(trace, source, cause, failure, root))
     return Report(
         RULE.id,
         failure.site,
@@ -147,9 +133,26 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
         help=Advice(cuts.way_out(cause), fixes[0] if fixes else None, reason=Reason.CHOICE),
-        alternatives=tuple(_forced(trace, source, failure)),
-        fixes=tuple(fixes),
+        alternatives=source.proposed(_forced(trace, source, failure)),
+        fixes=fixes,
     )
+
+
+def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """The fixes for the nearest cut, and for others upstream of it, each once."""
+    thawed, part = list(requirement.thawed_again(trace, source, failure, root)), requirement.put_in(root)
+    parts = requirement.thawed(trace, source, failure.site, part, failure.kept) if part is not None else iter(())
+    others = [each for each in cuts.other_causes(root, cause) if each.how not in ("no_grad", "inference_mode")]
+    found = thawed or [
+        *(parts if cause.how == "frozen" else ()),
+        *cut_fixes.undo(trace, source, cause, failure.site),
+        *(on_tensors.on_tensors(trace, source, cause) if cause.how == "plain" else ()),
+        *requirement.recomputed(trace, source, cause, failure, root),
+    ]  # A graph is not wanted in only some of the blocks.
+    for each in others:
+        found += cut_fixes.undo(trace, source, each, failure.site)
+    first = {fix.edits: fix for fix in reversed(found)}
+    yield from reversed(first.values())
 
 
 def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:

@@ -304,7 +304,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
         alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
-        fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
+        fixes=source.proposed(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
 
@@ -322,7 +322,7 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
         ),
         help="let the network predict with gradients on where its prediction is to be trained",
         alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
-        fixes=tuple(undone(trace, source, term.cause, term.ran.site, term.added)),
+        fixes=source.proposed(undone(trace, source, term.cause, term.ran.site, term.added)),
     )
 
 
@@ -342,7 +342,7 @@ def _report_cut(trace: Trace, source: Source, term: CutTerm) -> Report:
             Step(ran.site, f"gives {what} no gradient from it"),
         ),
         help=cuts.way_out(cause),
-        fixes=tuple(undone(trace, source, cause, ran.site, term.site)),
+        fixes=source.proposed(undone(trace, source, cause, ran.site, term.site)),
     )
 
 

@@ -196,7 +196,7 @@ def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, meth
         f"`{text}` returns a new tensor, which is thrown away: `{name}` stays as it was",
         (Step(event.site, "its result is thrown away"),),
         help=f"assign it: `{name} = {called}(…)`" if call.args else f"assign it: `{name} = {text}`",
-        fixes=tuple(_fixes(trace, source, event, call, method)),
+        fixes=source.proposed(_fixes(trace, source, event, call, method)),
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Failed, Site, Trace
-from gradpath.repairs import Transformation, Way
+from gradpath.repairs import Transformation
 from gradpath.rules.carrying import loop_between
 from gradpath.rules.graphs import meeting, nodes_of, surely_leads
 from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.second_call_fixes import fixes_for
+from gradpath.rules.second_call_fixes import fixes_for, is_border
 from gradpath.rules.second_calls import Case, state_of, taken_alone
 from gradpath.rules.stories import (
     failures,
@@ -20,7 +21,6 @@ from gradpath.rules.stories import (
     name_of,
     occasion,
     operation,
-    stepped_since,
     with_time,
 )
 from gradpath.rules.syntax import function_of
@@ -46,7 +46,7 @@ def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -
 
 
 def _report(case: Case) -> Report:
-    fixes = tuple(fixes_for(case))
+    repeated = case.same_root and not case.same_place and not case.is_updated
     return Report(
         RULE.id,
         case.raising,
@@ -54,9 +54,10 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=_advice(case, fixes),
-        alternatives=tuple(_alternatives(case, fixes)),
-        fixes=fixes,
+        help=Advice(_help(case), reason=Reason.DESIGN),
+        alternatives=(Advice.optional("for twice the gradient, scale the loss"),) if repeated else (),
+        fixes=case.source.proposed(fixes_for(case)),
+        why=partial(_why, case),
     )
 
 
@@ -105,70 +106,35 @@ def _steps(case: Case) -> Iterator[Step]:
     yield Step(case.raising, with_time(occasion(case.trace, case.again, case.before), "needs it again"))
 
 
-def _advice(case: Case, fixes: tuple[Fix, ...]) -> str | Advice:
-    """The way out, with the fix that it describes."""
-    if not fixes:
-        return _help(case, fixes)
-    again = (Transformation.MOVE, Transformation.RECOMPUTE)
-    repeated = case.same_place or (case.same_root and case.is_updated)
-    if repeated and not _is_cut(fixes) and (case.same_place or taken_alone(case) is None):
-        told = next((fix for fix in fixes if fix.repairs[0].transformation in again), None)
-        return Advice.of(fixes[0]) if told is None else Advice(_help(case, fixes), told)
-    return Advice(_help(case, fixes), fixes[0])
-
-
-def _help(case: Case, fixes: tuple[Fix, ...]) -> str:
-    if case.same_place and _is_cut(fixes):
-        return lowered(fixes[0].title)
-    if case.same_place:
-        function = function_of(case.trace, case.again.node)
-        when = occasion(case.trace, case.again, case.before)
-        if when.startswith("called"):
-            return f"compute {_what(case)} again before {when.removeprefix('called from ')}"
-        where = f"inside `{function.name}`" if function is not None else "before each call"
-        return f"compute {_what(case)} {where}, so that each call has a graph of its own"
-    taken = taken_alone(case)
-    if taken is not None:
-        call = case.source.short(case.before)
-        value = case.source.text(taken[0], taken[1])
-        line = taken[0].line
-        return f"write `{value}.detach()` on line {line}: `{call}` trains nothing upstream of `{value}`"
-    if case.same_root:
-        if stepped_since(case.trace, case.earlier):
-            return "compute the loss again after the step: its old graph was built with the old parameters"
-        if case.is_updated:
-            return "compute the loss again before the second call: its old graph was built with the old parameters"
-        return "one call is enough: the gradients of the first are in `.grad` already"
-    state = state_of(case)
-    if state is not None:
-        way = lowered(fixes[0].title) if _is_cut(fixes) else f"detach `{state[0]}` between the two calls"
-        return f"start from the value alone: {way}"
-    return _said_of(case, fixes[0]) if fixes else f"compute {_what(case)} again before the second call"
-
-
-def _said_of(case: Case, best: Fix) -> str:
-    """The way out by a fix, with what speaks for it."""
-    way = lowered(best.title)
-    if best.repairs[0].way is Way.DETACH_ON:
-        if best.safety is Safety.UNSAFE:
+def _why(case: Case, fix: Fix) -> str:
+    """A fix with what speaks for it."""
+    way, taken = lowered(fix.title), taken_alone(case)
+    match fix.repairs[0].transformation:
+        case Transformation.DETACH if taken is not None:
+            call, value = case.source.short(case.before), case.source.text(taken[0], taken[1])
+            return f"`{call}` trains nothing upstream of `{value}`: {way}"
+        case Transformation.DETACH if case.same_place or state_of(case) is not None:
+            return f"start from the value alone: {way}"
+        case Transformation.DETACH if is_border(case):
+            return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {way}"
+        case Transformation.DETACH:
             return f"if one of the losses is not to train what the other is for: {way}"
-        return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {way}"
-    if best.does(Transformation.CREATE_GRAPH):
-        return f"{way}, so that the gradient can itself be back-propagated: the graph stays, too"
+        case Transformation.CREATE_GRAPH:
+            return f"{way}, so that the gradient can itself be back-propagated: the graph stays, too"
+        case Transformation.MOVE | Transformation.RECOMPUTE if case.same_place:
+            return f"{way}, so that each call has a graph of its own"
+        case Transformation.DELETE:
+            return f"{way}: the gradients of the first are in `.grad` already"
     return way
 
 
-def _is_cut(fixes: tuple[Fix, ...]) -> bool:
-    """True if the first fix takes a value out of its graph, between one run of a body and the next."""
-    return bool(fixes) and fixes[0].does(Transformation.DETACH)
-
-
-def _alternatives(case: Case, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
-    left_out = _is_cut(fixes) or not (case.same_place or state_of(case))
-    for fix in fixes[1:] if left_out else fixes:
-        yield Advice.of(fix)
-    if case.same_root and not case.same_place and not case.is_updated:
-        yield Advice.optional("for twice the gradient, scale the loss")
+def _help(case: Case) -> str:
+    """The way out in general."""
+    if case.same_place:
+        function = function_of(case.trace, case.again.node)
+        where = f"inside `{function.name}`" if function is not None else "before each call"
+        return f"compute {_what(case)} {where}, so that each call has a graph of its own"
+    return f"compute {'the loss' if case.same_root else _what(case)} again before the second call"
 
 
 RULE = Rule(

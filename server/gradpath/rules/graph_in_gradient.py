@@ -108,7 +108,7 @@ def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report
     call = call_of(trace, run.site.node)
     keyword = next((each for each in call.keywords if each.arg == "create_graph"), None) if call is not None else None
     at = run.site if keyword is None else replace(run.site, node=keyword)
-    fixes = () if call is None else tuple(_fixes(trace, source, run, call))
+    fixes = () if call is None else source.proposed(_fixes(trace, source, run, call))
     return Report(
         RULE.id,
         at,

@@ -50,7 +50,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         alternatives=(Advice.optional(f"`{name}.clone()` outside, a copy that a graph may save"),)
         if short != "a tensor"
         else (),
-        fixes=tuple(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
+        fixes=source.proposed(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
     )
 
 

@@ -45,7 +45,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:
         steps.append(Step(leaf.origin, f"makes {kind}"))
     steps.append(Step(site, "writes into it, which PyTorch refuses to record"))
-    fixes = tuple(_fixes(trace, source, site, leaf))
+    fixes = source.proposed(_fixes(trace, source, site, leaf))
     statement = statement_of(trace, site.node)
     recorded = statement is not None and _has_graph(trace, statement)
     others = [Advice.of(fix) for fix in fixes[1:]]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.interpreter.trace import Site, Trace
-from gradpath.rules.copying_fixes import saved_copy
+from gradpath.rules.copying_fixes import saved_copies
 from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -27,7 +27,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
-    fixes = tuple(_fixes(trace, source, found))
+    fixes = source.proposed(_fixes(trace, source, found))
     return Report(
         RULE.id,
         found.site,
@@ -59,7 +59,7 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
                 reason=Reason.CHOICE,
             ),
         ),
-        fixes=tuple(counterparts(trace, source, found.written, found.tensor, None)),
+        fixes=source.proposed(counterparts(trace, source, found.written, found.tensor, None)),
         silent=True,
     )
 
@@ -122,11 +122,8 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     place = found.saved_at
     saved_at = lifted(place, found.site) if isinstance(place, Site) else None
     made = list(counterparts(trace, source, found.site, found.written, saved_at))
-    copy = saved_copy(trace, source, found)
-    safe = [fix for fix in made if fix.safety is Safety.SAFE]
-    yield from safe
-    if copy is not None:
-        yield copy
+    yield from (fix for fix in made if fix.safety is Safety.SAFE)
+    yield from saved_copies(trace, source, found)
     yield from (fix for fix in made if fix.safety is not Safety.SAFE)
 
 

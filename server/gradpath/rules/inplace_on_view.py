@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
@@ -39,7 +40,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     steps.append(Step(site, "changes the memory of them all" if late else "writes into it"))
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
-    fixes = (*_unrecorded(trace, source, site, error, view), *counterparts(trace, source, site, written))
+    fixes = source.proposed(
+        chain(_unrecorded(trace, source, site, error, view), counterparts(trace, source, site, written))
+    )
     return Report(
         RULE.id,
         site,

@@ -92,7 +92,7 @@ def _report(source: Source, failure: Failed, error: AutogradError) -> Report:
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {MESSAGES[error.kind]}",
         help=refusal.help,
-        fixes=tuple(_fixes(source, failure, at, error)),
+        fixes=source.proposed(_fixes(source, failure, at, error)),
     )
 
 

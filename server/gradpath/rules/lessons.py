@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Cost
 from gradpath.rules.graphs import leaves, moved_leaves, nodes_of
 from gradpath.rules.stories import short_operation
@@ -43,7 +43,8 @@ class Taught:
 
     `owned` are the parameters of each optimizer that stepped. `constant` counts where a value is divided by itself, or
     taken from itself. `left` are the gradients that no step has used, and `reached` the parameters of each backward.
-    Where one has `failed`, `aims` are the parameters that it was on its way to.
+    Where one has `failed`, `aims` are the parameters that it was on its way to. `stale` are the backwards that went
+    through what was computed from parameters before these were updated.
     """
 
     lessons: tuple[Lesson, ...]
@@ -54,6 +55,7 @@ class Taught:
     failed: bool = False
     aims: frozenset[Parameter] = frozenset()
     reached: tuple[Reach, ...] = ()
+    stale: frozenset[Place] = frozenset()
 
 
 def taught(trace: Trace) -> Taught:
@@ -80,6 +82,7 @@ class _Account:
         self._reached: list[Reach] = []
         self._waiting, self._stepped = 0, False
         self._failure: Failed | None = None
+        self._age = _Age()
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
@@ -99,6 +102,7 @@ class _Account:
             case Failed(caught=False):
                 self._failure = event
         self._numbers.follow(event)
+        self._age.follow(event)
 
     def _learn(self, event: BackwardRan) -> None:
         place, come = _place(event.site), self._numbers.gradients(event.call, event.executed)
@@ -141,7 +145,63 @@ class _Account:
             self._failure is not None,
             frozenset(map(of, leaves(nodes_of(roots)))),
             tuple(self._reached),
+            frozenset(self._age.stale),
         )
+
+
+class _Age:
+    """When nodes were built and parameters got their values, by the number of the event."""
+
+    def __init__(self) -> None:
+        self.stale: set[Place] = set()
+        self._now, self._unseen = 0, 0
+        self._built: dict[Node, int] = {}
+        self._written: dict[int, int] = {}
+        self._waiting: dict[int, Place] = {}
+        """The backwards that have given parameters a gradient for what they were before, until that is used."""
+        self._last: Mutated | None = None
+
+    def follow(self, event: object) -> None:
+        """Take note of an event, in the order of the trace."""
+        self._now += 1
+        last, self._last = self._last, None
+        if last is not None and not (isinstance(event, Built) and event.site.node is last.site.node):
+            self._write(last.tensor)  # No update is what an operation does to its own argument.
+        match event:
+            case Built(node=node):
+                self._built[node] = self._now
+            case Mutated():
+                self._last = event
+            case Replaced(tensor=tensor):
+                self._write(tensor)
+            case Stepped(updated=updated):
+                for tensor in updated:
+                    self._write(tensor)
+                self._unseen = self._unseen if updated else self._now
+                self.stale |= set() if updated else {*self._waiting.values()}
+            case Cleared(tensors=tensors):
+                for tensor in tensors:
+                    for key in _keys(tensor):
+                        self._waiting.pop(key, None)
+            case BackwardRan(executed=executed):
+                found = (leaf for node in executed for leaf in self._outdated(node))
+                self._waiting |= {key: _place(event.site) for leaf in found for key in _keys(leaf)}
+
+    def _write(self, tensor: Tensor) -> None:
+        for key in _keys(tensor):
+            self._written[key] = self._now
+            self.stale |= {self._waiting.pop(key)} if key in self._waiting else set()
+
+    def _outdated(self, node: Node) -> list[Tensor]:
+        """The parameters that a node was computed from that have another value by now, or may have one unseen."""
+        used = [edge.accumulates for edge in node.edges if edge.accumulates is not None]
+        built = self._built.get(node, self._now)
+        return [leaf for leaf in used if built < max(self._unseen, *(self._written.get(k, 0) for k in _keys(leaf)))]
+
+
+def _keys(tensor: Tensor) -> tuple[int, int]:
+    """A parameter by itself and by its memory, which is written under other names, too."""
+    return id(tensor), id(tensor.storage)
 
 
 class _Names:
@@ -188,6 +248,8 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
         found.add(Cost.CONSTANT)
     if _is_mixed(after) and not _is_mixed(before):
         found.add(Cost.MIXED)
+    if len(after.stale) > len(before.stale):
+        found.add(Cost.STALE)
     return found
 
 

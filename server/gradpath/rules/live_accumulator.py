@@ -42,7 +42,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     turn = turn_of(trace.loops[loops[-1][0]]) if loops else "iteration"
     steps.append(Step(at, f"keeps it, {turn} after {turn}"))
     value = _value(trace, source, found)
-    fixes = tuple(_fixes(trace, source, found, value, statement))
+    fixes = source.proposed(_fixes(trace, source, found, value, statement))
     number = is_number(trace, found.tensor) and not is_join(found.site.node)
     way = ".item()" if number else ".detach()"
     wanted = edits.followed(source.short(*value, limit=30), value[1], way) if value is not None else ""

@@ -46,7 +46,7 @@ def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
         f"`{event.name}` becomes a tensor with a graph: the optimizer keeps what `{text}` came from",
         tuple(steps),
         help="an option is a number: take it out of the tensor with `.item()`",
-        fixes=tuple(_fixes(source, event, value)),
+        fixes=source.proposed(_fixes(source, event, value)),
     )
 
 

@@ -119,7 +119,7 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
         ),
         help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
         alternatives=() if asked else (Advice.optional("if accumulation is intended, clear them after each step"),),
-        fixes=tuple(
+        fixes=source.proposed(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),
     )

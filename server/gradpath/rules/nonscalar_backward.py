@@ -35,7 +35,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     steps.append(Step(failure.site, "needs a single number"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
-    fixes = tuple(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
+    fixes = source.proposed(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
     return Report(
         RULE.id,
         failure.site,

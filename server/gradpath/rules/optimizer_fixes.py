@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.cut_fixes import makes_optimizer, undo
+from gradpath.rules.cut_fixes import undo
 from gradpath.rules.cuts import cause_of_tensor
 from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.moving import moved_after, removed
+from gradpath.rules.moving import removed
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import ancestry, block_of, function_of
-from gradpath.source.index import names_in
+from gradpath.rules.requirement import optimizers
+from gradpath.rules.syntax import ancestry, function_of
+from gradpath.source.index import contents, names_in
 from gradpath.source.nodes import nodes
 
 MOST_CUTS = 4
@@ -26,10 +26,9 @@ MOST_CUTS = 4
 
 def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
     """Fixes after which the parameters of the optimizer that steps get gradients; `near` is the backward."""
-    makers = [each for each in trace.visits if isinstance(each, ast.Assign) and makes_optimizer(each.value)]
+    makers = list(optimizers(trace))
     if len(makers) == 1:
         yield from _made_later(trace, source, step, makers[0])
-        yield from _made_in_loop(trace, source, step, makers[0])
         yield from _of_others(trace, source, near, makers[0])
     yield from _joined(trace, source, step, near)
 
@@ -46,47 +45,22 @@ def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
 
 
 def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
-    """The optimizer is made behind the statement that gives its model a new part: `model.fc = nn.Linear(8, 3)`."""
-    document = source.document(step.site)
-    block = block_of(trace, made) or []
-    replaced = [each for each in block if each.lineno > made.lineno and _gives_a_part(each, names_in(made.value))]
-    moved = moved_after(trace, document, [made], replaced[-1]) if replaced else None
-    if moved is not None:
-        text = edits.flat(document, replaced[-1].targets[0])
-        repair = Repair(Way.OPTIMIZER_WHERE_REPLACED, (text,), (replaced[-1].lineno,))
-        yield Fix.by(repair, Safety.UNSAFE, moved, rewrite=True)
-
-
-def _gives_a_part(statement: ast.stmt, names: set[str]) -> TypeGuard[ast.Assign]:
-    """Whether a statement gives a new attribute, a module as a rule, to one of the variables."""
-    match statement:
-        case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as target], value=ast.Call()):
-            return bool(names_in(target) & names)
-        case _:
-            return False
-
-
-def _made_in_loop(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
-    """The optimizer is made in the loop that makes a new model each time: behind `model = Net()`."""
-    module = _given(made)
-    if not isinstance(module, ast.Name):
-        return
-    document = source.document(step.site)
-    function = function_of(trace, made)
-    anew = [
-        each
+    """The optimizer is made after what makes its model again, or gives it a new part: `model.fc = nn.Linear(8, 3)`."""
+    document, function, names = source.document(step.site), function_of(trace, made), names_in(made.value)
+    given = [
+        (each, target)
         for each in trace.visits
-        if isinstance(each, ast.Assign)
-        and isinstance(each.value, ast.Call)
-        and each.lineno > made.lineno
-        and function_of(trace, each) is function
-        and any(isinstance(target, ast.Name) and target.id == module.id for target in each.targets)
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and each.lineno > made.lineno
+        for target in each.targets
+        if names & {part.id for part in contents(target).names} and function_of(trace, each) is function
     ]
     gone, lines = removed(trace, document, made), edits.lines_to_move(document, made)
-    new = edits.insert_after(document, anew[0], *lines) if len(anew) == 1 and lines is not None else None
-    if gone is not None and new is not None:
-        repair = Repair(Way.OPTIMIZER_WHERE_MADE, (module.id,), (anew[0].lineno,))
-        yield Fix.by(repair, Safety.UNSAFE, (gone, new), rewrite=True)
+    for last, target in given[-1:]:
+        new = edits.insert_after(document, last, *lines) if lines is not None else None
+        if gone is not None and new is not None:
+            way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
+            repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
+            yield Fix.by(repair, Safety.UNSAFE, (gone, new), rewrite=True)
 
 
 def _given(made: ast.Assign) -> ast.expr | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.syntax import Definition, function_of
 from gradpath.source.document import Document
-from gradpath.source.index import names_of
 
 MOST = 40
 """Expressions that are looked at."""
@@ -31,7 +30,7 @@ def expressions_behind(trace: Trace, document: Document, start: ast.expr) -> lis
         function = function_of(trace, expression)
         for node in feeding(expression):
             if isinstance(node, ast.Name):
-                todo += [each for each in _given(trace, node.id) if function_of(trace, each) is function]
+                todo += [each for each in given_to(trace, node.id) if function_of(trace, each) is function]
             elif isinstance(node, ast.Call):
                 todo += _returned(trace, node)
     return list(found.values())
@@ -64,27 +63,33 @@ def is_read_out(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist")
 
 
-def _given(trace: Trace, name: str) -> Iterator[ast.expr]:
-    """What statements that ran give a variable: assigned, added to it, or gone through by a loop."""
+def given_to(trace: Trace, text: str) -> Iterator[ast.expr]:
+    """What statements that ran give a variable or an attribute: assigned, added to it, or gone through by a loop."""
     for statement in trace.visits:
         match statement:
-            case ast.Assign(targets=targets, value=value) if any(_binds(each, name) for each in targets):
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
+                values
+            ):
+                yield from (value for each, value in zip(targets, values, strict=True) if _gets(each, text))
+            case ast.Assign(targets=targets, value=value) if any(_gets(each, text) for each in targets):
                 yield value
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=filled))], value=value) if filled == name:
+            case (
+                ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.AugAssign(target=target, value=value)
+                | ast.For(target=target, iter=value)
+            ) if _gets(target, text):
                 yield value
-            case ast.AnnAssign(target=ast.Name(id=bound), value=ast.expr() as value) if bound == name:
-                yield value
-            case ast.AugAssign(target=ast.Name(id=bound), value=value) if bound == name:
-                yield value
-            case ast.For(target=target, iter=every) if _binds(target, name):
-                yield every
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=bound), attr=how), args=[*_, value])):
-                if bound == name and how in _ADDING:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=how), args=[*_, value])):
+                if how in _ADDING and _gets(owner, text):
                     yield value
 
 
-def _binds(target: ast.expr, name: str) -> bool:
-    return name in names_of(target) and not isinstance(target, (ast.Attribute, ast.Subscript))
+def _gets(target: ast.expr, text: str) -> bool:
+    """True if a target is a variable or an attribute, an item of it, or has it among its items."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(_gets(each, text) for each in target.elts)
+    inner = target.value if isinstance(target, (ast.Subscript, ast.Starred)) else target
+    return isinstance(inner, (ast.Name, ast.Attribute)) and ast.unparse(inner) == text
 
 
 def _returned(trace: Trace, call: ast.Call) -> Iterator[ast.expr]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
+from gradpath.rules.origins import given_to
 from gradpath.rules.report import Source
-from gradpath.rules.syntax import Definition, ancestry, function_of, is_alone, statement_of
+from gradpath.rules.syntax import ancestry, function_of, is_alone, statement_of
 from gradpath.source.document import Document
 from gradpath.source.index import holds
 
@@ -70,7 +71,9 @@ def counterparts(
     made = module_of(trace, site)
     if made is not None:
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        yield from _without_flag(source, made, Safety.UNSAFE if _is_read_again(trace, statement, first) else safety)
+        yield from _without_flag(
+            source, made, Safety.UNSAFE if _is_read_again(trace, statement, _text(first)) else safety
+        )
         return
     owner = _owner(trace, site, node)
     if isinstance(node, ast.AugAssign) and (not isinstance(node.target, ast.Subscript) or owner is node.target):
@@ -85,10 +88,9 @@ def counterparts(
         yield from fixes
         if fixes:
             return
-    base = None if isinstance(owner, ast.Attribute) and _is_field(trace, owner.attr) else owner
     inside = saved_at is not None and holds(statement, saved_at.node)
-    if base is not None and not inside and edits.stands_alone(document, statement):
-        name = edits.flat(document, base)
+    if owner is not None and not inside and edits.stands_alone(document, statement):
+        name = edits.flat(document, owner)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
         if line is not None:
             repair = Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()")
@@ -152,7 +154,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         first = call.args[0] if call.args else None
         assigned = _assigned(document, call, statement, first)
         if edit is not None and assigned is not None:
-            if not is_alone(statement, call) and _is_read_again(trace, statement, first):
+            if not is_alone(statement, call) and _is_read_again(trace, statement, _text(first)):
                 safety = Safety.UNSAFE
             yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit), preferred=True)
         return
@@ -169,7 +171,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         return
     end = document.range_of(call.func).end
     drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
-    if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, receiver):
+    if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, _text(receiver)):
         safety = Safety.UNSAFE
     yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop), preferred=True)
 
@@ -221,42 +223,21 @@ def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute 
     return items[0] if simple else None
 
 
-def _is_field(trace: Trace, name: str) -> bool:
-    """Whether a class of the program is a named tuple with a field of that name, which cannot be assigned."""
-    return any(
-        isinstance(each, ast.ClassDef)
-        and any(ast.unparse(base).endswith("NamedTuple") for base in each.bases)
-        and any(isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == name for part in each.body)
-        for each in trace.visits
-    )
-
-
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
-    """Whether a variable was bound to a list, a dict or the like where it was bound last."""
-    last = _last_binding(trace, site, variable)
-    if last is not None:
-        return isinstance(last.value, Held)
-    name = ast.unparse(variable)
-    for statement in reversed(trace.visits):
-        match statement:
-            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if (
-                ast.unparse(target) == name and statement.lineno < site.line
-            ):
-                return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp))
-    return False
-
-
-def _last_binding(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> Bound | None:
-    """Where a variable got what it holds at the write at `site`, if that was a tensor or has tensors in it."""
+    """True if a variable was bound to a list, a dict or the like where it was bound last."""
     name = variable.id if isinstance(variable, ast.Name) else variable.attr
     last: Bound | None = None
     for event in trace.events:
         if isinstance(event, Mutated) and event.write.site is site:
             break
-        own = isinstance(variable, ast.Attribute) or getattr(event, "site", site).caller is site.caller
-        if isinstance(event, Bound) and event.name == name and own:
-            last = event
-    return last
+        if isinstance(event, Bound) and event.name == name:
+            own = isinstance(variable, ast.Attribute) or event.site.caller is site.caller
+            last = event if own else last
+    made = (value for value in given_to(trace, ast.unparse(variable)) if value.lineno < site.line)
+    return isinstance(last.value, Held) if last is not None else isinstance(next(made, None), _DISPLAYS)
+
+
+_DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp)
 
 
 def module_of(trace: Trace, site: Site) -> Applied | None:
@@ -284,117 +265,65 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
 
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
-    """Whether the memory that is written was known under another name before: a view, a second variable, a list."""
+    """True if the memory that is written was known by another name before, which may be read again: it would be old."""
     own = _base(site.node) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
-    names: dict[str, Tensor | None] = {}
+    running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
     for event in trace.events:
-        if isinstance(event, Mutated) and event.write.site is site:
-            break
-        if isinstance(event, Stored) and event.tensor is not None and event.tensor.storage is written.storage:
-            return True
-        if not isinstance(event, Bound):
-            continue
-        values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
-        if not any(each is not None and each.storage is written.storage for each in values):
-            continue
-        if event.site.caller is not site.caller:
-            raises = written.creation is Creation.MULTIPLE
-            if _is_set_anew(trace, own, event):
-                continue
-            if _is_read_by_caller(trace, site, event, raises=raises) or (event.name == variable and not raises):
+        match event:
+            case Mutated() if event.write.site is site:
+                return False
+            case Stored(tensor=Tensor(storage=storage)) if storage is written.storage:
                 return True
-            continue  # Its body has ended, or does not look at it again.
-        names[event.name] = event.tensor
-    mine = names.pop(variable, None)
-    others = [name for name, tensor in names.items() if tensor is None or mine is None or not _is_sibling(tensor, mine)]
-    statement = statement_of(trace, site.node)
-    return statement is None or any(_is_read_again(trace, statement, _loaded(name)) for name in others)
-
-
-def _is_set_anew(trace: Trace, written: ast.AST | None, bound: Bound) -> bool:
-    """Whether a binding gave the written attribute something newly made: it is the attribute itself, no other name."""
-    statement = statement_of(trace, bound.site.node)
-    match written, statement:
-        case ast.Attribute(attr=name), ast.Assign(targets=[ast.Attribute(attr=set_to)], value=ast.Call() | ast.BinOp()):
-            return name == set_to == bound.name
-        case ast.Attribute(attr=name), ast.AugAssign(target=ast.Attribute(attr=set_to)):
-            return name == set_to == bound.name
-        case _:
-            return False
-
-
-def _is_read_by_caller(trace: Trace, site: Site, bound: Bound, *, raises: bool) -> bool:
-    """Whether what another body has bound may be read again: an attribute, or a variable of one that is waiting.
-
-    Where the write `raises` itself, only the rest of the waiting body counts: nobody has seen its effect so far.
-    """
-    if isinstance(bound.site.node, ast.Attribute) or isinstance(
-        getattr(bound.site.node, "target", None), ast.Attribute
-    ):
-        return True
-    function = function_of(trace, bound.site.node)
-    if function is not None and _lives_on(function):
-        return True
-    frame = next((each for each in site.frames() if each.caller is bound.site.caller), None)
-    if frame is None:
-        return False
-    statement = statement_of(trace, frame.node)
-    return not raises or (statement is not None and _is_read_again(trace, statement, _loaded(bound.name)))
-
-
-_LIVES_ON = (ast.Yield, ast.YieldFrom, ast.Await, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
-
-def _lives_on(function: Definition) -> bool:
-    """Whether the variables of a function may outlive its call, or wait in it."""
-    return any(isinstance(each, _LIVES_ON) for statement in function.body for each in ast.walk(statement))
-
-
-def _loaded(name: str) -> ast.expr:
-    """The expression that reads a variable; a dotted name is an attribute."""
-    expression: ast.expr = ast.parse(name, mode="eval").body
-    return expression
-
-
-def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
-    """Whether both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
-    both = tensor.creation is Creation.MULTIPLE and written.creation is Creation.MULTIPLE
-    one, other = tensor.origin, written.origin
-    if not isinstance(one, Site) or not isinstance(other, Site):
-        return False
-    same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
-    return tensor is not written and both and same
-
-
-def _is_read_again(trace: Trace, statement: ast.stmt, written: ast.expr | None) -> bool:
-    """True if the function reads the written variable again before it is bound again, as far as the syntax tells."""
-    if not isinstance(written, (ast.Name, ast.Attribute)):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    wanted = ast.dump(written)
-    if any(_dump_loaded(target) == wanted for target in targets):
-        return False
-    around = ancestry(trace, statement)[:-1]
-    inner = [each for each in around if not isinstance(each, ast.ClassDef)]
-    body: list[ast.AST] = [inner[0]] if inner else list(trace.visits)
-    for function in inner:
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            body = [function]
-    in_loop = any(isinstance(each, (ast.For, ast.While, ast.AsyncFor)) for each in inner)
-    last = statement.end_lineno or statement.lineno
-    for root in body:
-        for each in ast.walk(root):
-            if not isinstance(each, type(written)) or statement.lineno <= each.lineno <= last:
-                continue
-            if (in_loop or each.lineno > last) and ast.dump(each) == wanted:
-                return True
+            case Bound(value=value) if any(
+                each is not None and each.storage is written.storage and not _is_sibling(each, written)
+                for each in (value.tensors if isinstance(value, Held) else (event.tensor,))
+            ):
+                target, here = getattr(event.site.node, "target", event.site.node), event.site.caller is site.caller
+                is_attribute = isinstance(target, (ast.Attribute, ast.Call))  # A buffer is registered by a call.
+                same = (
+                    isinstance(target, ast.Attribute) if isinstance(own, ast.Attribute) else here and not is_attribute
+                )
+                if event.name == variable and same:
+                    continue
+                statement = running.get(event.site.caller)
+                raises = here or written.creation is Creation.MULTIPLE  # What waits has not seen the write then.
+                if is_attribute or (
+                    statement is not None and (not raises or _is_read_again(trace, statement, event.name))
+                ):
+                    return True
     return False
 
 
-def _dump_loaded(target: ast.expr) -> str:
-    if isinstance(target, ast.Name):
-        return ast.dump(ast.Name(target.id, ast.Load()))
-    if isinstance(target, ast.Attribute):
-        return ast.dump(ast.Attribute(target.value, target.attr, ast.Load()))
-    return ""
+def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
+    """True if both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
+    one, other = tensor.origin, written.origin
+    if not isinstance(one, Site) or not isinstance(other, Site) or tensor is written:
+        return False
+    same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
+    return same and tensor.creation is written.creation is Creation.MULTIPLE
+
+
+def _is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
+    """True if the function reads a variable again before it is bound again, as far as the syntax tells."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if not text or any(ast.unparse(target) == text for target in targets):
+        return False
+    around = ancestry(trace, statement)[:-1]
+    function = function_of(trace, statement)
+    roots: Iterable[ast.AST] = (function,) if function is not None else around[:1] or tuple(trace.visits)
+    in_loop = any(isinstance(each, (ast.For, ast.While, ast.AsyncFor)) for each in around)
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    return any(
+        isinstance(each, (ast.Name, ast.Attribute))
+        and isinstance(each.ctx, ast.Load)
+        and (each.lineno > last or (in_loop and each.lineno < first))
+        and ast.unparse(each) == text
+        for root in roots
+        for each in ast.walk(root)
+    )
+
+
+def _text(written: ast.expr | None) -> str:
+    """The variable that is written; empty where it is none."""
+    return ast.unparse(written) if isinstance(written, (ast.Name, ast.Attribute)) else ""

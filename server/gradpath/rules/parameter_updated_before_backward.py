@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits
 from gradpath.rules.carrying import Case, case_over
-from gradpath.rules.copying_fixes import saved_copy
+from gradpath.rules.copying_fixes import saved_copies
 from gradpath.rules.detachment import detachments
 from gradpath.rules.graphs import nodes_of
 from gradpath.rules.moving import moved_after
@@ -33,7 +33,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
-    fixes = tuple(_fixes(trace, source, found))
+    fixes = source.proposed(_fixes(trace, source, found))
     update = source.short(found.site, limit=34)
     again = source.short(found.failure.site, limit=30)
     old = _is_from_before(found)
@@ -50,7 +50,7 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
         help=_advice(trace, source, found, fixes, old=old),
-        alternatives=tuple(_alternatives(trace, source, found, old, fixes)),
+        alternatives=source.proposed(_alternatives(trace, source, found, old, fixes)),
         fixes=fixes,
     )
 
@@ -171,9 +171,7 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
     if not isinstance(site, Site) or not _has_updated(found, made := lifted(site, found.failure.site)):
         return
     if not _has_gone_back(trace, made):
-        copy = saved_copy(trace, source, found)
-        if copy is not None:
-            yield copy
+        yield from saved_copies(trace, source, found)
         return
     statement = statement_of(trace, made.node)
     if not isinstance(statement, ast.Assign) or statement.value is not made.node:

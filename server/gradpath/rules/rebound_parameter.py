@@ -91,7 +91,7 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         headline = f"`{name}` becomes a new tensor here, which requires no gradient"
         last = "nothing here requires a gradient"
         how = "a new tensor, which requires no gradient"
-    fixes = tuple(_fixes(trace, source, at, statement, name, tracked, isinstance(bound.value, Held)))
+    fixes = source.proposed(_fixes(trace, source, at, statement, name, tracked, isinstance(bound.value, Held)))
     message = MESSAGES[FaultKind.NO_GRAD] if failure.error is not None else failure.message
     return Report(
         RULE.id,
@@ -160,7 +160,7 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
 
 def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assign) -> Report:
     at = _at(bound.site, statement)
-    fixes = tuple(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE))
+    fixes = source.proposed(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE))
     return Report(
         RULE.id,
         at,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Report:
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
     pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
     its subject in a form that is the same on all paths. A `help` without a fix of its own describes the first of the
-    `fixes`.
+    `fixes`; where `why` says what speaks for each of them, it is for where there are none.
     """
 
     rule: str
@@ -40,8 +43,18 @@ class Report:
     help: str | Advice = ""
     alternatives: tuple[str | Advice, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    why: Callable[[Fix], str] | None = None
     silent: bool = False
     about: tuple[object, ...] = ()
+
+    def advice(self) -> tuple[Advice, ...]:
+        """The lines of advice, the help first, each with what it stands on."""
+        why = self.why
+        told = () if why is None else tuple(Advice(why(fix), fix) for fix in self.fixes)
+        first = next(iter(self.fixes), None)
+        help = self.help if isinstance(self.help, Advice) else Advice(self.help, first)
+        others = (each if isinstance(each, Advice) else Advice(each) for each in self.alternatives)
+        return (*(told or (help,)), *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +91,14 @@ class Rule:
 
 
 class Source:
-    """The texts of sites: documents by path."""
+    """The texts of sites: documents by path; a rule `proposes` fixes only if they are asked for."""
 
-    def __init__(self, documents: dict[str, Document]) -> None:
-        self.documents = documents
+    def __init__(self, documents: dict[str, Document], *, proposes: bool = True) -> None:
+        self.documents, self.proposes = documents, proposes
+
+    def proposed(self, lines: Iterable[T]) -> tuple[T, ...]:
+        """The fixes, or the advice, if they are asked for: while somebody types nothing of them is worked out."""
+        return tuple(lines) if self.proposes else ()
 
     def document(self, site: Site) -> Document:
         """The document that contains `site`."""

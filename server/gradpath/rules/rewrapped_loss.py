@@ -10,6 +10,8 @@ from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import cut_fixes, cuts, edits
 from gradpath.rules.moving import removed
+from gradpath.rules.on_tensors import Rewriting
+from gradpath.rules.origins import is_read_out
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.rules.stories import name_of
@@ -39,7 +41,7 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     name = name_of(trace, source, found.loss, found.ran.site)
     same = cause.site is None or holds(found.site.node, cause.site.node)
     steps = list(cuts.leaving(cause) if same else cuts.steps(trace, source, cause))
-    fixes = tuple(_fixes(trace, source, found, cause, statement))
+    fixes = source.proposed(_fixes(trace, source, found, cause, statement))
     return Report(
         RULE.id,
         at,
@@ -67,109 +69,20 @@ def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> s
 def _fixes(
     trace: Trace, source: Source, found: Rewrapping, cause: cuts.Cause, statement: ast.stmt | None
 ) -> Iterator[Fix]:
-    drop = _without_wrap(trace, source, found, statement)
-    if cause.site is not None and holds(found.site.node, cause.site.node):
-        loss = _uncut(found.site.node, cause.site.node)
-        if loss is not None and isinstance(found.site.node, ast.Call) and _copies(found.site.node, cause.site.node):
-            document = source.document(found.site)
-            text = edits.flat(document, loss)
-            if (
-                isinstance(statement, ast.Assign)
-                and statement.value is found.site.node
-                and [edits.flat(document, each) for each in statement.targets] == [text]
-            ):
-                gone = removed(trace, document, statement)
-                if gone is not None:
-                    yield Fix.by(Repair(Way.DELETE_COPY), Safety.UNSAFE, (gone,))
-                return
-            kept = document.slice(document.range_of(loss))
-            if isinstance(loss, _EXPRESSIONS):
-                computed = _computed(kept, loss, cause)
-                if computed is None:
-                    return
-                whole = getattr(statement, "value", None) is found.site.node or not isinstance(loss, ast.BinOp)
-                kept = computed if whole else f"({computed})"
-            elif _is_list(trace, loss) and isinstance(found.site.node.func, ast.Attribute):
-                kept = f"{edits.flat(document, found.site.node.func.value)}.stack({kept})"
-            edit = edits.replace(document, found.site.node, kept)
-            yield Fix.by(Repair(Way.USE_ITSELF, (source.short(found.site, loss, 30),)), Safety.UNSAFE, (edit,))
+    document, node = source.document(found.site), found.site.node
+    if cause.site is None or not holds(node, cause.site.node):
+        drop = _without_wrap(trace, source, found, statement)
+        for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
+            if drop is not None:
+                yield Fix.by((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, (*fix.edits, drop))
         return
-    for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
-        if drop is not None:
-            yield Fix.by((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, (*fix.edits, drop))
-
-
-def _copies(wrap: ast.expr, cut: ast.AST) -> bool:
-    """True if nothing is computed between the cut and the leaf: `x.detach().max().requires_grad_()` is no copy."""
-    inner: ast.AST = wrap
-    while inner is not cut:
-        match inner:
-            case ast.Call(func=ast.Attribute(value=value, attr="detach" | "clone" | "cpu" | "item" | "requires_grad_")):
-                inner = value
-            case ast.Attribute(value=value, attr="data") | ast.Call(args=[value, *_]):
-                inner = value
-            case _:
-                return False
-    return True
-
-
-def _is_list(trace: Trace, loss: ast.expr) -> bool:
-    """True if a variable is bound to a list somewhere."""
-    names = ast.unparse(loss)
-    return any(
-        isinstance(each, ast.Assign)
-        and isinstance(each.value, (ast.List, ast.ListComp))
-        and names in [ast.unparse(target) for target in each.targets]
-        for each in trace.visits
-    )
-
-
-def _uncut(wrap: ast.AST, cut: ast.AST) -> ast.expr | None:
-    """The loss before the copy: `loss` of `torch.tensor(loss.item(), ...)`, of `loss.detach()` or of `loss.data`."""
-    inner: ast.AST = cut
-    if isinstance(cut, ast.Call) and (cut is wrap or _makes_tensor(cut)):
-        if not cut.args:
-            return None
-        inner = cut.args[0]
-        if isinstance(inner, _EXPRESSIONS) and _makes_tensor(cut) and not _takes_value(inner):
-            return inner
-    match inner:
-        case ast.Call(func=ast.Attribute(value=value, attr="item" | "detach" | "cpu" | "clone"), args=[]):
-            return value
-        case ast.Attribute(value=value, attr="data"):
-            return value
-        case ast.Name() | ast.Attribute():
-            return inner
-        case _:
-            return None
-
-
-_EXPRESSIONS = (ast.BinOp, ast.Call, ast.List)
-"""Expressions that compute the value that `torch.tensor` copies."""
-
-
-def _makes_tensor(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in ("tensor", "as_tensor")
-
-
-def _takes_value(node: ast.expr) -> bool:
-    """True if an expression as a whole is the value of a tensor, as `loss.item()` is."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _READING
-
-
-_READING = frozenset({"item", "detach", "cpu", "clone", "numpy", "tolist"})
-
-
-def _computed(text: str, loss: ast.expr, cause: cuts.Cause) -> str | None:
-    """`a + b` for `a.item() + b.item()`, `torch.stack([a, b])` for a list; None where numbers come from elsewhere."""
-    reads = [each for each in contents(loss).calls if _takes_value(each)]
-    live = cause.how == "torch.tensor" or (cause.how == "item" and reads)
-    if not live or text.count(".item()") != len(reads):
-        return None
-    text = text.replace(".item()", "")
-    if not isinstance(loss, ast.List):
-        return text
-    return None if any(isinstance(each, ast.Constant) for each in loss.elts) else f"torch.stack({text})"
+    written = Rewriting(trace, document, "stack", also=frozenset({"clone", "requires_grad_"}))
+    loss = written.takes_from(node)
+    if loss is None or not all(written.takes_from(each) for each in contents(loss).calls if is_read_out(each)):
+        return
+    text = source.short(found.site, loss, 30)
+    repair = Repair(Way.DELETE_COPY) if written.deletes else Repair(Way.USE_ITSELF, (text,))
+    yield Fix.by(repair, Safety.UNSAFE, tuple(written.changes))
 
 
 def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: ast.stmt | None) -> Edit | None:

@@ -83,7 +83,7 @@ def report_scaled(rule: str, trace: Trace, source: Source, found: ScaledClip) ->
             Step(step, "divides them by the scale: nearly nothing is left of them"),
         ),
         help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
-        fixes=tuple(_unscaled(trace, source, found)),
+        fixes=source.proposed(_unscaled(trace, source, found)),
     )
 
 

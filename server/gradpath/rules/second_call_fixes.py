@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeGuard
 
-from gradpath.autograd.gradients import is_of_gradient
 from gradpath.diagnostic import Fix, Safety
-from gradpath.interpreter.trace import Bound, Built, Cleared, Mutated, Site, Stepped
+from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.rules import edits, second_calls
 from gradpath.rules.detachment import detached_where_read, detachments
-from gradpath.rules.graphs import leaves, nodes_of, reach
+from gradpath.rules.graphs import leaves, nodes_of
 from gradpath.rules.method_fixes import computed_where_read
 from gradpath.rules.moving import removed
 from gradpath.rules.recomputation import Need, recomputations
@@ -21,7 +20,7 @@ from gradpath.rules.second_order_fixes import differentiable, differentiated
 from gradpath.rules.stories import same_activation, since, stepped_since, trains_nothing
 from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 from gradpath.rules.trained import trains_nothing_upstream
-from gradpath.source.index import contents, holds, names_in
+from gradpath.source.index import contents, holds
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -33,7 +32,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     earlier = [] if case.same_root else list(detached_where_read(case.way_of_earlier))
     apart = None if case.same_root else _trains_apart(case)
     alone = not case.same_root and trains_nothing(case.trace, case.shared, case.earlier)
-    at_once = bool(later) and (state_of(case) is not None or _is_carried(case) or _is_border(case))
+    at_once = bool(later) and (state_of(case) is not None or _is_carried(case) or is_border(case))
     yield from earlier if alone else ()
     yield from later if at_once else ()
     if apart is not None:
@@ -52,7 +51,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from (replace(fix, preferred=not case.same_root) for fix in again)
         yield from _started_anew(case)
         yield from computed_where_read(case.trace, case.source, case.shared)
-    if apart is None and _is_stale(case) and not at_once:
+    if apart is None and case.is_updated and not at_once:
         yield from later  # Keeping the graph would not do: its own loss has updated what it is of.
 
 
@@ -71,7 +70,7 @@ def _trains_apart(case: Case) -> bool | None:
     return first < second if first and second and (first < second or second < first) else None
 
 
-def _is_border(case: Case) -> bool:
+def is_border(case: Case) -> bool:
     """True if the step that follows the later loss changes nothing upstream of the spent graph."""
     return trains_nothing_upstream(case.trace, case.crossing.entered, case.again, case.failure.kept)
 
@@ -96,22 +95,14 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
 
 
 def _kept(case: Case) -> Iterator[Fix]:
-    """`retain_graph=True` on the first call; preferred only where nothing speaks against it."""
+    """`retain_graph=True` on the first call, or on the one that hands its keyword arguments on to it."""
     before = _keeping_call(case)
-    steps = stepped_since(case.trace, case.earlier)
-    call = None if _is_stale(case) or (case.is_updated and not steps) else call_of(case.trace, before.node)
-    if call is None:
-        return
-    edit = edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
-    if edit is None:
-        return
-    repair = Repair(Way.RETAIN, lines=(before.line,))
-    doubles = case.same_root and not _only_asks(call)
-    if doubles:
-        repair = replace(repair, way=Way.RETAIN_TWICE)
-    elif steps:
-        repair = replace(repair, way=Way.RETAIN_OVER_STEP, near=steps[0].site.line)
-    yield Fix.by(repair, Safety.SAFE, (edit,), preferred=not doubles and not steps)
+    call = call_of(case.trace, before.node)
+    edit = None if call is None else edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
+    if edit is not None and call is not None:
+        doubles = case.same_root and case.earlier.accumulates
+        repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=not doubles)
 
 
 def _keeping_call(case: Case) -> Site:
@@ -123,11 +114,6 @@ def _keeping_call(case: Case) -> Site:
     if pair is None or function is None or function.args.kwarg is None or pair[0] not in case.before.frames()[1:2]:
         return case.before
     return pair[0] if isinstance(passed, ast.Name) and passed.id == function.args.kwarg.arg else case.before
-
-
-def _only_asks(call: ast.Call) -> bool:
-    """True if a call gives gradients back instead of adding them up: `torch.autograd.grad`."""
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "grad"
 
 
 def _need(case: Case) -> Need:
@@ -171,24 +157,6 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
             return False
 
 
-def _is_stale(case: Case) -> bool:
-    """True if what was written in between is something that the graph of the second call has saved, or may have."""
-    updated = {tensor.storage for step in stepped_since(case.trace, case.earlier) for tensor in step.updated}
-    unknown = any(not step.updated for step in stepped_since(case.trace, case.earlier))
-    later = reach(nodes_of(case.call.roots)) if case.call is not None else ()
-    written = bool(updated) or any(isinstance(event, Mutated) for event in since(case.trace, case.earlier))
-    unsure = written and any(map(is_of_gradient, later))
-    return (
-        unknown
-        or unsure
-        or any(
-            saved.storage in updated or (written and saved.version != saved.storage.version)
-            for node in later
-            for saved in node.saved
-        )
-    )
-
-
 def _summed(case: Case) -> Fix | None:
     """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
     pair = second_calls.apart(case)
@@ -201,12 +169,12 @@ def _summed(case: Case) -> Fix | None:
     if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
         return None
     block = block_of(case.trace, one)
-    if block is None or not any(each is two for each in block) or _asks_for_gradients(block, one, two):
+    if block is None or not any(each is two for each in block):
         return None
-    read = names_in(first[0])
-    for event in since(case.trace, case.earlier):
-        if isinstance(event, (Stepped, Cleared)) or (isinstance(event, Bound) and event.name in read):
-            return None
+    between = [each for each in block if one.lineno < each.lineno < two.lineno]
+    used = any(attribute.attr == "grad" for each in between for attribute in contents(each).attributes)
+    if used or any(isinstance(event, (Stepped, Cleared)) for event in since(case.trace, case.earlier)):
+        return None  # The gradients of the first are used, or thrown away, before those of the second come.
     document = case.source.document(case.again)
     left, right = edits.flat(document, first[0]), edits.flat(document, second[0])
     if isinstance(second[0], ast.BinOp):
@@ -219,13 +187,6 @@ def _summed(case: Case) -> Fix | None:
     text = f"{first[1]}{left} + {right}{first[2]}"
     repair = Repair(Way.SUM_TWO, text=text)
     return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
-
-
-def _asks_for_gradients(block: Sequence[ast.stmt], first: ast.stmt, last: ast.stmt) -> bool:
-    """True if something between two statements of a block reads gradients, or changes them."""
-    between = [each for each in block if first.lineno < each.lineno < last.lineno]
-    names = {each.attr for part in between for each in contents(part).attributes}
-    return any(name == "grad" or name.startswith(("clip_grad", "unscale")) for name in names)
 
 
 def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:

@@ -190,7 +190,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
         headline,
         tuple(steps),
         help=way,
-        fixes=tuple(_fixes(trace, source, step, other.site if other is not None else None)),
+        fixes=source.proposed(_fixes(trace, source, step, other.site if other is not None else None)),
     )
 
 

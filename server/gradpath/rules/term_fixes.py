@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Safety
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import cut_fixes, edits, outside_fixes
+from gradpath.rules import cut_fixes, edits, on_tensors
 from gradpath.rules.cuts import Cause
 from gradpath.rules.report import Source
 
@@ -20,12 +20,10 @@ def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) 
         return
     found = list(cut_fixes.undo(trace, source, cause, near))
     if cause.how == "numpy":
-        found += outside_fixes.on_tensors_read(trace, source, site, added)
+        found += on_tensors.on_tensors_read(trace, source, site, added)
     for fix in found:
         yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
     node = site.node
-    if cause.how == "numpy" and isinstance(node, ast.expr) and outside_fixes.is_used_by_numpy(trace, [node]):
-        return  # NumPy takes no tensor that requires a gradient.
     if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         edit = edits.drop_method(source.document(site), node)
         if edit is not None:

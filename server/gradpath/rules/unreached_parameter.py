@@ -45,8 +45,6 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     if found.step.site.node is not first.ran.site.node:
         steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
     presumed = _presumed(trace, source, found, groups)
-    # A way around a checkpoint, by a setting, says nothing of the way through it.
-    by_checkpoint = all(cuts.is_checkpoint(place.severed.cause) for place in places)
     if len(places) > 1:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
     elif places[0].estimate is not None:
@@ -66,8 +64,8 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
                 f"if {what} should stay the same: freeze it, or leave it out of the optimizer", reason=Reason.CHOICE
             ),
         ),
-        fixes=tuple(_fixes(trace, source, places)),
-        about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
+        fixes=source.proposed(_fixes(trace, source, places)),
+        about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
 
 

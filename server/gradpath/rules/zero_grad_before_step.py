@@ -270,7 +270,7 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
             Step(lost.step.site, "finds nothing but zeros" if lost.step.updated else "finds none, and changes nothing"),
         ),
         help="clear the gradients before the backward, or after the step",
-        fixes=tuple(_fixes(trace, source, lost)),
+        fixes=source.proposed(_fixes(trace, source, lost)),
     )
 
 
@@ -286,7 +286,7 @@ def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
             Step(lost.step.site, "finds the last share alone"),
         ),
         help="clear the gradients after the step, where several batches make one",
-        fixes=tuple(_behind_step(trace, source, lost)),
+        fixes=source.proposed(_behind_step(trace, source, lost)),
     )
 
 
@@ -304,7 +304,7 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
                 Step(found.cleared.site, "clears them in the next iteration, and nothing has used them"),
             ),
             help=f"call `{found.name}.step()` here",
-            fixes=tuple(stepping_instead(source, found, step)),
+            fixes=source.proposed(stepping_instead(source, found, step)),
         )
     return Report(
         RULE.id,
@@ -315,7 +315,7 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
             Step(found.cleared.site, "clears them in the next iteration, and nothing has used them"),
         ),
         help=f"call `{found.name}.step()` after the backward",
-        fixes=tuple(stepping(trace, source, found)),
+        fixes=source.proposed(stepping(trace, source, found)),
     )
 
 

@@ -40,7 +40,7 @@ export async function explain(server: Server, pages: Pages): Promise<void> {
   await tellOf(server, pages, traceback);
 }
 
-/** Shows the story behind a traceback, or says that there is none. */
+/** Shows the story of a traceback, or says that there is none. */
 export async function tellOf(server: Server, pages: Pages, traceback: string): Promise<void> {
   const told = await server.execute<{ text: string; found: boolean }>("gradpath.server.explain", traceback);
   if (told === undefined) return;

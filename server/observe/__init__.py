@@ -12,7 +12,7 @@ path, takes some minutes and always writes the same for the same PyTorch. The ta
   - `returns`: how outputs are nested, where it is not one tensor or a flat tuple; `fields`: names of a named tuple;
   - `saves`: what is saved to the arguments of which one must have an edge; `pairwise`: lists whose items are saved for
     one another only; `holds`: the arguments whose edge makes a second backward raise;
-  - `second`: the arguments whose gradient hangs on arguments, and on which: it has a graph with `create_graph`;
+  - `second`: the arguments whose gradient depends on arguments, and on which: it has a graph with `create_graph`;
   - `inplace`: the argument that is written, whose new value is `out0`; `derivative`: false where there is none;
   - `maybe`: `saves`, `holds` and `second` on which samples disagreed that no condition tells apart;
   - `cases`: entries with conditions (`when`); the first that holds wins and inherits what it does not say.

@@ -60,7 +60,7 @@ def call_of(
 
 
 def _derived(bound: Mapping[str, object]) -> dict[str, object]:
-    """Facts on tensors and lists that few operations hang on: "x.ndim", "x.contiguous", "x.len"."""
+    """Facts on tensors and lists that few operations depend on: "x.ndim", "x.contiguous", "x.len"."""
     found: dict[str, object] = {}
     for name, value in bound.items():
         if isinstance(value, Tensor):

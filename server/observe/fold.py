@@ -1,4 +1,4 @@
-"""From what single calls showed to an entry of the table: a base, and cases for what hangs on arguments.
+"""From what single calls showed to an entry of the table: a base, and cases for what depends on arguments.
 
 A small decision tree is grown over what arguments are: kinds, flags, words, a few telling numbers. Where no condition
 tells samples apart that disagree, the disagreement goes to `maybe`.
@@ -60,7 +60,7 @@ DERIVED: Mapping[str, frozenset[str]] = {
     **{f"torch.{space}matrix_power": frozenset({"n"}) for space in ("", "Tensor.", "linalg.")},
     **{f"torch.atleast_{n}d": frozenset({"tensors"}) for n in "123"},
 }
-"""For operations that hang on it: the arguments whose rank, contiguity or length may be asked for.
+"""For operations that depend on it: the arguments whose rank, contiguity or length may be asked for.
 
 For these alone a condition may be made only to tell fresh tensors from views of tensors that nobody else has."""
 
@@ -71,7 +71,7 @@ SECOND = frozenset(
     | {"torch.nn.functional.batch_norm", "torch.nn.functional.instance_norm"}
     | {f"torch.nn.{name}{n}d" for name in ("BatchNorm", "LazyBatchNorm", "InstanceNorm") for n in "123"}
 )
-"""The operations for which a condition may be made only to tell which gradients hang on what."""
+"""The operations for which a condition may be made only to tell which gradients depend on what."""
 
 
 LEAST_GAIN = 0.8

@@ -26,7 +26,7 @@ MOST = 40
 
 
 def layout_of(run: Callable[..., object], samples: Iterable[Arguments]) -> dict[str, str]:
-    """The table's word: none for row by row; `like` the operands; `mixed` where it hangs on theirs; else `odd`."""
+    """The table's word: none for row by row; `like` the operands; `mixed` where it depends on theirs; else `odd`."""
     row, like, plain, any_matrix, told = True, True, True, False, False
     for args, kwargs in itertools.islice(samples, MOST):
         for inputs, outputs in _runs(run, args, kwargs) if kwargs.get("memory_format") is None else ():

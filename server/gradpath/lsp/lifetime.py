@@ -1,4 +1,4 @@
-"""Watches the client's process: a server whose editor has crashed must not stay behind."""
+"""Watches the client's process: a server whose editor has crashed must not outlive it."""
 
 from __future__ import annotations
 

@@ -32,8 +32,9 @@ class Asked:
 
     @property
     def has_graph(self) -> bool:
-        """True if an argument has a graph."""
-        return self.machine is not None and has_graph(self.machine, self.arguments.all())
+        """True if an argument has a graph, not only one of which nothing is seen."""
+        given = () if self.machine is None else graph_sources(self.machine, tuple(self.arguments.all()))
+        return any(each.requires_grad and not (each.node is not None and each.node.is_open) for each in given)
 
     @property
     def is_of_tensors(self) -> bool:

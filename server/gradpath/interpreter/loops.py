@@ -207,7 +207,10 @@ def _drop(written: ast.expr, iterable: Value) -> None:
 
 
 def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
-    """Execute a `while`. An undecided condition holds for a few iterations and then fails; a long one has late ones."""
+    """Execute a `while`. An undecided condition holds for a few iterations and then fails; a long one has late ones.
+
+    What the body has decided on the value of the condition ends the loop: `while not done`, after `if done`.
+    """
     before, counters = _numbers(machine), counters_of(machine)
     start = _counter(machine, node.test)
     late: Late | None = None
@@ -225,7 +228,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     try:
         while True:
             machine.step(node)
-            holds = machine.truth(settled(machine, node.test)) if late is None else True
+            holds = _holds(machine, node.test) if late is None else True
             if holds is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
                 limit = watch.limit(loop.iteration)
             if holds and loop.iteration == limit:
@@ -279,6 +282,13 @@ def _length(machine: Machine, test: ast.expr, start: int | None, done: int) -> i
     if counter is None or type(bound) is not int or counter <= start or (counter - start) % done:
         return None
     return done + (bound - counter) * done // (counter - start)
+
+
+def _holds(machine: Machine, test: ast.expr) -> bool | None:
+    """The truth of a loop's condition; None where nothing settles it, also not that the path takes it to be false."""
+    value = settled(machine, test)
+    holds = machine.truth(value)
+    return False if holds is None and machine.decided(value) is False else holds
 
 
 def never_ends(node: ast.stmt) -> bool:

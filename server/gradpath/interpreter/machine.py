@@ -205,8 +205,7 @@ class Machine:
 
     def loops(self) -> tuple[tuple[int, int], ...]:
         """The loops around, as a `Site` has them."""
-        frame = self.frame
-        return frame.loops[-1].around if frame.loops else frame.outer_loops
+        return self.frame.loops[-1].around if self.frame.loops else self.frame.outer_loops
 
     def grows(self, since: tuple[tuple[int, int], ...]) -> bool:
         """True if a list whose filling began at `since` may be longer than observed.
@@ -372,7 +371,9 @@ class Machine:
         return self.path.outcomes.setdefault(_decision_key(value), wanted) is wanted
 
     def decided(self, value: Value) -> bool | None:
-        """The path's decision on `value`; None where there is none."""
+        """The path's decision on `value`, or on what it negates; None where there is none."""
+        if isinstance(value, Unknown) and value.negates is not None:
+            return None if (negated := self.decided(value.negates)) is None else not negated
         return self.path.outcomes.get(_decision_key(value))
 
     def truth(self, value: Value) -> bool | None:

@@ -244,7 +244,7 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
 
 
 def _counts(trace: Trace) -> frozenset[Node]:
-    """The parts of unknown calls' results that are nothing but divisors, such as the `n` of `loss.sum() / n`.
+    """What is known only from being a divisor, such as the `n` of `loss, n = losses_of(x)` and `loss.sum() / n`.
 
     That a backward runs through the quotient does not tell that they have a graph: most of them are counts.
     """
@@ -254,7 +254,7 @@ def _counts(trace: Trace) -> frozenset[Node]:
         for name, tensors in event.inputs.items() if event.node in executed else ():
             divides = name == "other" and event.node.name == "torch.div"
             (dividing if divides else others).update(each.node for each in tensors if each.node is not None)
-    return frozenset(node for node in dividing - others if _is_part(node))
+    return frozenset(node for node in dividing - others if node.is_open or node.name == PRESUMED)
 
 
 def _is_of_counts(node: Node, counts: Set[Node]) -> bool:

@@ -18,7 +18,7 @@ from gradpath.analysis.inplace_writes import (
     names_weights,
     takes_apart,
 )
-from gradpath.analysis.plain_containers import keeps_modules
+from gradpath.analysis.untold import is_untold
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.overlays.roles import role_of_name
@@ -107,6 +107,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     parts = any(f".{each}(" in document.text for each in PARTING)
     infers = "inference_mode" in document.text
     applied = _functions_of_autograd(parsed)
+    flags = _FLAGGING.search(document.text) is not None
     defined = _defined(parsed.tree) if asks or parts else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
@@ -114,9 +115,9 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack):
             return True
-        forward = owner is not None and function.name == "forward"
-        if (forward and cls is not None and keeps_modules(cls)) or _applies(function, applied):
+        if is_untold(function, cls, flags) or _applies(function, applied):
             return True
+        forward = owner is not None and function.name == "forward"
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
         if asks and (hands_on_weights(function, defined) or computes_into_loop(function)):
             return True
@@ -138,6 +139,9 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
                     yield Entry(each, statement.name)
                 elif infers and each.name == "forward":
                     yield Entry(each, statement.name, "if gradients are on")
+
+
+_FLAGGING = regex(r"requi\w*_?grad\w*[ \t]*==?[ \t]*(True|False)")
 
 
 def heirs(tree: ast.Module, entry: Entry) -> tuple[str, ...]:

@@ -384,8 +384,9 @@ def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
 
 
 def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
-    """Items of an unknown iterable, without end; each is a new one."""
+    """Items of an unknown iterable, without end: those that it shows, and then new ones."""
     fresh = getattr(source, "fresh_item", None)
+    yield from getattr(source, "shown_items", ())
     while True:
         machine.budget.spend()
         if fresh is not None:

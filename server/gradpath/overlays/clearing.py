@@ -9,6 +9,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Origin, Undefined
 from gradpath.interpreter.values import Instance, Unknown, Value
+from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.roles import ENGINE, role_of
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.support.lazy_regex import regex
@@ -95,6 +96,8 @@ def has_state(value: Value) -> bool:
     match value:
         case Unknown():
             return role_of(value) in ("model", "optimizer")
+        case ModuleInstance():
+            return bool(value.parameters()) or value.has_unknown_parts  # A loss such as `nn.MSELoss()` has nothing.
         case List() | Dict():
             return any(has_state(part) or _is_parameter(part) for part in value.parts())
         case _:

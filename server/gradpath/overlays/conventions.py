@@ -13,10 +13,12 @@ _SAME = "collections copy functools itertools math numpy operator random torch"
 _MODULES = {
     **{name: name for name in _SAME.split()},
     "F": "torch.nn.functional",
+    "T": "torch",
     "autograd": "torch.autograd",
     "nn": "torch.nn",
     "np": "numpy",
     "optim": "torch.optim",
+    "th": "torch",
 }
 _MEMBERS = {
     "collections": "OrderedDict defaultdict deque namedtuple",

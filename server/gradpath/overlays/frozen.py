@@ -19,8 +19,9 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
-from gradpath.overlays import missed_flags, weights
+from gradpath.overlays import missed_flags, uses, weights
 from gradpath.overlays.nn import DRAWN
+from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import role_of
 from gradpath.overlays.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
@@ -63,7 +64,10 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
 
 
 def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
-    """`child.requires_grad = False` of the children of a model, and `p.require_grad = False`: nothing reads that."""
+    """`child.requires_grad = False` of what is a module, and `p.require_grad = False`: nothing reads that.
+
+    The children of a model are modules, and so is what has a flag and is called somewhere: tensors are not.
+    """
     if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
         return
     models: list[Unknown] = []
@@ -72,6 +76,10 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
             models = [model]
         case _ if name != missed_flags.FLAG:
             models = weights.models_of_parameter(target)
+        case Unknown() if target.role == "model" or (
+            isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
+        ):
+            models = [target]
         case _:
             pass
     missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models])

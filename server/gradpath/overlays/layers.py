@@ -223,6 +223,15 @@ class ContainerInstance(ModuleInstance):
             return None
         return iter(list(self.keys)) if self.cls.name.endswith("Dict") else iter(self.items)
 
+    @property
+    def shown_items(self) -> list[Value]:
+        """The items with which an iteration begins where there may be more."""
+        return [] if self.cls.name.endswith("Dict") else self.items
+
+    def fresh_item(self, machine: Machine) -> Value:
+        """One more item where there may be more: the last one stands for those that are not seen."""
+        return self.shown_items[-1] if self.shown_items else machine.unknown("item of an iterable")
+
     def length(self, machine: Machine) -> int | None:
         return None if self.open else len(self.keys)
 

@@ -256,7 +256,8 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
     if has_optimizer(machine) and isinstance(value, (ModuleInstance, TensorValue)):
         tensors = parameters_in(value)
         if tensors:
-            machine.emit(Attached(tuple(tensors), tensors_of(module.parameters()), (), machine.site()))
+            beside = tensors_of(module.parameters())
+            machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
 
 
 def as_part(value: Value) -> Value:

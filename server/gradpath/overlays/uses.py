@@ -104,6 +104,21 @@ def note_call(machine: Machine, callee: Unknown) -> None:
             owner.role = _role_here(machine, place_of(node.func.value))
 
 
+def is_called(machine: Machine, place: str) -> bool:
+    """True if the running function, or for `self.x` its class, calls what the program calls so: it is no tensor."""
+    function = machine.frame.function
+    owner = None if function is None else function.owner or machine.frame.owner
+    bodies = [machine.trace.entry if function is None else function.node]
+    if owner is not None and _is_own(place):
+        bodies = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)]
+    return bool(place) and any(place in _called_in(each) for each in bodies)
+
+
+@noted
+def _called_in(body: ast.AST) -> frozenset[str]:
+    return frozenset(place_of(each.func) for each in nodes(body) if isinstance(each, ast.Call))
+
+
 def is_inherited(callee: Unknown) -> bool:
     """True if it may be a method of a base class that is not seen, with all that its object has."""
     return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
@@ -237,6 +252,12 @@ def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
     return made
 
 
+def _forwarded(chain: Chain) -> set[str]:
+    """What computes a loss by its method `forward`, and is called nothing else."""
+    owners = {place.rpartition(".")[0] for place in chain.methods if _last(place) == "forward"}
+    return {each for each in owners - {"", "self", "super()"} if not role_of_name(_last(each))}
+
+
 def _worked_out(body: ast.AST, find: Find) -> _Known:
     outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
     every = nodes(body, outside=outside)
@@ -265,6 +286,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for place, role in _of_chain(chain, roles):
         if place not in roles:
             called_for.setdefault(place, role)
+    roles.update(dict.fromkeys(_forwarded(chain) - roles.keys(), "model"))
     for place in chain.methods:
         owner, _, name = place.rpartition(".")
         is_model = (roles.get(owner) or called_for.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"

@@ -35,7 +35,11 @@ def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
             continue
         sides = [_made(built, each) for each in given]
         one, other = sides
-        if one is not None and other is not None and one is not other and _is_same(one, other):
+        if (
+            one is not None
+            and other is not None
+            and (given[0] is given[1] or (one is not other and _is_same(one, other)))
+        ):
             yield Cancelled(event.site, one.site, other.site, ran)
 
 

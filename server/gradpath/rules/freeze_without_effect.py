@@ -4,36 +4,102 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from itertools import dropwhile
 
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.ownership import FlagMissed
-from gradpath.interpreter.trace import BackwardRan, Flagged, Trace
+from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.learning import learners, ways_in
+from gradpath.rules.parameters import groups_of
 from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.spared import Spared, spared
 from gradpath.rules.syntax import statement_of
+from gradpath.source.index import contents, index_of, methods_called
+from gradpath.source.parse import parse
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Assignments that were to freeze or thaw what a loss shows to be as before, and that nothing makes up for."""
+    """Assignments that were to freeze or thaw what a loss shows to be as before, and that nothing makes up for.
+
+    Where nothing is trained, whoever trains it will miss the flag, unless the file sets it in another way.
+    """
+    for left_out in spared(trace):
+        yield _report_spared(trace, source, left_out)
     seen: set[ast.AST] = set()
+    trains = bool(trace.among(BackwardRan, Stepped))
     for event in trace.of(FlagMissed):
+        if event.site.node in seen or _is_set(trace, event):
+            continue
         shown = _shown_by(trace, event)
-        if shown is not None and event.site.node not in seen:
+        if shown is not None or not (trains or _may_be_set(trace, source, event)):
             seen.add(event.site.node)
             yield _report(trace, source, event, shown)
 
 
-def _shown_by(trace: Trace, event: FlagMissed) -> Step | None:
-    """The first step that changes what was to be frozen, or backward that leaves out what was to be thawed.
+def _report_spared(trace: Trace, source: Source, found: Spared) -> Report:
+    """The report of a condition by which a loop freezes parameters, and which leaves out what is frozen already."""
+    names = [group.name for group in groups_of(trace, source, found.tensors)]
+    more, they = (f" and {len(names) - 1} more", "they were") if len(names) > 1 else ("", "it was")
+    return Report(
+        RULE.id,
+        found.site,
+        f"`{names[0]}`{more} never learn{'' if more else 's'}: {they} frozen before",
+        (
+            Step(found.frozen, "no longer requires gradients"),
+            Step(found.site, "leaves it as it is: frozen"),
+            Step(found.step, "changes other parameters"),
+        ),
+        help="set the flag of what the condition leaves out to True",
+    )
 
-    None where the flag is set at another place.
-    """
+
+def _is_set(trace: Trace, event: FlagMissed) -> bool:
+    """True if the flag of one of the parameters is set at another place."""
     missed = {id(tensor) for tensor in event.tensors}
-    if any(flagged.value is event.value and id(flagged.tensor) in missed for flagged in trace.of(Flagged)):
-        return None
+    return any(
+        flagged.value is event.value and id(flagged.tensor) in missed and flagged.site.node is not event.site.node
+        for flagged in trace.of(Flagged)
+    )
+
+
+def _may_be_set(trace: Trace, source: Source, event: FlagMissed) -> bool:
+    """True if other code reads the flag, asks for the parameters of its module, or never needs their gradients."""
+    match event.site.node:
+        case ast.Attribute(value=owner, attr=attribute) if attribute == FLAG:
+            pass
+        case _:
+            return False
+    name = ast.unparse(owner)
+    tree = parse(source.document(event.site)).tree
+    read = (each for each in contents(tree).attributes if each.attr == FLAG and isinstance(each.ctx, ast.Load))
+    reaching = (of for of, method, _ in methods_called(tree) if method in _REACHING)
+    if any(ast.unparse(each) == name for each in (*(each.value for each in read), *reaching)):
+        return True
+    called = [call for call in contents(tree).calls if ast.unparse(call.func) == name]
+    return bool(called) and all(map(partial(_is_without_grad, tree), called))
+
+
+FLAG = "requires_grad"
+
+_REACHING = frozenset({"requires_grad_", "parameters", "named_parameters"})
+
+
+def _is_without_grad(tree: ast.Module, call: ast.Call) -> bool:
+    """True if gradients are off around a call, by the decorator of its function or by a block."""
+    way = next(filter(None, (index_of(each).way_to(call) for each in tree.body)), ())
+    modes = [each.context_expr for block in way if isinstance(block, ast.With) for each in block.items]
+    modes += [each for function in way if isinstance(function, ast.FunctionDef) for each in function.decorator_list]
+    return any(each.attr in _OFF for mode in modes for each in contents(mode).attributes)
+
+
+_OFF = frozenset({"no_grad", "inference_mode"})
+
+
+def _shown_by(trace: Trace, event: FlagMissed) -> Step | None:
+    """The first step that changes what was to be frozen, or backward that leaves out what was to be thawed."""
     if event.value:
         events = trace.among(FlagMissed, BackwardRan)
         for run in dropwhile(lambda each: each is not event, events):
@@ -46,7 +112,7 @@ def _shown_by(trace: Trace, event: FlagMissed) -> Step | None:
     return None if step is None else Step(step.site, "changes what was to stay the same")
 
 
-def _report(trace: Trace, source: Source, event: FlagMissed, shown: Step) -> Report:
+def _report(trace: Trace, source: Source, event: FlagMissed, shown: Step | None) -> Report:
     statement = statement_of(trace, event.site.node)
     if isinstance(event.site.node, ast.Compare):
         return _report_compared(source, event, event.site.node, shown)
@@ -62,13 +128,13 @@ def _report(trace: Trace, source: Source, event: FlagMissed, shown: Step) -> Rep
         RULE.id,
         event.site,
         f"`{text}` {'thaws' if event.value else 'freezes'} nothing: {why}",
-        (Step(event.site, "sets an attribute that nothing reads"), shown),
+        (Step(event.site, "sets an attribute that nothing reads"), *([] if shown is None else [shown])),
         help=way,
         fixes=source.proposed(_fixes(source, event, assigned)),
     )
 
 
-def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, shown: Step) -> Report:
+def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, shown: Step | None) -> Report:
     """The report of `p.requires_grad == False`."""
     document, (value,) = source.document(event.site), compared.comparators
     text = f"{edits.flat(document, compared.left)} = {edits.flat(document, value)}"
@@ -78,7 +144,7 @@ def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, s
         RULE.id,
         event.site,
         f"`{source.short(event.site, compared, 40)}` freezes nothing: `==` compares",
-        (Step(event.site, "compares, and forgets the result"), shown),
+        (Step(event.site, "compares, and forgets the result"), *([] if shown is None else [shown])),
         help=Advice.of(fix),
         fixes=(fix,),
     )

@@ -14,6 +14,7 @@ from gradpath.interpreter.trace import (
     Bound,
     Built,
     Flagged,
+    GradientSet,
     Lent,
     Mutated,
     Named,
@@ -24,6 +25,7 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.rules.gradient_flow import flow_of, is_harmless
 from gradpath.rules.graphs import leaves, reached_leaves
+from gradpath.rules.never_stepped import looks_at_gradients
 from gradpath.rules.parameters import tensors_of, ways_of
 from gradpath.rules.report import Source
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
@@ -104,6 +106,36 @@ def rebound(trace: Trace, held: Set[int]) -> Iterator[Rebound]:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """A copy, made at `site`, that gets the gradients in place of what the optimizer was `given`."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    given: Given
+
+
+def copied(trace: Trace, held: Set[int]) -> Iterator[Copied]:
+    """The copies of trained modules that no optimizer has, and that are never trained together with the original.
+
+    The gradients of a copy that is compared with its original are of no use, and those that are read may be handed on.
+    """
+    copies = [leaf for leaf in _reached_strangers(trace, held) if leaf.copied is not None]
+    if not copies or looks_at_gradients(trace) or trace.of(GradientSet):
+        return
+    together = [set(map(id, reached_leaves(run))) for run in trace.of(BackwardRan)]
+    owners = {id(each): given for given in trace.of(Given) for each in given.parameters}
+    found: dict[int, tuple[Given, Site, list[Tensor]]] = {}
+    for leaf in copies:
+        given = owners.get(id(leaf.copied))
+        if given is None or not isinstance(leaf.origin, Site):
+            continue
+        if not any({id(leaf), id(leaf.copied)} <= reached for reached in together):
+            found.setdefault(id(leaf.origin.node), (given, leaf.origin, []))[2].append(leaf)
+    for given, site, tensors in found.values():
+        yield Copied(tuple(tensors), site, given)
+
+
+@dataclass(frozen=True, slots=True)
 class Unregistered:
     """A leaf that the `__init__` of a module made and no `parameters()` gives, while other parameters are trained."""
 
@@ -115,7 +147,7 @@ class Unregistered:
 
 def unregistered(trace: Trace, held: Set[int]) -> Iterator[Unregistered]:
     """The tensors that a module keeps as attributes: `self.scale = torch.ones(1, requires_grad=True)`."""
-    kept = held | trace.once(_touched)
+    kept = held | touched(trace)
     reached = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
     names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
     for number, leaf in reached.items():
@@ -161,10 +193,33 @@ def given_twice(trace: Trace, held: Set[int]) -> Iterator[GivenTwice]:
 
 
 def doubled(trace: Trace) -> list[tuple[Given, Given]]:
-    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side."""
+    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side.
+
+    The first may have more of them, if the backwards before the steps of the second give it nothing.
+    """
     last = {id(given.optimizer): (given, _what_is_given(trace, given)) for given in trace.of(Given)}
-    pairs = combinations([(given, own) for given, own in last.values() if own], 2)
-    return [(one, two) for (one, own), (two, same) in pairs if own == same and _steps_after(trace, one, two)]
+    pairs = combinations([(given, own) for given, own in last.values()], 2)
+    return [
+        (one, two)
+        for (one, own), (two, same) in pairs
+        if same and _steps_after(trace, one, two)
+        if own == same or (same <= frozenset(map(id, one.models or one.parameters)) and _gets_nothing(trace, two))
+    ]
+
+
+def _gets_nothing(trace: Trace, given: Given) -> bool:
+    """True if no backward right before a step of an optimizer gives a gradient to what it has."""
+    reached: set[int] = set()
+    for event in trace.among(BackwardRan, Stepped):
+        match event:
+            case BackwardRan():
+                reached = set(map(id, reached_leaves(event)))
+            case Stepped() if event.optimizer is given.optimizer:
+                if not reached.isdisjoint(map(id, (*event.parameters, *event.unseen))):
+                    return False
+            case _:
+                pass
+    return True
 
 
 def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
@@ -224,11 +279,11 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
     named = [(event, ways_of(event)) for event in reversed(trace.of(Named))] if strange else []  # Wholes are last.
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
-        if ways and assigned and ways.keys() <= strange.keys():
+        if ways and assigned and ways.keys() <= strange.keys() and not event.module.has_unknown_parts:
             found = LeftOut(tuple(strange[each] for each in ways), event)
             if _is_lent(trace, event.module):
                 pass  # The code that it was passed to may have loaded it, or may train it.
-            elif _takes_part(trace, found, held) or _is_one_of_several(trace):
+            elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):
                 yield found
             elif _goes_before(trace, source, found, held):
                 yield replace(found, before=True)
@@ -238,7 +293,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[LeftOut]:
 
 @dataclass(frozen=True, slots=True)
 class Ungrouped:
-    """Biases of layers whose weights were `given` in groups, and which are in none of these."""
+    """Layers of a module, or their biases, that are in none of the groups in which its other layers were `given`."""
 
     tensors: tuple[Tensor, ...]
     site: Site
@@ -246,22 +301,39 @@ class Ungrouped:
 
 
 def ungrouped(trace: Trace, held: Set[int]) -> Iterator[Ungrouped]:
-    """Biases that were forgotten when parameters were sorted into groups: a trained weight has a trained bias."""
+    """The layers, and biases of layers, that were forgotten when the parameters of a module were put into groups."""
     strange = {id(tensor): tensor for tensor in _strangers(trace, held) if _is_of_layer(tensor)}
     for given in trace.of(Given):
         call = call_of(trace, given.site.node)
         if not strange or given.groups < 2 or call is None or not call.args:
             continue
-        own = {id(tensor) for tensor in given.parameters if len(tensor.shape or ()) > 1}
-        found: dict[int, Tensor] = {}
+        biases, parts = set[int](), set[int]()
         for event in trace.of(Named):
-            ways = ways_of(event)
-            layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own}
-            for number, way in ways.items():
-                if number in strange and way.rpartition(".")[0] in layers and len(strange[number].shape or ()) == 1:
-                    found[number] = strange[number]
-        if found:
-            yield Ungrouped(tuple(found.values()), replace(given.site, node=call.args[0]), given)
+            biases |= _biases(event, given)
+            parts |= _parts(event, given)
+        if parts and not _follows(trace, parts, held):
+            parts = set()
+        tensors = tuple(tensor for number, tensor in strange.items() if number in biases | parts)
+        if tensors:
+            yield Ungrouped(tensors, replace(given.site, node=call.args[0]), given)
+
+
+def _biases(event: Named, given: Given) -> set[int]:
+    """The biases of layers whose weights were given."""
+    ways, sizes = ways_of(event), {id(tensor): len(tensor.shape or ()) for tensor in tensors_of(event)}
+    own = set(map(id, given.parameters))
+    layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own and sizes[number] > 1}
+    return {each for each, way in ways.items() if way.rpartition(".")[0] in layers and sizes[each] == 1}
+
+
+def _parts(event: Named, given: Given) -> set[int]:
+    """The parts of a module that no group has, if they are fewer than those that groups have."""
+    ways, own = ways_of(event), set(map(id, given.parameters))
+    parts = {way.partition(".")[0] for number, way in ways.items() if number in own}
+    others = {way.partition(".")[0] for way in ways.values()} - parts
+    unseen = len(given.models) if event.module.has_unknown_parts else 0
+    few = len(others) < len(parts) + unseen
+    return {each for each, way in ways.items() if few and way.partition(".")[0] in others}
 
 
 def _is_lent(trace: Trace, module: object) -> bool:
@@ -352,9 +424,8 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 """Methods of a module by which a program looks after its parameters, or uses it as it is."""
 
 
-def _takes_part(trace: Trace, module: LeftOut, held: Set[int]) -> bool:
-    """True if a module works on what a trained one has computed."""
-    own = set(map(id, module.tensors))
+def _follows(trace: Trace, own: Set[int], held: Set[int]) -> bool:
+    """True if the module with these parameters works on what a trained one has computed."""
     return any(
         any(id(_before_views(tensor)) in own for tensors in event.inputs.values() for tensor in tensors)
         and not held.isdisjoint(map(id, leaves([event.node])))
@@ -385,7 +456,7 @@ def _is_one_of_several(trace: Trace) -> bool:
 
 def _strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, that no optimizer holds, and that only an initializer has written."""
-    return _reached_strangers(trace, held | trace.once(_touched))
+    return _reached_strangers(trace, held | touched(trace))
 
 
 def _reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
@@ -393,8 +464,12 @@ def _reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
     return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
 
 
-def _touched(trace: Trace) -> frozenset[int]:
+def touched(trace: Trace) -> frozenset[int]:
     """The tensors whose values or flags the program has set, by identity: through `.data` and `.detach()`, too."""
+    return trace.once(_touched)
+
+
+def _touched(trace: Trace) -> frozenset[int]:
     found: set[int] = set()
     for event in trace.among(Flagged, Mutated, Replaced):
         match event:

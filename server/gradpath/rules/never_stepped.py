@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Edit, Fix, Range, Safety
@@ -25,10 +26,10 @@ from gradpath.rules.graphs import reached_leaves
 from gradpath.rules.report import Source
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import ancestry, call_of, function_of, statement_of
-from gradpath.source.index import contents, head_of, inside
+from gradpath.source.index import contents, head_of, inside, methods_called, variables
 from gradpath.source.nodes import statements
 from gradpath.source.parse import parse
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,7 @@ class NeverStepped:
     """A backward of which the gradients are `cleared` in the next iteration, unused; `last` is what changed them last.
 
     `name` is what the program calls the optimizer, and `instead` the step of another one, which has its own elsewhere.
+    `branch` is the step of something else, such as a schedule, which a branch takes in place of that of the optimizer.
     """
 
     backward: BackwardRan
@@ -43,6 +45,7 @@ class NeverStepped:
     last: Site
     name: str
     instead: Stepped | None = None
+    branch: Site | None = None
 
 
 def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
@@ -106,7 +109,11 @@ def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
 def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped | None:
     """The backward whose gradients a repeated clearing discards: the one between two of its runs."""
     name = _name_of(trace, source, first)
-    if name is None or _steps_elsewhere(trace, source, first, name):
+    if name is None:
+        return None
+    others = _steps_elsewhere(trace, source, first, name)
+    branches = [_in_its_place(trace, each) for each in others]
+    if not all(branches):
         return None
     arrived: BackwardRan | None = None
     begun = False
@@ -125,7 +132,9 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
                 return None
             clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
             last = clips[-1] if clips else arrived.site
-            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived))
+            instead = next(filter(None, branches), None)
+            branch = None if instead is None else replace(arrived.site, node=instead)
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch)
         elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
             return None
     return None
@@ -159,8 +168,8 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
     if cleared.steps:
         owner = call.func.value
         return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute) else None
-    own = set(map(id, cleared.tensors))
-    makers = [each for each in trace.of(Given) if each.known and own & set(map(id, each.parameters))]
+    own = {id(cleared.owner), *map(id, cleared.tensors)}
+    makers = [each for each in trace.of(Given) if each.known and own & set(map(id, (*each.parameters, *each.models)))]
     made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None
     match made:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if cleared.owner is not None:
@@ -169,8 +178,8 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
             return None
 
 
-def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> bool:
-    """True if code that did not run may step or take the gradients.
+def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> list[ast.AST]:
+    """The code that did not run and that may step or take the gradients.
 
     That is a call of `step` on the same name, in the same function or, for an attribute, anywhere; a generator, whose
     user runs in between; and a method that is meant to be overridden.
@@ -178,24 +187,49 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
     functions = [function_of(trace, frame.node) for frame in cleared.site.frames()]
     for function in functions:
         if function is not None and inside(function, ast.Yield, ast.YieldFrom):
-            return True
+            return [function]
     tree = parse(source.document(cleared.site)).tree
     around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
     where: ast.AST = around[0] if around and "." not in name else tree
     empty = {each.name for each in inside(tree, ast.FunctionDef) if _is_empty(each.body)}
+    found: list[ast.AST] = []
     for call in contents(where).calls:
         match call.func:
             case ast.Attribute(attr=method, value=owner):
                 given = [ast.unparse(each) for each in call.args]
-                if "step" in method and name in (ast.unparse(owner), *given):
-                    return True
-                if method in empty:
-                    return True
+                if method in empty or ("step" in method and name in (ast.unparse(owner), *given)):
+                    found.append(call)
             case ast.Name(id=function_name) if function_name in empty:
-                return True
+                found.append(call)
             case _:
                 pass
-    return False
+    return found
+
+
+def _in_its_place(trace: Trace, call: ast.AST) -> ast.Call | None:
+    """The call of `step` in the arm of a branch that ran, where the other arm has this one.
+
+    What steps there is a schedule: the function has no other use for it, as it would for an engine.
+    """
+    way = ancestry(trace, call)
+    function = function_of(trace, call)
+    for outer, inner in pairwise(way):
+        if isinstance(outer, ast.If) and (inner in outer.body or inner in outer.orelse):
+            taken = outer.orelse if inner in outer.body else outer.body
+            steps = (step for each in taken for _, method, step in methods_called(each) if method == "step")
+            run = (step for step in steps if statement_of(trace, step) in trace.visits)
+            return next((step for step in run if function is not None and _only_steps(function, step)), None)
+    return None
+
+
+def _only_steps(function: ast.AST, call: ast.Call) -> bool:
+    """True if a function does nothing with an object but to step it, without arguments, and to ask if it is there."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    name = ast.unparse(owner)
+    stepped = {id(of) for of, method, each in methods_called(function) if method == "step" and not each.args}
+    asked = {id(each) for block in inside(function, ast.If) for each in variables(block.test)}
+    uses = (each for each in variables(function) if isinstance(each.ctx, ast.Load) and ast.unparse(each) == name)
+    return all(id(each) in stepped | asked for each in uses)
 
 
 def _is_empty(body: Sequence[ast.stmt]) -> bool:
@@ -223,6 +257,16 @@ _READING = frozenset(
     {"grad", "register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
     | {"register_backward_hook", "register_full_backward_pre_hook"}
 )
+
+
+def stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: Site) -> Iterator[Fix]:
+    """Step the optimizer before what a branch calls in its place."""
+    statement = statement_of(trace, branch.node)
+    line = f"{found.name}.step()"
+    edit = None if statement is None else edits.insert_before(source.document(branch), statement, line)
+    if edit is not None and statement is not None:
+        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
 
 
 def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:

@@ -13,12 +13,15 @@ from itertools import pairwise
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of
-from gradpath.rules.graphs import leaves, reached_leaves
+from gradpath.rules.graphs import leaves, nodes_of, reached_leaves, terms_of
 from gradpath.rules.learning import learners
 from gradpath.rules.parameters import groups_of
 from gradpath.rules.report import Report, Source, Step
-from gradpath.rules.stories import following, with_time
+from gradpath.rules.stories import following, short_operation, with_time
 from gradpath.support.fast_dataclasses import dataclass
+
+_PUTTING = frozenset({"min", "minimum", "squeeze", "index", "select", "view", "reshape", "flatten", "gather"})
+"""What leads from scores to a loss beside sums and multiples."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +63,10 @@ def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
                 arrived.append(ran)
             case Effect.USED, Stepped() as step if len(arrived) > 1:
                 *earlier, own = arrived
+                for number, each in enumerate(arrived):
+                    mine = next((one for one in reversed(arrived) if one is not each), own)
+                    if _is_of_score(trace, flow, leaf, each, mine, step, first=number == 0):
+                        return Stray((leaf,), each, mine, step)
                 for each in earlier:
                     if _is_of_judge(trace, flow, leaf, each, own, step) or _is_of_attack(
                         trace, flow, earlier, each, own
@@ -95,6 +102,55 @@ def _is_of_judge(
             if not taught or next(later, None) is Effect.CLEARED:
                 return True
     return False
+
+
+def _is_of_score(
+    trace: Trace,
+    flow: Sequence[Entry],
+    leaf: Tensor,
+    stray: BackwardRan,
+    own: BackwardRan,
+    step: Stepped,
+    *,
+    first: bool,
+) -> bool:
+    """True if a backward was for another network, which raises a score that this one gives of what that one makes.
+
+    It is an update of its own: the other network is cleared right before it, and stepped by it, before this one is.
+    """
+    events = trace.among(BackwardRan, Stepped)
+    end = own if first else step
+    between = events[events.index(stray) + 1 : events.index(end)]
+    mine = {id(each) for each in step.updated}
+    others = {id(each) for each in reached_leaves(stray)} - mine
+    made = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
+    if not made or any(id(each) in made for each in reached_leaves(own)) or not _is_scored(leaf, mine, stray, made):
+        return False
+    begun = next(index for index, entry in enumerate(flow) if entry.event is stray)
+    before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
+    return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
+
+
+def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: set[int]) -> bool:
+    """True if a loss is a sum of what weights give, and these were used for nothing but what others have made."""
+    using = [node for node in ran.executed if _is_leaf_of(leaf, node)]
+    if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
+        return False
+    todo, seen = nodes_of(ran.call.roots), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node in seen or node.is_open:
+            continue
+        seen.add(node)
+        if any(edge.accumulates is not None and id(edge.accumulates) in mine for edge in node.edges):
+            return True
+        if terms_of([node]) or short_operation(node.name) in _PUTTING:
+            todo += node.edges
+    return False
+
+
+def _is_leaf_of(leaf: Tensor, node: Node) -> bool:
+    return any(edge.accumulates is leaf for edge in node.edges)
 
 
 def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:

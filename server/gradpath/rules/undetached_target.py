@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.advantages import advantages, report_advantage
 from gradpath.rules.graphs import leads_to, leaves
+from gradpath.rules.live_factors import live_factors, report_live
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, name_of
 from gradpath.support.fast_dataclasses import dataclass
@@ -65,6 +66,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if advantage.site.node not in seen:
             seen.add(advantage.site.node)
             yield report_advantage(RULE.id, trace, source, advantage)
+    for live in live_factors(trace, trained) if trained else ():
+        if live.site.node not in seen:
+            seen.add(live.site.node)
+            yield report_live(RULE.id, trace, source, live)
 
 
 def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:
@@ -73,7 +78,7 @@ def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:
     for ran in trace.of(BackwardRan):
         for node in ran.executed:
             event = built.get(node)
-            sides = None if event is None else _sides(event, differs=node in powers)
+            sides = None if event is None else _sides(event, differs=node in powers, ends=node in ran.call.starts)
             if event is None or sides is None:
                 continue
             for index, (target, prediction) in enumerate((sides, sides[::-1])):
@@ -82,8 +87,14 @@ def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:
                     yield _Compared(event.site, target, later, index, ran)
 
 
-def _sides(event: Built, *, differs: bool) -> tuple[Tensor, Tensor] | None:
-    """The two tensors with graphs that a loss compares; of a difference, if a loss `differs` by it."""
+def _sides(event: Built, *, differs: bool, ends: bool) -> tuple[Tensor, Tensor] | None:
+    """The two tensors with graphs that a loss compares; of a difference, if a loss `differs` by it.
+
+    A loss that is not seen is known by the backward that it `ends` in.
+    """
+    if event.node.name == PRESUMED and ends:
+        handed = event.inputs.get("input", ())
+        return (handed[0], handed[1]) if len(handed) == 2 and all(each.node is not None for each in handed) else None
     if event.node.name == "torch.sub" and not differs:
         return None
     names = ("input", "other") if event.node.name == "torch.sub" else ("input", "target")
@@ -170,7 +181,7 @@ RULE = Rule(
     "undetached-target",
     "detach",
     Level.HINT,
-    "a bootstrapped target is computed with a graph of the network that is trained towards it",
+    "a target, or another constant of the method, is computed with a graph of the network that is trained by it",
     None,
     find,
 )

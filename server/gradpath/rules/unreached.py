@@ -75,13 +75,14 @@ def _known(trace: Trace) -> list[list[Unreached]]:
 
 
 def key_of(tensor: Tensor) -> object:
-    """The identity of a parameter across paths: where it was made, called from where, and its name.
+    """The identity of a parameter across paths: where it was made, in which rounds, called from where, and its name.
 
     The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
     """
     made = tensor.origin if isinstance(tensor.origin, Site) and tensor.operation != UNSEEN else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
-    return (tensor.label, () if made is None else tuple(each.node for each in made.frames()), dimensions)
+    places = () if made is None else tuple((each.node, *(turn for _, turn in each.loops)) for each in made.frames())
+    return (tensor.label, places, dimensions)
 
 
 def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:

@@ -45,6 +45,8 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     if found.step.site.node is not first.ran.site.node:
         steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
     presumed = _presumed(trace, source, found, groups)
+    # A way around a checkpoint, by a setting, says nothing of the way through it.
+    by_checkpoint = all(cuts.is_checkpoint(place.severed.cause) for place in places)
     if len(places) > 1:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
     elif places[0].estimate is not None:
@@ -65,7 +67,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
             ),
         ),
         fixes=source.proposed(_fixes(trace, source, places)),
-        about=tuple(dict.fromkeys(map(key_of, found.parameters))),
+        about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
 
 

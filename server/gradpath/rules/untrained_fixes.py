@@ -43,10 +43,12 @@ def _makes_parameter(call: ast.Call) -> bool:
     return isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parameter")
 
 
-def given_too(trace: Trace, source: Source, given: Given, named: Site | None, name: str) -> Iterator[Fix]:
+def given_too(
+    trace: Trace, source: Source, given: Given, named: Site | None, name: str, *, is_leaf: bool = False
+) -> Iterator[Fix]:
     """`[*encoder.parameters(), *decoder.parameters()]` for the optimizer, where `named` bound the decoder before it.
 
-    What nothing in the function binds has to be an argument of it.
+    What nothing in the function binds has to be an argument of it. A leaf is given itself.
     """
     making, call = statement_of(trace, given.site.node), call_of(trace, given.site.node)
     if making is None or call is None or not call.args:
@@ -63,13 +65,15 @@ def given_too(trace: Trace, source: Source, given: Given, named: Site | None, na
     text = edits.flat(document, call.args[0])
     match call.args[0]:
         case ast.Call(func=ast.Attribute(attr="parameters")):
-            new = f"[*{text}, *{name}.parameters()]"
+            new = f"[*{text}, {name if is_leaf else f'*{name}.parameters()'}]"
         case ast.BinOp() | ast.List() | ast.Call(func=ast.Name(id="list")):
-            new = f"{text} + list({name}.parameters())"
+            new = f"{text} + {f'[{name}]' if is_leaf else f'list({name}.parameters())'}"
         case _:
             return
     change = edits.replace(document, call.args[0], new)
-    yield Fix.by(Repair(Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,), preferred=True)
+    yield Fix.by(
+        Repair(Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,), preferred=True
+    )
 
 
 def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Mutated, Named, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Site, Stepped, Trace
+from gradpath.rules.forgotten_groups import Forgotten, appending, forgotten
+from gradpath.rules.free_leaves import Free, free
 from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.hidden_modules import hidden
+from gradpath.rules.hidden_modules import hidden, made_in_forward
 from gradpath.rules.left_out import (
+    Copied,
     GivenTwice,
     LeftOut,
     Rebound,
@@ -20,6 +23,7 @@ from gradpath.rules.left_out import (
     Ungrouped,
     Unheld,
     Unregistered,
+    copied,
     doubled,
     given_twice,
     left_out,
@@ -29,6 +33,7 @@ from gradpath.rules.left_out import (
     unheld,
     unregistered,
 )
+from gradpath.rules.loose_tensors import loose
 from gradpath.rules.parameters import groups_of, ways_of
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import target_of
@@ -39,7 +44,19 @@ from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 Cause = (
-    Attached | Overlooked | Remade | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Unregistered | Given
+    Attached
+    | Overlooked
+    | Remade
+    | LeftOut
+    | Ungrouped
+    | Unheld
+    | Thawed
+    | GivenTwice
+    | Rebound
+    | Copied
+    | Unregistered
+    | Free
+    | Given
 )
 """The reason why an optimizer lacks parameters; `Given` is one that got those of a copy."""
 
@@ -58,6 +75,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
     for event in hidden(trace, source):
         yield _hidden(trace, source, event)
+    yield from loose(trace, source, RULE.id)
+    yield from made_in_forward(trace, source, RULE.id)
+    for group in forgotten(trace):
+        yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     reported: set[ast.AST] = set()
@@ -84,6 +105,9 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     for other in rebound(trace, told):
         yield from _used_with(trace, other, other.tensors, [other.given])
         told |= set(map(id, other.tensors))
+    for copy in copied(trace, told):
+        yield from _used_with(trace, copy, copy.tensors, [copy.given])
+        told |= set(map(id, copy.tensors))
     for leaf in unregistered(trace, told):
         yield from _used_with(trace, leaf, leaf.tensors, [leaf.given])
         told |= set(map(id, leaf.tensors))
@@ -95,6 +119,9 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
         yield from _used_with(trace, layer, layer.tensors, trace.of(Given))
     for rest in ungrouped(trace, told):
         yield from _used_with(trace, rest, rest.tensors, [rest.given])
+    for own in free(trace, source, told):
+        found = _used_with(trace, own, own.tensors, trace.of(Given))
+        yield from (each for each in found if each.step.site.loops or not isinstance(trace.entry, ast.Module))
     modules: list[LeftOut | Unheld] = [*left_out(trace, source, told), *unheld(trace, source, told)]
     for module in modules:
         found = _used_with(trace, module, module.tensors, trace.of(Given))
@@ -130,6 +157,8 @@ def _in_plain_containers(trace: Trace) -> Iterator[tuple[Overlooked, list[Given]
 
 def _denied(trace: Trace, report: Report) -> bool:
     """True if a path shows an optimizer that holds, or may hold, what came to be at the place of a report."""
+    if any(group.site.node is report.at.node for group in forgotten(trace)):
+        return False
     if _holds_any(trace):
         return True
     held = _held(trace)
@@ -141,6 +170,8 @@ def _denied(trace: Trace, report: Report) -> bool:
         named = not report.about or event.name in report.about  # `encoder, decoder = Encoder(), Decoder()`
         if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
             return True
+    if any(bound.site.node is report.at.node and id(bound.tensor) in held for bound in trace.of(Bound)):
+        return True
     twice = {id(second.optimizer) for _, second in doubled(trace)}
     return any(
         step.updated
@@ -165,7 +196,7 @@ def _holds_any(trace: Trace) -> bool:
 
 def _place(trace: Trace, cause: Cause) -> Site:
     """Where something came to be: the statement that put something into a module."""
-    if isinstance(cause, Remade | Given | LeftOut | Ungrouped | Unheld | Thawed | GivenTwice | Rebound | Unregistered):
+    if not isinstance(cause, Attached | Overlooked):
         return cause.site
     statement = statement_of(trace, cause.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
@@ -218,7 +249,11 @@ def _used_with(trace: Trace, cause: Cause, tensors: Sequence[Tensor], givens: Se
         match event:
             case BackwardRan() if event.call.accumulates and any(id(leaf) in wanted for leaf in reached_leaves(event)):
                 arrives = event
-            case Stepped() if arrives is not None and id(event.optimizer) in optimizers and _moves(trace, event):
+            case Stepped() if (
+                arrives is not None
+                and id(event.optimizer) in optimizers
+                and ((isinstance(cause, GivenTwice) and not event.site.loops) or _moves(trace, event))
+            ):
                 yield Untrained(cause, optimizers[id(event.optimizer)], arrives, event)
                 return
             case _:
@@ -272,6 +307,24 @@ def _worded(trace: Trace, source: Source, found: Untrained, place: Site) -> _Wor
                 f"give the optimizer the parameters of `{name}` as well",
                 given_too(trace, source, found.given, place, name),
             )
+        case Free(bound=bound):
+            name = target_of(source, bound)
+            return _Words(
+                f"`{name}` is never trained: no optimizer holds it",
+                (Step(place, "a leaf that no optimizer is given"), Step(found.given.site, "takes others")),
+                f"give the optimizer `{name}` as well",
+                given_too(trace, source, found.given, place, name, is_leaf=True),
+                arrives="gives it a gradient",
+                last="leaves it as it is",
+            )
+        case Copied(site=site, given=given):
+            return _Words(
+                f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
+                (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
+                "make an optimizer for the copy",
+                arrives="gives the copy gradients",
+                last="leaves the copy as it is",
+            )
         case Unheld(name=name):
             return _Words(
                 f"`{name}` is never trained: no optimizer holds its parameters",
@@ -288,7 +341,7 @@ def _worded(trace: Trace, source: Source, found: Untrained, place: Site) -> _Wor
                 "gives others gradients",
                 "finds no gradient",
             )
-        case cause:
+        case Thawed() | GivenTwice() | Ungrouped() | Rebound() as cause:
             return _of_optimizers(trace, source, found.given, cause)
 
 
@@ -382,6 +435,19 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
         f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
         (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
         help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or the like",
+        fixes=fixes,
+    )
+
+
+def _forgotten(trace: Trace, source: Source, found: Forgotten) -> Report:
+    """The report for a group that was put together and not given: what it has need not be seen."""
+    fixes = source.proposed(appending(trace, source, found))
+    return Report(
+        RULE.id,
+        found.site,
+        f"what is in `{found.name}` is never trained: `{source.short(found.site)}` lacks it",
+        (Step(found.group, "a group that nothing reads"), Step(found.site, "all that the optimizer is given")),
+        help=Advice.of(fixes[0]) if fixes else f"give the optimizer `{found.name}` as well",
         fixes=fixes,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.interpreter.ownership import Given
@@ -16,9 +16,10 @@ from gradpath.rules.unreached import is_of_another_time, is_on_purpose, places_o
 
 
 def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
-    """The terms of one backward that only give gradients which are cleared again, or which no optimizer looks at.
+    """The terms of one backward through which a cut keeps what the same backward trains from a gradient for nobody.
 
-    What the backward trains has to be known, and each way from there to the term has to be cut by a slip.
+    It is for nobody where it is cleared again, or no optimizer looks at it. What the backward trains has to be known,
+    and each way from there to the term has to be cut by a slip.
     """
     if not _is_followed(trace):
         return
@@ -26,20 +27,44 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
     taught = {number for number, fate in fates.items() if fate is Effect.USED}
     for term, site in terms(trace, ran):
         learned = leaves(nodes_of([term]))
-        if not learned or any(_is_used(trace, fates, each) for each in learned):
+        used = {id(leaf) for leaf in learned if _is_used(trace, fates, leaf)}
+        if not learned or len(used) == len(learned):
             continue
         missed: list[tuple[Tensor, tuple[Severed, ...]]] = []
         for parameter, ways in ways_to(trace, term, ran):
-            if id(parameter) in taught:
+            if id(parameter) in taught and id(parameter) not in used:
                 slips = not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts)
                 if not (ways.sure and ways.cuts and slips):
                     missed.clear()
                     break
                 missed.append((parameter, ways.cuts))
+        if missed and used:
+            cut = [each.cause.tensor for _, severed in missed for each in severed]
+            missed = [] if any(not _is_for_nobody(term, each, used) for each in cut) else missed
         if missed:
             first = missed[0][1][0]
             place = next(iter(places_of(trace, source, [first]).values()))
             yield CutTerm(first, tuple(parameter for parameter, _ in missed), site, place.site)
+
+
+def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
+    """True if a value goes into a term through weights, and no gradient of these is used."""
+    met: set[int] = set()
+    depends: dict[int, bool] = {id(cut): True}
+    todo = [term]
+    while todo:
+        tensor = todo[-1]
+        waiting = [each for each in tensor.maker if id(each) not in depends]
+        if waiting and id(tensor) not in depends:
+            depends.setdefault(id(tensor), False)
+            todo += waiting
+            continue
+        todo.pop()
+        if any(depends[id(each)] for each in tensor.maker if id(each) in depends):
+            depends[id(tensor)] = True
+            edges = () if tensor.node is None else tensor.node.edges
+            met.update(id(edge.accumulates) for edge in edges if edge.accumulates is not None)
+    return bool(met) and met.isdisjoint(used)
 
 
 def _is_followed(trace: Trace) -> bool:

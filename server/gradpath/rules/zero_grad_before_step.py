@@ -12,7 +12,14 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
 from gradpath.rules.moving import moved_after, moved_before, removed
-from gradpath.rules.never_stepped import NeverStepped, looks_at_gradients, never_stepped, stepping, stepping_instead
+from gradpath.rules.never_stepped import (
+    NeverStepped,
+    looks_at_gradients,
+    never_stepped,
+    stepping,
+    stepping_as_well,
+    stepping_instead,
+)
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import same_activation
 from gradpath.rules.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
@@ -305,6 +312,20 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
             ),
             help=f"call `{found.name}.step()` here",
             fixes=source.proposed(stepping_instead(source, found, step)),
+        )
+    if found.branch is not None:
+        branch = source.short(found.branch, limit=32)
+        return Report(
+            RULE.id,
+            found.branch,
+            f"`{branch}` runs in place of `{found.name}.step()`: nothing uses the gradients",
+            (
+                Step(found.backward.site, f"computes the gradients for `{found.name}`"),
+                Step(found.branch, "the other branch steps"),
+                Step(found.cleared.site, "clears them in the next iteration, and nothing has used them"),
+            ),
+            help=f"call `{found.name}.step()` in both branches",
+            fixes=source.proposed(stepping_as_well(trace, source, found, found.branch)),
         )
     return Report(
         RULE.id,

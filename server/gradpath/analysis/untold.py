@@ -1,0 +1,148 @@
+"""The code that may keep something from learning where no backward and no step is in sight."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from gradpath.overlays.missed_flags import FLAG, is_near
+from gradpath.source.nodes import Definition, nodes, noted
+
+
+@noted
+def may_miss_flag(function: Definition) -> bool:
+    """True if a function sets a flag of what is no item of parameters, or one with another name, or compares it."""
+    parameters = {
+        each.id
+        for loop in nodes(function)
+        if isinstance(loop, ast.For | ast.comprehension) and "parameters" in ast.unparse(loop.iter)
+        for each in nodes(loop.target)
+        if isinstance(each, ast.Name)
+    }
+    return any(_misses(node, parameters) for node in nodes(function))
+
+
+def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=owner, attr=name)], value=ast.Constant(value=bool())):
+            return is_near(name) or (
+                name == FLAG
+                and isinstance(owner, ast.Name | ast.Attribute)
+                and not (isinstance(owner, ast.Name) and owner.id in parameters)
+            )
+        case ast.Expr(value=ast.Compare(left=ast.Attribute(attr=name), comparators=[ast.Constant(value=bool())])):
+            return name == FLAG
+        case _:
+            return False
+
+
+def is_untold(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
+    """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights."""
+    if flags and may_miss_flag(function):
+        return True
+    return owner is not None and (function.name == "backward" or (function.name == "forward" and may_forget(owner)))
+
+
+@noted
+def may_forget(owner: ast.ClassDef) -> bool:
+    """True if a class may compute with weights that it does not register.
+
+    Its `__init__` keeps modules in plain containers, computes with a parameter or fills a tensor, or its `forward`
+    makes a layer.
+    """
+    methods = {each.name: each for each in owner.body if isinstance(each, ast.FunctionDef)}
+    made, forward = methods.get("__init__"), methods.get("forward")
+    if forward is None:
+        return False
+    return (
+        keeps_modules(owner)
+        or (made is not None and any(map(_is_loose, nodes(made))))
+        or any(_is_called_to_make(each) for each in nodes(forward))
+    )
+
+
+def _is_loose(node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
+            calls = [each for each in nodes(value) if isinstance(each, ast.Call)]
+            return any(
+                _named(each.func) in _DRAWING or (_named(each.func) == "Parameter" and each is not value)
+                for each in calls
+            )
+        case ast.Call(func=ast.Attribute(attr=name), args=[ast.Attribute(value=ast.Name(id="self")), *_]):
+            return name.endswith("_")
+        case _:
+            return False
+
+
+_DRAWING = frozenset({"rand", "randn", "normal"})
+
+
+def _named(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _is_called_to_make(node: ast.AST) -> bool:
+    """True if a layer is made and called, at once or in the next line: not if it becomes an attribute."""
+    match node:
+        case ast.Call(func=made) if isinstance(made, ast.Call):
+            return _makes(made)
+        case ast.Assign(targets=[ast.Name()], value=value):
+            return any(isinstance(each, ast.Call) and _makes(each) for each in nodes(value))
+        case _:
+            return False
+
+
+@noted
+def keeps_modules(owner: ast.ClassDef) -> bool:
+    """True if `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
+    made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    written = ((method, _filled(method)) for method in made)
+    return any(_keeps(node, filled) for method, filled in written for node in nodes(method))
+
+
+def _keeps(node: ast.AST, filled: Collection[str]) -> bool:
+    """True if a node puts a module into an attribute that is a container, or one of the `filled` into an attribute."""
+    match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Name(id=name)):
+            return name in filled
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
+            return _holds(value)
+        case _:
+            return isinstance(_receiver(node), ast.Attribute)
+
+
+def _filled(method: ast.FunctionDef) -> set[str]:
+    """The variables of containers into which a method puts modules."""
+    receivers = (_receiver(node) for node in nodes(method))
+    return {each.id for each in receivers if isinstance(each, ast.Name)}
+
+
+def _receiver(node: ast.AST) -> ast.expr | None:
+    """The container into which a node puts a module: `blocks.append(nn.Linear(1, 1))`, `heads[name] = Head()`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=container, attr="append"), args=[made]) if _makes(made):
+            return container
+        case ast.Assign(targets=[ast.Subscript(value=container)], value=made) if _makes(made):
+            return container
+        case _:
+            return None
+
+
+def _holds(value: ast.expr) -> bool:
+    match value:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
+            return any(map(_makes, parts))
+        case ast.ListComp(elt=made) | ast.DictComp(value=made):
+            return _makes(made)
+        case _:
+            return False
+
+
+def _makes(made: ast.expr) -> bool:
+    """True if an expression calls a class, by the way classes are written."""
+    match made:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name[:1].isupper()
+        case _:
+            return False

@@ -1,0 +1,92 @@
+"""A `backward` method of a module, which autograd never calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Level
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.syntax import ancestry
+from gradpath.source.index import inside, methods_called
+from gradpath.source.nodes import Definition
+from gradpath.source.parse import parse
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """A method that returns a gradient for the one that it is given, beside a `forward`, and that nothing calls."""
+    method = trace.entry
+    if not isinstance(method, ast.FunctionDef) or method.name != "backward" or not _computes(method):
+        return
+    owner = next((each for each in ancestry(trace, method) if isinstance(each, ast.ClassDef)), None)
+    given = [*method.args.args, *filter(None, (method.args.vararg,))][1:]
+    path, tree = _file_of(source, method)
+    if owner is None or not given or "grad" not in given[0].arg or not _is_module(tree, owner) or _is_called(tree):
+        return  # What is given no gradient may invert the `forward`, as that of a flow does.
+    at = Site(path, given[0], None, ())
+    yield Report(
+        RULE.id,
+        at,
+        f"autograd never calls `{owner.name}.backward`: a module has no backward of its own",
+        (Step(at, "is never given a gradient"),),
+        help="write it as an `autograd.Function`, whose `apply` the `forward` calls, or as a hook on a tensor",
+    )
+
+
+def _file_of(source: Source, method: Definition) -> tuple[str, ast.Module]:
+    """The file of a method, and its tree."""
+    trees = {path: parse(document).tree for path, document in source.documents.items()}
+    place = method.lineno, method.end_lineno, method.name
+    return next(
+        (path, tree)
+        for path, tree in trees.items()
+        if any((each.lineno, each.end_lineno, each.name) == place for each in inside(tree, ast.FunctionDef))
+    )
+
+
+def _is_module(tree: ast.Module, owner: ast.ClassDef) -> bool:
+    """True if a class has a `forward`, and is a plain module: frameworks call methods of theirs."""
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    line = [owner]
+    for each in line:
+        for base in each.bases:
+            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            if name in classes and classes[name] not in line:
+                line.append(classes[name])
+            elif name != "Module" or not _is_of_torch(tree, base):
+                return False
+    return any(isinstance(each, Definition) and each.name == "forward" for cls in line for each in cls.body)
+
+
+def _is_of_torch(tree: ast.Module, base: ast.expr) -> bool:
+    """True if a base class called `Module` is that of PyTorch, by what it is an attribute of or imported from."""
+    if isinstance(base, ast.Attribute):
+        return ast.unparse(base.value).rpartition(".")[2] == "nn"
+    imports = inside(tree, ast.ImportFrom)
+    return any(alias.name == "Module" and "torch" in (each.module or "") for each in imports for alias in each.names)
+
+
+def _computes(method: Definition) -> bool:
+    """True if a method returns something, and neither goes back through a graph nor keeps gradients to update by."""
+    returned = [each.value for each in inside(method, ast.Return) if each.value is not None]
+    stored = [each for each in inside(method, ast.Attribute) if isinstance(each.ctx, ast.Store)]
+    return bool(returned) and not stored and not any(name in _TRAINING for _, name, _ in methods_called(method))
+
+
+_TRAINING = frozenset({"backward", "step", "zero_grad"})
+
+
+def _is_called(tree: ast.Module) -> bool:
+    """True if code of the file gives any `backward` a gradient: it may be this one."""
+    return any(name == "backward" and call.args for _, name, call in methods_called(tree))
+
+
+RULE = Rule(
+    "module-backward",
+    "detach",
+    Level.WARNING,
+    "a module defines `backward`, which autograd never calls: it computes gradients of its own",
+    None,
+    find,
+)

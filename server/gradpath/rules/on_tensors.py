@@ -129,7 +129,6 @@ class Rewriting:
     """The edits that let expressions keep the graph, in order.
 
     `arrays` counts what they take of NumPy, and one `deletes` a statement.
-
     A list of which a tensor is made `joins` its items by that function. Methods that `also` go are no conversions.
     """
 

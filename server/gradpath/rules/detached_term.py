@@ -11,6 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped,
 from gradpath.rules import cuts
 from gradpath.rules.anchored import anchored, report_anchored
 from gradpath.rules.cancelled import cancelled, report_cancelled
+from gradpath.rules.constant_gradients import constant_gradients
 from gradpath.rules.drawn_terms import CutTerm, drawn_terms
 from gradpath.rules.estimates import estimates, report_estimate
 from gradpath.rules.flat_terms import flat_terms
@@ -129,6 +130,8 @@ def _terms(
                 if call is not None:
                     yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
                     break
+    for found in constant_gradients(trace, ran):
+        yield Term(cuts.cause_of_tensor(found.gradient), found.call.roots[0], found.added, ran, measured=True)
     for number in mixed:
         result, read = number.tensor, number.read
         origin = _before_detach(read.tensor)
@@ -180,8 +183,8 @@ def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
     if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
         return False
-    made = {short_operation(each.operation) for each in (term, *term.ancestors())}
-    return not made.isdisjoint(_MEASURES)
+    made = [each.operation for each in (term, *term.ancestors())]
+    return any(each.endswith(_LOSSES) or short_operation(each) in _MEASURES for each in made)
 
 
 def _without_factor(trace: Trace, term: Tensor) -> Tensor:

@@ -196,6 +196,7 @@ class Tensor:
     `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
     does. What is presumed of a batch is that its first dimension has more than one entry.
     `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of.
+    `member_of` represents all parameters of the unseen model that it is one of.
     """
 
     __slots__ = (
@@ -216,6 +217,7 @@ class Tensor:
         "layout",
         "left",
         "maker",
+        "member_of",
         "node",
         "operation",
         "origin",
@@ -265,6 +267,7 @@ class Tensor:
         self.cut: Cut | None = None
         self.maker: tuple[Tensor, ...] = ()
         self.handle: object | None = None
+        self.member_of: Tensor | None = None
 
     @property
     def requires_grad(self) -> bool:

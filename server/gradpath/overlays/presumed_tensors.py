@@ -65,6 +65,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(requires_grad=True, dtype=None)
             made.is_parameter = True
             made.provenance = unknown.provenance
+            models = weights.models_of_parameter(unknown)
+            made.member_of = weights.weights_of(machine, models[0]) if len(models) == 1 else None
             return made
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)

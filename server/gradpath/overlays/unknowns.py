@@ -235,7 +235,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
-    key = weights.next_key(machine, unknown) if index is None else ("item", unknown.number, identity(index))
+    key = None if index is None else ("item", unknown.number, identity(index))
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)

@@ -412,18 +412,6 @@ def _models(source: Value) -> list[Unknown]:
 _PARAMETERS = ("parameters", "named_parameters")
 
 
-def next_key(machine: Machine, source: Unknown) -> tuple[object, ...] | None:
-    """The key of the next parameter of a model: `parameters()` gives the same ones, in the same order, each time."""
-    model = next(iter(_models(source)), None)
-    if model is None:
-        return None
-    drawn = ("parameters drawn", source.number)
-    count = machine.remembered.get(drawn, 0)
-    assert isinstance(count, int)
-    machine.remembered[drawn] = count + 1
-    return ("parameter", model.number, source.name, count)
-
-
 def line(model: Unknown) -> list[int]:
     """The numbers of a model and of all that it is a part of."""
     found = [model.number]

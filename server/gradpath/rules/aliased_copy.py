@@ -96,12 +96,12 @@ def _mixed(trace: Trace, times: dict[int, int]) -> Iterator[_Used]:
     for event in trace.of(Mutated):
         parameter = memory_of(event.tensor)
         if parameter.is_parameter and event.sources:
-            values = [each for source in event.sources for each in _values(source, event.site)]
+            values = [each for source in event.sources for each in values_of(source, event.site)]
             if all(memory_of(each) is parameter for each in values):
                 yield from _aged(trace, times, parameter, (event.tensor, *values), event.site, times[id(event)])
 
 
-def _values(tensor: Tensor, site: Site) -> Iterator[Tensor]:
+def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:
     """The tensors whose values a tensor is computed from at a place, back to aliases and to what was there before."""
     todo, seen = [tensor], {id(tensor)}
     while todo:

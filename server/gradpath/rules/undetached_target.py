@@ -11,6 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
 from gradpath.rules.advantages import advantages, report_advantage
+from gradpath.rules.followers import followers, report_follower
 from gradpath.rules.graphs import leads_to, leaves
 from gradpath.rules.live_factors import live_factors, report_live
 from gradpath.rules.report import Report, Rule, Source, Step
@@ -66,6 +67,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if advantage.site.node not in seen:
             seen.add(advantage.site.node)
             yield report_advantage(RULE.id, trace, source, advantage)
+    for follower in followers(trace) if trained else ():
+        if follower.site.node not in seen:
+            seen.add(follower.site.node)
+            yield report_follower(RULE.id, source, follower)
     for live in live_factors(trace, trained) if trained else ():
         if live.site.node not in seen:
             seen.add(live.site.node)

@@ -17,6 +17,7 @@ from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
+    BoundMethod,
     Class,
     Descriptor,
     Function,
@@ -366,6 +367,9 @@ NAMES: Names = {
     ),
     "collections.namedtuple": _namedtuple,
     "types.SimpleNamespace": _simple_namespace,
+    "types.MethodType": lambda machine, arguments: BoundMethod(
+        arguments.get(0, "function", None), arguments.get(1, "instance", None)
+    ),
     "typing.NamedTuple": RecordClass("NamedTuple"),
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,

@@ -50,6 +50,9 @@ class FaultKind(str, Enum):
     GRADIENT_KIND = "FN_KIND"
     NOT_APPLIED = "FN_CALLED"
     SAVED_PLAIN = "FN_SAVED_PLAIN"
+    STEPPED_TWICE = "SCALER_STEPPED"
+    UNSCALED_TWICE = "SCALER_UNSCALED"
+    UNSCALED_LATE = "SCALER_LATE"
 
 
 MESSAGES: dict[FaultKind, str] = {
@@ -88,6 +91,9 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.NOT_APPLIED: "Legacy autograd function with non-static forward method is deprecated. Please use "
     "new-style autograd function with static forward method.",
     FaultKind.SAVED_PLAIN: "save_for_backward can only save variables",
+    FaultKind.STEPPED_TWICE: "step() has already been called since the last update().",
+    FaultKind.UNSCALED_TWICE: "unscale_() has already been called on this optimizer since the last update().",
+    FaultKind.UNSCALED_LATE: "unscale_() is being called after step().",
 }
 """PyTorch's words for the kinds that a rule quotes."""
 
@@ -98,9 +104,9 @@ class AutogradError(Exception):
     Which attributes are set depends on the kind: `node` (freed, or whose saved tensor changed), `saved` and `write`
     (MODIFIED), `tensor` (the root, or the tensor written in place), `earlier` (the call that freed the node), `call`
     (the call that raised), `index` (the place among the inputs of `autograd.grad` or of a custom Function, from 0),
-    `inputs` (what a refused operation was given, or the parameters that got no gradient). What is wrong with a custom
-    Function is at the site `at`, and `count` are the gradients that its `backward` returned. `presumed` are the
-    presumptions that it depends on.
+    `inputs` (what a refused operation was given, or the parameters that got no gradient). `at` is the site of what is
+    wrong with a custom Function, whose `backward` returned `count` gradients, or of the earlier call of a gradient
+    scaler. `presumed` are the presumptions that it depends on.
     """
 
     def __init__(  # noqa: PLR0913

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Scaled
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
+from gradpath.overlays import conditions, scaling
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import call_operation
 from gradpath.overlays.optim import OptimizerInstance, step
@@ -24,24 +26,50 @@ class Autocast(Context):
 
 
 class GradScaler(Object):
-    """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps."""
+    """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps.
 
-    __slots__ = ()
+    `enabled` says how surely it does anything; it is None for one that does not.
+    """
+
+    __slots__ = ("enabled",)
+
+    def __init__(self, enabled: Provenance | None) -> None:
+        self.enabled = enabled
 
     def attribute(self, machine: Machine, name: str) -> Value:
         match name:
             case "scale":
                 return NativeFunction("scale", _scale)
             case "step":
-                return NativeFunction("step", _step)
+                return NativeFunction("step", self._step)
             case "unscale_":
-                return NativeFunction(name, _unscale)
-            case "update" | "load_state_dict":
+                return NativeFunction(name, self._unscale)
+            case "update":
+                return NativeFunction(name, lambda m, a: scaling.update(m, self))
+            case "load_state_dict":
                 return NativeFunction(name, lambda m, a: None)
             case "is_enabled":
                 return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", m.id_of(self)), ()))
             case _:
                 return super().attribute(machine, name)
+
+    def _take(self, machine: Machine, optimizer: Value, turn: scaling.Turn) -> None:
+        if self.enabled is not None:
+            scaling.take(machine, self, optimizer, turn, self.enabled)
+
+    def _unscale(self, machine: Machine, arguments: Arguments) -> Value:
+        self._take(machine, arguments.get(0, "optimizer", None), scaling.Turn.UNSCALED)
+        machine.emit(Scaled(None, machine.site()))
+        return None
+
+    def _step(self, machine: Machine, arguments: Arguments) -> Value:
+        optimizer = arguments.get(0, "optimizer", None)
+        self._take(machine, optimizer, scaling.Turn.STEPPED)
+        if isinstance(optimizer, OptimizerInstance):
+            return step(machine, optimizer, Arguments(arguments.positional[1:], arguments.keywords))
+        if isinstance(optimizer, Object):
+            return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
+        return None
 
 
 def scaled(machine: Machine, value: Value) -> Value:
@@ -65,26 +93,16 @@ def _scale(machine: Machine, arguments: Arguments) -> Value:
     return value
 
 
-def _unscale(machine: Machine, arguments: Arguments) -> Value:
-    machine.emit(Scaled(None, machine.site()))
-    return None
-
-
-def _step(machine: Machine, arguments: Arguments) -> Value:
-    optimizer = arguments.get(0, "optimizer", None)
-    if isinstance(optimizer, OptimizerInstance):
-        return step(machine, optimizer, Arguments(arguments.positional[1:], arguments.keywords))
-    if isinstance(optimizer, Object):
-        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
-    return None
-
-
 def _autocast(machine: Machine, arguments: Arguments) -> Value:
     return Autocast()
 
 
 def _scaler(machine: Machine, arguments: Arguments) -> Value:
-    return GradScaler()
+    enabled = arguments.keywords.get("enabled", True)
+    if enabled is False:
+        return GradScaler(None)
+    of_cpu = arguments.get(0, "device", "cuda") == "cpu" and enabled is True and not arguments.open
+    return GradScaler(OBSERVED if of_cpu else conditions.ENABLED.of(conditions.callee(None, machine.site())))
 
 
 NAMES: Names = {

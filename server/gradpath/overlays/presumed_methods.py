@@ -10,7 +10,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
-from gradpath.overlays import carriers, conditions, frozen, module_hooks, state_dicts, weights
+from gradpath.overlays import carriers, conditions, frozen, module_hooks, scaling, state_dicts, weights
 from gradpath.overlays.clearing import is_engine
 from gradpath.overlays.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.roles import role_of
@@ -169,6 +169,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         return None
     optimizer = arguments.get(0, "optimizer", None)
     if is_engine(receiver) and isinstance(optimizer, Object):
+        _take(machine, receiver, optimizer, scaling.Turn.STEPPED)
         return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
     if _is_deepspeed(receiver):
         updated = weights.write(machine, weights.of(machine, receiver))
@@ -213,12 +214,28 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     made = loss.binary(machine, "mul", 65536.0, False)
     if isinstance(made, TensorValue):
         machine.emit(Scaled(made.tensor, machine.site()))
+        machine.remembered[_SCALES, receiver.number] = True
     return made
 
 
 def _unscale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`scaler.unscale_(optimizer)`: the gradients divided by that number."""
+    _take(machine, receiver, arguments.get(0, "optimizer", None), scaling.Turn.UNSCALED)
     machine.emit(Scaled(None, machine.site()))
+    return NotImplemented
+
+
+_SCALES = "has scaled a loss"
+
+
+def _take(machine: Machine, receiver: Unknown, optimizer: Value, turn: scaling.Turn) -> None:
+    """A turn of what has scaled a loss, and so is presumed to be a scaler."""
+    if (_SCALES, receiver.number) in machine.remembered:
+        scaling.take(machine, receiver, optimizer, turn, conditions.SCALER.of(conditions.name_of(receiver)))
+
+
+def _update(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    scaling.update(machine, receiver)
     return NotImplemented
 
 
@@ -268,6 +285,7 @@ METHODS: dict[str, Method] = {
     "float": _itself,
     "scale": _scale,
     "unscale_": _unscale,
+    "update": _update,
     "step": _step,
     "zero_grad": _zero_grad,
     "requires_grad_": _requires_grad,

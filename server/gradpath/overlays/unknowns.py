@@ -34,6 +34,7 @@ from gradpath.overlays import (
     pieces,
     plain_data,
     presumptions,
+    scaling,
     state_dicts,
     unknown_stores,
     uses,
@@ -330,6 +331,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
             return result
         _change_owner(machine, unknown, owner, arguments)
     frozen.called(machine, unknown, arguments)
+    scaling.may_have_updated(machine, unknown, arguments)
     data = plain_data.gives_data(unknown)
     _change_gradients(machine, unknown, arguments, data=data)
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown

@@ -1,0 +1,84 @@
+"""A gradient scaler that steps or divides again before its `update`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.rules import edits
+from gradpath.rules.report import Report, Rule, Source, Step
+from gradpath.rules.stories import failures, following, with_time
+from gradpath.rules.syntax import call_of, statement_of
+
+
+def find(trace: Trace, source: Source) -> Iterator[Report]:
+    """Calls of `step` and `unscale_` that come too early."""
+    for failure, error in failures(trace, *_HEADLINES):
+        if isinstance(error.at, Site):
+            yield _report(trace, source, failure, error, error.at)
+
+
+_HEADLINES = {
+    FaultKind.STEPPED_TWICE: "`{scaler}` steps again, but was not updated since",
+    FaultKind.UNSCALED_TWICE: "`{scaler}` divides the gradients again, but was not updated since",
+    FaultKind.UNSCALED_LATE: "`{scaler}` divides the gradients after its step, but was not updated since",
+}
+
+
+def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, before: Site) -> Report:
+    scaler = _scaler(trace, source, failure.site)
+    when = following(trace, failure.site, before)
+    stepped = error.kind is not FaultKind.UNSCALED_TWICE
+    fixes = tuple(_updated(trace, source, before, scaler)) if stepped else ()
+    divides = error.kind is not FaultKind.STEPPED_TWICE
+    again = with_time(when, "divides" if divides else "steps again")
+    return Report(
+        RULE.id,
+        failure.site,
+        _HEADLINES[error.kind].format(scaler=scaler),
+        (Step(before, "steps" if stepped else "divides the gradients by the scale"), Step(failure.site, again)),
+        raised_at=failure.site,
+        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        help=Advice.of(fixes[0])
+        if fixes
+        else f"call `{scaler}.update()` after each step, and `unscale_` once before it",
+        fixes=fixes,
+    )
+
+
+def _scaler(trace: Trace, source: Source, site: Site) -> str:
+    call = call_of(trace, site.node)
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return "the scaler"
+    return source.short(site, call.func.value, 30)
+
+
+def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:
+    """`scaler.update()` after the step."""
+    statement = statement_of(trace, step.node)
+    if statement is None:
+        return
+    text = f"{scaler}.update()"
+    edit = edits.insert_after(source.document(step), statement, text)
+    if edit is not None:
+        repair = Repair(Way.STEP_AFTER, lines=(step.line,), text=text)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+
+
+RULE = Rule(
+    "misused-scaler",
+    "loop",
+    Level.ERROR,
+    "a gradient scaler steps or divides again before its `update()`",
+    f"RuntimeError: {MESSAGES[FaultKind.STEPPED_TWICE]}",
+    find,
+    raises=(
+        r"step\(\) has already been called since the last update\(\)",
+        r"unscale_\(\) has already been called on this optimizer",
+        r"unscale_\(\) is being called after step\(\)",
+    ),
+)

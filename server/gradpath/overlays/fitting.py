@@ -193,7 +193,12 @@ def _fits(usage: Usage, profile: Profile, role: str) -> bool:
 
 
 def _is_native(name: str) -> bool:
-    return MODULE.find(name) is not UNDEFINED or name in ("training", "forward")
+    return MODULE.find(name) is not UNDEFINED or name in (
+        "training",
+        "forward",
+        "module",
+        "no_sync",
+    )  # Of a wrapper too.
 
 
 def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bool:

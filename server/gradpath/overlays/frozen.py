@@ -14,7 +14,7 @@ from functools import cache
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import evaluate
-from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import FlagMissed
@@ -141,12 +141,7 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
 def _leaves_frozen(owner: Unknown, method: str, given: Sequence[Value]) -> bool:
     """True if a method thaws nothing: one that every module has, one that reads a parameter, or one that computes."""
     reads = not method.endswith("_") and bool(weights.models_of_parameter(owner))
-    return method in _HARMLESS or reads or any(map(_is_computed_with, given))
-
-
-def _is_computed_with(value: Value) -> bool:
-    tensors = isinstance(value, Unknown) and value.kind in (Kind.PLAIN, *OF_TENSORS) and not value.is_data
-    return isinstance(value, TensorValue) or tensors
+    return method in _HARMLESS or reads or any(map(uses.is_tensor, given))
 
 
 @cache

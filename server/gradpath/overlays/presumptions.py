@@ -105,7 +105,7 @@ def _is_wholly_frozen(asked: Asked) -> bool:
 def _is_computed_by_model(asked: Asked) -> bool:
     """True if a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
     owner = asked.unknown.owner
-    if owner is None or asked.grad_enabled or role_of(owner) != "model" or asked.unknown.name.startswith("get_"):
+    if owner is None or asked.grad_enabled or role_of(owner) != "model":
         return False
     return any(_is_known_data(each) or _is_handed_in(each) for each in asked.arguments.all())
 

@@ -114,10 +114,12 @@ def _holders(part: Unknown) -> Iterator[Unknown]:
 
 def is_indexed_as_tensor(machine: Machine, unknown: Unknown, index: Value) -> bool:
     """True if only a tensor is indexed like that: `x[:, 0]`, `x[..., 1]`, or `x[i] = y` beside `x.shape`."""
-    if unknown.kind is not Kind.ANYTHING or unknown.is_data:
+    if unknown.is_data or unknown.kind not in (Kind.ANYTHING, *OF_TENSORS):
         return False
     if isinstance(index, tuple) and any(isinstance(each, (slice, Slice)) or each is ... for each in index):
         return True
+    if unknown.kind is not Kind.ANYTHING:
+        return False
     function = machine.frame.function
     if function is None or not isinstance(unknown.origin, Parameter) or isinstance(index, str):
         return False

@@ -24,6 +24,7 @@ from gradpath.overlays.conventions import is_conventional
 from gradpath.overlays.gradmode import Guarded
 from gradpath.overlays.places import place_of
 from gradpath.overlays.roles import CRITERION, part_of_model, part_of_optimizer, role_of_name
+from gradpath.overlays.tensor_value import TensorValue
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -88,6 +89,12 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     made = value.role == "model" or isinstance(value.root, Library | Undefined)
     if made and value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
         value.kind, value.provenance = Kind.ANYTHING, OPEN
+
+
+def is_tensor(value: Value) -> bool:
+    """True if a value is a tensor, is presumed to be one, or is data that a loader gives."""
+    known = isinstance(value, Unknown) and value.kind in (Kind.PLAIN, *OF_TENSORS) and not value.is_data
+    return known or isinstance(value, TensorValue)
 
 
 def note_call(machine: Machine, callee: Unknown) -> None:
@@ -193,11 +200,23 @@ def _kept(method: ast.AST) -> dict[str, list[str]]:
     kept: dict[str, list[str]] = {}
     for node in nodes(method):
         for target, value in _pairs(node):
-            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _MOVING:
-                value = value.func.value
+            value = _unwrapped(value)
             if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
                 kept.setdefault(value.id, []).append(place)
     return kept
+
+
+def _unwrapped(value: ast.expr) -> ast.expr:
+    """The module in `DDP(model.to(device))`."""
+    while isinstance(value, ast.Call):
+        match value:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in _MOVING:
+                value = owner
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in _WRAPPERS:
+                value = first
+            case _:
+                break
+    return value
 
 
 _MOVING = frozenset({"cpu", "cuda", "double", "eval", "float", "half", "to", "train"})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import failures, lifted, name_of
 from gradpath.source.index import contents
@@ -72,12 +72,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _trains(trace: Trace) -> bool:
     """True if gradients are on for who runs the program: a function alone may be called without them."""
-    if isinstance(trace.entry, ast.Module):
+    if isinstance(trace.entry, ast.Module) or trace.of(BackwardRan):
         return True
-    return any(each.attr in _BACKWARD for each in contents(trace.entry).attributes)
+    return any(map(_runs_backward, contents(trace.entry).calls))
 
 
-_BACKWARD = frozenset({"backward", "manual_backward"})
+def _runs_backward(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "manual_backward", "grad")
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:

@@ -52,10 +52,12 @@ def gradients(
     allow_unused: bool = False,
     seeds: Sequence[Tensor] | None = None,
     sampled: bool = False,
+    hidden: Callable[[Tensor], bool] = lambda _: False,
 ) -> list[Tensor | None]:
     """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
 
-    `inputs` that are `sampled` represent a list of unknown length; `seeds` as in `backward`.
+    `inputs` that are `sampled` represent a list of unknown length; `seeds` as in `backward`. What is `hidden` cannot be
+    in a graph that is not seen.
     """
     call = _begin(autograd, outputs, retain, create_graph, seeds is not None, accumulates=False)
     targets = [_target(autograd, tensor, call) for tensor in inputs]
@@ -68,7 +70,7 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
-        elif _is_later(target, call):
+        elif _is_later(target, call) or (_is_operated(target) and hidden(tensor)):
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
         elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
@@ -110,9 +112,13 @@ def _is_later(target: Node, call: BackwardCall) -> bool:
 
     The node of what is not seen is made when its result is first used, and so later than the result, if anything.
     """
+    return _is_operated(target) and all(start.number < target.number for start in call.starts)
+
+
+def _is_operated(target: Node) -> bool:
+    """True if a node is of an operation that made a new tensor."""
     name = target.name.rpartition(".")[2]
-    operated = name != PRESUMED and name not in _MAY_GIVE_BACK and target.accumulates is None
-    return operated and all(start.number < target.number for start in call.starts)
+    return name != PRESUMED and name not in _MAY_GIVE_BACK and target.accumulates is None
 
 
 _MAY_GIVE_BACK = frozenset({"contiguous", "expand_as", "flatten", "ravel", "reshape", "reshape_as", "to"})

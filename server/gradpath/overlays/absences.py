@@ -46,6 +46,13 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
     return own and handed == -1
 
 
+def is_hidden(machine: Machine, tensor: Tensor) -> bool:
+    """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
+    if weights.count_put_in(machine) > 0:
+        return False
+    return not any(each is None or _leads_to(each, tensor) for each, _ in _handed(machine))
+
+
 def _leads_to(handed: Tensor, tensor: Tensor) -> bool:
     return handed is tensor or any(each is tensor for each in handed.ancestors())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from gradpath.autograd import backward as engine
 from gradpath.autograd.tensor import CHECKPOINT, Node, Saved, Tensor
@@ -12,6 +13,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine, Raised
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays import conditions, weights
+from gradpath.overlays.absences import is_hidden
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.operations import tensors_in
 from gradpath.overlays.presumed_tensors import graph_sources
@@ -41,6 +43,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         allow_unused=unused is not None and machine.decide(unused),
         seeds=None if seeds is None else tensors_in(machine, seeds),
         sampled=sampled,
+        hidden=partial(is_hidden, machine),
     )
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)

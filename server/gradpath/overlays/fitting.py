@@ -201,6 +201,10 @@ def _is_native(name: str) -> bool:
     )  # Of a wrapper too.
 
 
+_NATIVE = ("training", "forward", "module", "no_sync")
+"""What every module has as well, or a wrapper around one."""
+
+
 def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bool:
     """True if a method can be called like that, and gives as much as is unpacked."""
     given = method.args

@@ -15,9 +15,21 @@ from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.graph import Autograd
 from gradpath.autograd.provenance import PROVED, Provenance, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
+from gradpath.support.fast_dataclasses import dataclass
 
 Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
 """The backward of a custom Function: what runs it, and the graph of the gradient that comes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the tensors with regard to which something is differentiated.
+
+    They are `sampled` where they represent a list of unknown length; a `hidden` one is in no graph that is not seen.
+    """
+
+    sampled: bool = False
+    hidden: Callable[[Tensor], bool] = lambda _: False
 
 
 def backward(
@@ -51,14 +63,13 @@ def gradients(
     create_graph: bool = False,
     allow_unused: bool = False,
     seeds: Sequence[Tensor] | None = None,
-    sampled: bool = False,
-    hidden: Callable[[Tensor], bool] = lambda _: False,
+    known: Known | None = None,
 ) -> list[Tensor | None]:
     """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
 
-    `inputs` that are `sampled` represent a list of unknown length; `seeds` as in `backward`. What is `hidden` cannot be
-    in a graph that is not seen.
+    `seeds` as in `backward`; `known` is what is known of the inputs.
     """
+    known = known or Known()
     call = _begin(autograd, outputs, retain, create_graph, seeds is not None, accumulates=False)
     targets = [_target(autograd, tensor, call) for tensor in inputs]
     flows = _run(autograd, call, targets, seeds or ())
@@ -70,9 +81,9 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
-        elif _is_later(target, call) or (_is_operated(target) and hidden(tensor)):
+        elif _is_later(target, call) or (_is_operated(target) and known.hidden(tensor)):
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
-        elif not _is_seen_through(autograd, outputs) or (sampled and any(each in flows for each in targets)):
+        elif not _is_seen_through(autograd, outputs) or (known.sampled and any(each in flows for each in targets)):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)

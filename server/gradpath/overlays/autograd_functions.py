@@ -42,8 +42,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         create_graph=create,
         allow_unused=unused is not None and machine.decide(unused),
         seeds=None if seeds is None else tensors_in(machine, seeds),
-        sampled=sampled,
-        hidden=partial(is_hidden, machine),
+        known=engine.Known(sampled, partial(is_hidden, machine)),
     )
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)

@@ -70,6 +70,11 @@ def note_handed(machine: Machine, arguments: Arguments) -> None:
     _handed(machine).extend((each, at) for value in arguments.all() for each in _leading(value))
 
 
+def note_anything_handed(machine: Machine) -> None:
+    """Something that is not seen was handed values of which not all are known."""
+    _handed(machine).append((None, len(machine.trace.events)))
+
+
 def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
     match value:
         case TensorValue():

@@ -7,6 +7,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.absences import note_anything_handed
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.operations import tensors_in
@@ -20,10 +21,13 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     values = arguments.get(2, "args", ())
     keywords = arguments.get(3, "kwargs", None)
     tables = [*replacements] if isinstance(replacements, tuple) else [replacements]
+    whole = all(isinstance(each, Dict) and _is_whole(each) for each in tables)
+    if not whole:
+        note_anything_handed(machine)
     if isinstance(module, Unknown):
         positional = values if isinstance(values, tuple) else (values,)
         return machine.call(module, Arguments([*positional, *tables], open=True))
-    if not isinstance(module, Instance) or not all(isinstance(each, Dict) for each in tables):
+    if not isinstance(module, Instance) or not whole:
         return machine.unknown("functional_call", None, tuple(arguments.all()))
     before: list[tuple[Instance, str, Value]] = []
     for key, value in (entry for each in tables if isinstance(each, Dict) for entry in each.entries.values()):
@@ -40,6 +44,11 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     finally:
         for owner, name, value in before:
             owner.attributes[name] = value
+
+
+def _is_whole(table: Dict) -> bool:
+    """True if all entries of a table of parameters are known, by names."""
+    return not table.open and all(isinstance(key, str) for key, _ in table.entries.values())
 
 
 def _stack_module_state(machine: Machine, arguments: Arguments) -> Value:

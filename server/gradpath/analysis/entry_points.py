@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from gradpath.analysis.cuts_in_modules import definitions_that_cut, is_forward_with
 from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
@@ -108,14 +109,15 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     infers = "inference_mode" in document.text
     applied = _functions_of_autograd(parsed)
     flags = _FLAGGING.search(document.text) is not None
+    lossy = definitions_that_cut(parsed) | _writing(parsed) if "def forward" in document.text else set()
     defined = _defined(parsed.tree) if asks or parts else {}
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
         owner = None if cls is None else cls.name
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
-        if (may and is_entry(function, owner)) or _is_on(function, stack):
+        if (may and is_entry(function, owner)) or _is_on(function, stack) or _applies(function, applied):
             return True
-        if is_untold(function, cls, flags) or _applies(function, applied):
+        if is_untold(function, cls, flags) or is_forward_with(function, cls, lossy):
             return True
         forward = owner is not None and function.name == "forward"
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
@@ -222,6 +224,17 @@ def _lines_that_tell(document: Document) -> list[int]:
     )
     starts = document.line_starts
     return sorted({bisect_right(starts, at) for at in (*words, *calls, *handed)})
+
+
+def _writing(parsed: Parsed) -> set[str]:
+    """The functions, and the classes with a method other than `forward`, that PyTorch may refuse a write in."""
+    found = set()
+    for each in _open(parsed.tree.body):
+        methods = each.body if isinstance(each, ast.ClassDef) else (each,)
+        inside = (part for part in methods if isinstance(part, _FUNCTIONS) and part.name not in ("__init__", "forward"))
+        if any(_may_write(part, parsed.document) and may_be_refused(part) for part in inside):
+            found.add(each.name)  # type: ignore[attr-defined]
+    return found
 
 
 def _may_write(function: Definition, document: Document) -> bool:

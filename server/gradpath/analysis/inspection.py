@@ -226,7 +226,7 @@ def _inspect(
                     Found(rule, each, trace)
                     for each in reports
                     if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
-                    if runs.use is not Use.BACKWARD or _is_of_result(runs, each)
+                    if runs.use is not Use.BACKWARD or (not rule.of_losses and _is_of_result(runs, each))
                 ]
         judgements = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())

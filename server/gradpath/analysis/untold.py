@@ -140,7 +140,9 @@ def _holds(value: ast.expr) -> bool:
 
 
 def _makes(made: ast.expr) -> bool:
-    """True if an expression calls a class, by the way classes are written."""
+    """True if an expression calls a class, by the way classes are written, alone or for a part of a list."""
+    if isinstance(made, (ast.List, ast.Tuple)):
+        return any(map(_makes, made.elts))
     match made:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name[:1].isupper()

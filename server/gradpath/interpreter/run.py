@@ -20,7 +20,7 @@ from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mutated, Trace
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -250,12 +250,12 @@ def _call(
             machine.uses.discard(Use.FILLED)
         if use is Use.BACKWARD:
             if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
-                machine.library.back_propagate(machine, function, result)
+                machine.library.back_propagate(machine, function, result, receiver)
         elif machine.trace.of(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
             if not repeated and (leaves_graph(machine, function, receiver) or leaves_gradients(machine.trace)):
                 machine.uses.add(Use.AGAIN)
-        elif _may_be_refused(machine.trace) and machine.library.holds_graph(result):
+        elif _tells_something(machine.trace) and machine.library.holds_graph(result):
             machine.uses.add(Use.BACKWARD)
         return
     loop = machine.enter_loop(function.node)
@@ -283,9 +283,9 @@ def _call(
         del machine.frame.loops[:]
 
 
-def _may_be_refused(trace: Trace) -> bool:
-    """True if a backward may meet what was written in place, or the `backward` of the program's own Functions."""
-    return bool(trace.of(Mutated)) or any(each.node.custom is not None for each in trace.of(Built))
+def _tells_something(trace: Trace) -> bool:
+    """True if a backward may meet a write in place, a cut, or the `backward` of the program's own Functions."""
+    return bool(trace.of(Mutated) or trace.of(CutOff)) or any(each.node.custom is not None for each in trace.of(Built))
 
 
 def _find(

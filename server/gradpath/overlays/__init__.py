@@ -32,6 +32,7 @@ from gradpath.overlays import (
     frozen,
     gradmode,
     keeping,
+    modules_alone,
     plain_data,
     registry,
     roles,
@@ -222,11 +223,18 @@ class Overlays:
         parts = value if isinstance(value, tuple) else (value,)
         return any(isinstance(part, (TensorValue, TensorNumber)) for part in parts)
 
-    def back_propagate(self, machine: Machine, function: Function, result: Value) -> None:
-        """Run a backward through what a function has returned, of whatever shape, where it returns it."""
-        roots = [each for each in tensors_in(machine, result) if each.node is not None]
-        if roots:
-            engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
+    def back_propagate(self, machine: Machine, function: Function, result: Value, receiver: Value) -> None:
+        """Run a backward through what a function has returned, of whatever shape, where it returns it.
+
+        The parameters of a module whose `forward` it is are stepped there.
+        """
+        results = tensors_in(machine, result)
+        roots = [each for each in results if each.node is not None]
+        if not roots:
+            return
+        engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
+        if isinstance(receiver, ModuleInstance) and function.name == "forward":
+            modules_alone.step(machine, function, receiver, result, results)
 
     def enter(
         self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments

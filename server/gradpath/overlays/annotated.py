@@ -9,7 +9,6 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.trace import Named, OfClass
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
-from gradpath.overlays import weights
 from gradpath.overlays.fitting import fitting_class, read_for
 from gradpath.overlays.nn import ModuleInstance
 from gradpath.overlays.unknowns import unknown_parameter
@@ -54,7 +53,6 @@ def annotated_parameter(
     if not isinstance(made, ModuleInstance) or making:
         return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))
-    weights.note_module(machine, argument.arg, [parameter.tensor for _, parameter in made.parameters()])
     return made
 
 

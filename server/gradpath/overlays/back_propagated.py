@@ -98,10 +98,17 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
                 results = slices.calls([(each, scope) for each in given]).keys()
                 calls.setdefault(callee, []).append(Call(places - {""}, results, len(given), repeated))
     fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
-    batches = {place for name, sources in own.items.items() if name in fed and name not in calls for place in sources}
+    near = _around([root for root, _ in roots], every)
+    step = near & looped  # What a step computes itself, before its backward, are no batches.
+    batches = {
+        place
+        for name, sources in own.items.items()
+        if name in fed and name not in calls
+        for place in sources
+        if step.isdisjoint(own.values.get(place, ()))
+    }
     again = _read_body([node for node in every if node in looped])
     fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
-    near = _around([root for root, _ in roots], every)
     methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
 

@@ -161,10 +161,10 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
             with machine.autograd.mode(grad=True):  # As all optimizers do.
                 machine.call(closure, Arguments())
         updated = weights.write(machine, weights.owned(machine, receiver))
-        handed_in = weights.handed_in(machine, receiver)
-        updated += weights.write(machine, handed_in, receiver)
+        seen = weights.of_seen(machine, receiver)
+        updated += weights.write(machine, seen, receiver)
         updated += weights.shared_out(machine, receiver)
-        unseen = (*weights.meant_for(machine, receiver), *handed_in)
+        unseen = (*weights.meant_for(machine, receiver), *seen)
         machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))
         return None
     optimizer = arguments.get(0, "optimizer", None)

@@ -15,8 +15,9 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Copy, Item, Parameter
 from gradpath.interpreter.ownership import Attached
+from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Flagged
-from gradpath.interpreter.values import Unknown, Value
+from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays import conditions, owners, uses
 from gradpath.overlays.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.roles import part_of_model, part_of_optimizer, role_of
@@ -31,16 +32,15 @@ Part = tuple[object, ...]
 class _Known:
     """All weights of a path: by the model's number and the part of its result that they are for.
 
-    `blind` are those of models that were called only while gradients were off, by the model's number. `handed_in` are
-    the parameters of modules that are seen, by the names of the arguments that gave them, and `put_in` those of modules
-    that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen` are those that the program
-    has frozen by name, and `left_out` those among them that an optimizer left out, each with what it spares.
+    `blind` are those of models that were called only while gradients were off, by the model's number. `put_in` are
+    the parameters of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen`
+    are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
+    spares.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
     models: dict[int, Unknown] = field(default_factory=dict)
     blind: dict[int, Tensor] = field(default_factory=dict)
-    handed_in: dict[str, list[Tensor]] = field(default_factory=dict)
     put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
     frozen: set[Tensor] = field(default_factory=set)
     left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
@@ -275,17 +275,32 @@ def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     return [tensor for _, tensor in _known(machine).all() if tensor.grad is not None]
 
 
-def note_module(machine: Machine, name: str, parameters: list[Tensor]) -> None:
-    """A module that is seen was handed in under a name."""
-    _known(machine).handed_in[name] = parameters
-
-
-def handed_in(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The parameters that an unknown optimizer has if it is for the one module that was handed in."""
-    known = _known(machine)
+def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The parameters that an unknown optimizer has if it is for one of the modules that the running bodies hold."""
     name = optimizer.name or optimizer.label
-    found = owners.owned(name, known.handed_in.items())
-    return found[0] if len(found) == 1 and (part_of_optimizer(name) or not known.models) else []
+    if not isinstance(optimizer.origin, (Attribute, Parameter)) and not part_of_optimizer(name):
+        return []  # An engine may be made of a model and its optimizer, and clear what it has used.
+    trained = [(called, held) for called, module in _modules(machine) if (held := _trained(module))]
+    found = owners.owned(name, trained)
+    several = {tuple(map(id, each)) for each in found}
+    return found[0] if len(several) == 1 and (part_of_optimizer(name) or not _known(machine).models) else []
+
+
+def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
+    """The modules in the variables of running bodies and in the attributes of objects there, with their names."""
+    frame: Frame | None = machine.frame
+    while frame is not None:
+        for name, value in list(frame.scope.variables.items()):
+            if isinstance(value, ModuleInstance):
+                yield name, value
+            elif isinstance(value, Instance):
+                attributes = list(value.attributes.items())
+                yield from ((part, held) for part, held in attributes if isinstance(held, ModuleInstance))
+        frame = frame.parent
+
+
+def _trained(module: ModuleInstance) -> list[Tensor]:
+    return [tensor for tensor in tensors_of(module.parameters()) if tensor.requires_grad]
 
 
 def named_in(machine: Machine, inputs: Value) -> list[Tensor]:

@@ -367,4 +367,5 @@ RULE = Rule(
     None,
     find,
     idle=True,
+    of_losses=True,
 )

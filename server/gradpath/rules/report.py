@@ -67,7 +67,7 @@ class Rule:
     `raises` are expressions for the messages of the exceptions that its faults may end in. The other fields say what a
     fix may lead to: `idle` marks a rule for programs that run and do not train, where no fix may lead; `leftover` one
     for what a fix leaves without a use, which goes with the fix; `uncovered_by` is the family whose fixes uncover its
-    faults.
+    faults. `of_losses` marks a rule that judges what a loss is meant to train: a result is not known to be one.
     """
 
     id: str
@@ -82,6 +82,7 @@ class Rule:
     idle: bool = False
     leftover: bool = False
     uncovered_by: str = ""
+    of_losses: bool = False
 
     @property
     def page(self) -> str:

@@ -40,7 +40,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     at = _at(trace, source, places[0]) if len(places) == 1 else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
     nothing = "no gradient but zeros" if first.cause.how == cuts.STEP else "no gradient"
-    steps.append(Step(first.ran.site, f"gives {what} {nothing}"))
+    steps.append(Step(first.ran.site, f"{_BY_RESULT if _is_presumed(found) else ''}gives {what} {nothing}"))
     at = next((step.site for step in steps if step.site.node is at.node), at)
     if found.step.site.node is not first.ran.site.node:
         steps.append(Step(found.step.site, f"finds {nothing} for {what}"))
@@ -104,8 +104,18 @@ def _named(groups: Sequence[Group]) -> tuple[str, str]:
             return f"{names[0]} and {len(names) - 1} others", "get"
 
 
+_BY_RESULT = "a backward through this result "
+
+
+def _is_presumed(found: Unreached) -> bool:
+    """True if neither the backward nor the step is in the text: they are presumed of a module that nothing trains."""
+    return found.step.site.node is found.places[0].severed.ran.site.node
+
+
 def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[Group]) -> str:
-    """The condition on an unseen model or optimizer."""
+    """The condition on an unseen model or optimizer, or on a training that is not seen."""
+    if _is_presumed(found):
+        return f", unless something else trains {'them' if len(groups) > 1 else 'it'}"
     step = found.step
     unseen = {id(each) for each in step.unseen}
     presumed = (each for each in groups if any(one.operation == UNSEEN or id(one) in unseen for one in each.tensors))

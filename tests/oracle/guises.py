@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from types import FunctionType
 from typing import Any
@@ -73,6 +73,39 @@ THOROUGH: tuple[Change, ...] = (torch.Tensor.detach, _leaf, _saves, _saves_nothi
 """What all hidden tensors together could be instead."""
 
 
+def _frees(value: Any) -> None:
+    """Runs the backward itself."""
+    if isinstance(value, torch.Tensor) and value.requires_grad and value.numel() == 1:
+        value.sum().backward()
+
+
+def _cuts_off(value: Any) -> None:
+    if isinstance(value, torch.Tensor) and value.grad_fn is not None and not value._is_view():
+        value.detach_()
+
+
+def _freezes(value: Any) -> None:
+    if isinstance(value, nn.Module):
+        value.requires_grad_(False)
+    elif isinstance(value, torch.Tensor) and value.is_leaf:
+        value.requires_grad = False
+
+
+def _clears(value: Any) -> None:
+    if isinstance(value, nn.Module | torch.optim.Optimizer):
+        value.zero_grad()
+
+
+def _writes(value: Any) -> None:
+    if isinstance(value, torch.Tensor):
+        with torch.no_grad():
+            value.mul_(1)
+
+
+EFFECTS: tuple[Callable[[Any], None], ...] = (_frees, _cuts_off, _freezes, _clears, _writes)
+"""What a function could do to what it is given, besides what is seen of it."""
+
+
 class Guises:
     """Disguises values, each time in another way; the same `random` gives the same guises."""
 
@@ -125,10 +158,12 @@ class Guises:
             case _:
                 return value
 
-    def _function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _function(
+        self, function: Callable[..., Any], effects: Sequence[Callable[[Any], None]] = EFFECTS
+    ) -> Callable[..., Any]:
         """The function with other results, and maybe with other effects."""
         change, some = self._change(), self.random.random() < 0.5
-        effect = self.random.choice(EFFECTS) if self.random.random() < 0.3 else None
+        effect = self.random.choice(effects) if self.random.random() < 0.3 else None
         mode = self.random.choice(MODES) if self.random.random() < 0.3 else None
         instead = self.random.random() < 0.1
         onward = self.random.random() < 0.2
@@ -150,11 +185,11 @@ class Guises:
         return guised
 
     def _module(self, module: nn.Module) -> None:
-        """The module with another forward, or frozen."""
+        """The module with another forward, or frozen; what it is given it leaves on its graph, as all modules do."""
         if self.random.random() < 0.2:
             module.requires_grad_(False)
         if self.random.random() < 0.8 and type(module) is not nn.Module:
-            module.forward = self._function(module.forward.__func__).__get__(module)
+            module.forward = self._function(module.forward.__func__, (_writes,)).__get__(module)
 
     def _class(self, kind: type) -> None:
         """The class with other methods; of a module only those that it does not inherit."""
@@ -183,37 +218,5 @@ class Guises:
 
                 optimizer.step = stepped  # type: ignore[method-assign]
 
-
-def _frees(value: Any) -> None:
-    """Runs the backward itself."""
-    if isinstance(value, torch.Tensor) and value.requires_grad and value.numel() == 1:
-        value.sum().backward()
-
-
-def _cuts_off(value: Any) -> None:
-    if isinstance(value, torch.Tensor) and value.grad_fn is not None and not value._is_view():
-        value.detach_()
-
-
-def _freezes(value: Any) -> None:
-    if isinstance(value, nn.Module):
-        value.requires_grad_(False)
-    elif isinstance(value, torch.Tensor) and value.is_leaf:
-        value.requires_grad = False
-
-
-def _clears(value: Any) -> None:
-    if isinstance(value, nn.Module | torch.optim.Optimizer):
-        value.zero_grad()
-
-
-def _writes(value: Any) -> None:
-    if isinstance(value, torch.Tensor):
-        with torch.no_grad():
-            value.mul_(1)
-
-
-EFFECTS: tuple[Callable[[Any], None], ...] = (_frees, _cuts_off, _freezes, _clears, _writes)
-"""What a function could do to what it is given, besides what is seen of it."""
 
 MODES = (torch.no_grad, torch.enable_grad)

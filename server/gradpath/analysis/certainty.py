@@ -11,6 +11,7 @@ from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays import conditions
+from gradpath.overlays.asked import tells_of_graph
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.syntax import ancestry
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -64,7 +65,7 @@ class Silence(Enum):
     GUESSED = "guessed"
     """It depends on several calls that are not seen, each of which would have to keep the graph of what it is given."""
     OPEN = "open"
-    """It depends on a condition that is half typed, or on the mode in which a function elsewhere is called."""
+    """It depends on a condition that is half typed or asks for a graph that is not seen, or on a function's mode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,13 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
         return True
-    modes = {
-        each.node: index for index, each in reversed(list(enumerate(decisions))) if _is_mode_elsewhere(each, found)
+    guesses = {
+        each.node: index
+        for index, each in reversed(list(enumerate(decisions)))
+        if _is_mode_elsewhere(each, found) or tells_of_graph(each.about)
     }
-    return bool(modes) and (
-        isinstance(condition, Decision) or any(_passes_turned(found, index, paths) for index in modes.values())
+    return bool(guesses) and (
+        isinstance(condition, Decision) or any(_passes_turned(found, index, paths) for index in guesses.values())
     )
 
 

@@ -89,16 +89,20 @@ def _of_node(node: Node, ran: Sequence[BackwardCall]) -> Grounds:
                 return ()
             ground = each.onward if each.provenance is OPEN else each.provenance
             nearest = nearest or (() if not isinstance(ground, Presumption) else (ground,))
-        elif each.accumulates is not None and isinstance(each.accumulates.provenance, Presumption):
-            nearest = nearest or (each.accumulates.provenance,)
-        elif not each.edges:
+        elif each.accumulates is not None and (of_leaf := _of_leaf(each.accumulates)):
+            nearest = nearest or of_leaf
+        elif not each.edges or any(_was_there(edge, each) for edge in each.edges):
             return ()
         else:
-            for edge in each.edges:
-                if edge not in seen:
-                    seen.add(edge)
-                    todo.append(edge)
+            todo += (edge for edge in each.edges if edge not in seen)
+            seen.update(each.edges)
     return nearest
+
+
+def _was_there(edge: Node, node: Node) -> bool:
+    """True if a node was built on a leaf before unseen code was handed it."""
+    leaf = edge.accumulates
+    return leaf is not None and node.number < leaf.left_since and not isinstance(leaf.provenance, Presumption)
 
 
 def _of_saving(error: AutogradError, node: Node, ran: Sequence[BackwardCall]) -> Grounds:
@@ -107,7 +111,7 @@ def _of_saving(error: AutogradError, node: Node, ran: Sequence[BackwardCall]) ->
         return ()
     saves = node.behaviour.holds if error.saved is None else node.behaviour.saves.get(error.saved.role, frozenset())
     edges = [edge for edge, parameter in zip(node.edges, node.parameters, strict=False) if parameter in saves]
-    return min((_of_node(edge, ran) for edge in edges), key=len, default=())
+    return min((() if _was_there(edge, node) else _of_node(edge, ran) for edge in edges), key=len, default=())
 
 
 def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:
@@ -152,6 +156,11 @@ def _of_size(tensor: Tensor | None) -> Grounds:
     return () if presumed is None else (presumed,)
 
 
+def _of_leaf(leaf: Tensor) -> Grounds:
+    """The presumptions under which a leaf requires grad."""
+    return (leaf.provenance,) if isinstance(leaf.provenance, Presumption) else _left(leaf)
+
+
 def _left(tensor: Tensor) -> Grounds:
     """The presumptions under which a leaf, or the base of a view, is still a leaf that requires grad."""
     leaf = tensor.base if tensor.base is not None else tensor
@@ -183,7 +192,7 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
         if tensor.node is not None:
             grounds = _of_node(tensor.node, ran)
         else:
-            grounds = (tensor.provenance,) if isinstance(tensor.provenance, Presumption) else _left(tensor)
+            grounds = _of_leaf(tensor)
         if not grounds:
             return ()
         nearest = nearest or grounds

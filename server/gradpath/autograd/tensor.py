@@ -216,6 +216,7 @@ class Tensor:
         "label",
         "layout",
         "left",
+        "left_since",
         "maker",
         "member_of",
         "node",
@@ -263,6 +264,7 @@ class Tensor:
         self.label = ""
         self.provenance: Provenance = OBSERVED
         self.left: Presumption | None = None
+        self.left_since = 0
         self.aliasing_unsure = False
         self.cut: Cut | None = None
         self.maker: tuple[Tensor, ...] = ()
@@ -346,6 +348,10 @@ class Tensor:
         if any(size not in (1, None) for size in self.shape):
             return False
         return None if None in self.shape else True
+
+    def lend(self, left: Presumption) -> None:
+        """Note that unseen code was handed a leaf: what is built on it from now on is there if it has `left` it so."""
+        self.left, self.left_since = left, next(_numbers)
 
     @property
     def presumed_several(self) -> Presumption | None:

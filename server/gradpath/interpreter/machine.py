@@ -359,7 +359,7 @@ class Machine:
         self.id_of(value)  # The key may hold the `id` of its tensor.
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):
             likely = bool(value.hint)
-        return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle, negated)
+        return self.path.decide(key, node if node is not None else self.node, likely, self.site, idle, negated, value)
 
     def assume(self, value: Value, wanted: bool = True) -> bool:
         """Go on as if `value` were true (or false), as after an assertion; False where that is known not to be so."""

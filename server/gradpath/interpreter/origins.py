@@ -107,6 +107,8 @@ class Made(Enum):
     """The result of a function that calls itself."""
     DETACHED = "detached"
     """The result of `detach()` on something that may have a graph."""
+    STATE = "state"
+    """Says whether something has a graph or a gradient of which that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,14 @@ class Path:
     _turned: set[object] = field(default_factory=set)
 
     def decide(
-        self, key: object, node: ast.AST, likely: bool, site: Callable[[], Site], idle: bool, negated: bool = False
+        self,
+        key: object,
+        node: ast.AST,
+        likely: bool,
+        site: Callable[[], Site],
+        idle: bool,
+        negated: bool = False,
+        about: object = None,
     ) -> bool:
         """The outcome for `key`: as before on this path, else as it must go, else the likelier."""
         self.asked += 1
@@ -58,7 +65,7 @@ class Path:
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
         place = site()
         idle = idle or not (self.speaking or place.path == self.home)
-        self.taken.append(Decision(key, node, outcome, place, idle, negated, self.speaking is not False))
+        self.taken.append(Decision(key, node, outcome, place, idle, negated, self.speaking is not False, about))
         self.outcomes[key] = outcome
         if outcome is not likely:
             self.unlikely += 1

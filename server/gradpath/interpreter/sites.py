@@ -42,7 +42,7 @@ class Decision:
 
     `idle` says that the other way is not worth running: it raises at once, or only prints, or is in another file
     and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
-    `speaking` that the arms may have to do with gradients.
+    `speaking` that the arms may have to do with gradients. `about` is the value whose truth was decided.
     """
 
     key: object
@@ -52,6 +52,7 @@ class Decision:
     idle: bool = False
     negated: bool = False
     speaking: bool = True
+    about: object = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Computed, Made
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed_tensors import graph_sources
 from gradpath.overlays.roles import role_of
@@ -45,6 +46,21 @@ class Asked:
 def has_graph(machine: Machine, values: Iterable[Value]) -> bool:
     """True if one of some values has a graph, or is presumed to."""
     return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(values)))
+
+
+def tells_of_graph(value: object) -> bool:
+    """True if it is computed of whether something has a graph or a gradient of which that is not known."""
+    if not isinstance(value, Unknown):
+        return False
+    match value.origin:
+        case Attribute(of=Unknown() as of, name="requires_grad" | "grad_fn" | "is_leaf" | "grad"):
+            return of.kind is not Kind.PARAMETER
+        case Computed(made=Made.STATE):
+            return True
+        case Computed(sources=sources):
+            return tells_of_graph(value.negates) or any(map(tells_of_graph, sources))
+        case _:
+            return False
 
 
 def is_open(value: Value) -> bool:

@@ -159,7 +159,9 @@ def _switch(machine: Machine, model: Unknown, value: Value) -> None:
 
 
 def part_set(machine: Machine, model: Unknown, value: Value) -> None:
-    """`model.part = value`: a new part has parameters of its own."""
+    """`model.part = value`: a new part has parameters of its own; `model.part *= 2` puts back what was there."""
+    if isinstance(machine.node, ast.AugAssign):
+        return
     if isinstance(value, Object) and not (isinstance(value, Unknown) and value.is_data):
         thaw(machine, model)
 

@@ -273,7 +273,7 @@ def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
             case tuple():
                 todo += [each for each in value if isinstance(each, TensorValue)]
             case TensorValue() if value.tensor.requires_grad:
-                value.tensor.left = said
+                value.tensor.lend(said)
             case TensorValue() if value.tensor.node is None and value.tensor.provenance is OBSERVED:
                 value.tensor.provenance = said
             case _:

@@ -437,10 +437,20 @@ def line(model: Unknown) -> list[int]:
 
 
 def _holder(model: Unknown) -> Unknown | None:
-    """The model that a model is a part of, as an attribute or as an item like `model.blocks[0]`."""
-    if model.owner is None and isinstance(model.origin, Item) and isinstance(model.origin.of, Unknown):
-        return model.origin.of
-    return model.owner
+    """The model that a model is a part of: an attribute, an item like `model.blocks[0]`, or one of its children."""
+    if model.owner is not None:
+        return model.owner
+    match model.origin:
+        case Item(of=Unknown() as whole):
+            return whole
+        case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in _CHILDREN or whole.name == "_modules":
+            return whole
+        case _:
+            return None
+
+
+_CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
+"""Methods of modules that give parts of them."""
 
 
 def clear(machine: Machine, tensors: Sequence[Tensor] | None = None) -> None:

@@ -68,12 +68,15 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
     places = [place for each in unreached(trace, source) for place in each.places]
     seen = {site.node for place in places for site in (place.site, place.severed.site)}
+    blocks = {_block(trace, source, place.severed.site) for place in places} - {None}
     for event in trace.of(BackwardRan):
         if not event.call.accumulates:
             continue
         for term in _terms(trace, source, event, built, mixed, asked):
             site = term.cause.site
-            if site is not None and site.node not in seen and _is_lost(trace, term):
+            if site is None or (blocks and _block(trace, source, site) in blocks):
+                continue  # What is under the same `no_grad` is one fault.
+            if site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
         same = [report_cancelled(RULE.id, source, each) for each in cancelled(trace, event)]
@@ -96,6 +99,12 @@ def _cut_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTe
     yield from flat_terms(trace, source, ran)
 
 
+def _block(trace: Trace, source: Source, site: Site) -> ast.AST | None:
+    """The `with` or decorator around a site that switches gradients off."""
+    switch = cuts.switch_around(trace, source, site)
+    return None if switch is None else switch.site.node
+
+
 def _terms(
     trace: Trace,
     source: Source,
@@ -111,7 +120,8 @@ def _terms(
         if event is None or not is_sum(node):
             continue
         subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
-        for operand in (each for tensors in event.inputs.values() for each in tensors):
+        operands = [each for tensors in event.inputs.values() for each in tensors]
+        for operand in operands:
             tensor = _without_factor(trace, operand)
             if tensor.requires_grad or _is_nothing(tensor):
                 continue
@@ -123,7 +133,8 @@ def _terms(
             for each in (tensor, *tensor.ancestors()):
                 cut = each.cut
                 if cut is not None and cut.source is not None and isinstance(cut.site, Site):
-                    if _is_apart(cut.source, graph) and not is_carried(each):
+                    beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
+                    if _is_apart(cut.source, graph) and not beside and not is_carried(each):
                         yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
                     break
                 call = _asked_for(each, asked) if _is_penalty(tensor, each) else None

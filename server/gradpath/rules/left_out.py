@@ -202,7 +202,7 @@ def doubled(trace: Trace) -> list[tuple[Given, Given]]:
     return [
         (one, two)
         for (one, own), (two, same) in pairs
-        if same and _steps_after(trace, one, two)
+        if same and _steps_after(trace, one, two) and not _made_for_others(trace, one, two)
         if own == same or (same <= frozenset(map(id, one.models or one.parameters)) and _gets_nothing(trace, two))
     ]
 
@@ -220,6 +220,17 @@ def _gets_nothing(trace: Trace, given: Given) -> bool:
             case _:
                 pass
     return True
+
+
+def _made_for_others(trace: Trace, one: Given, two: Given) -> bool:
+    """True if a function that makes optimizers was called for different things, which may share what is known."""
+    if one.site.node is not two.site.node:
+        return False
+    frames = zip(one.site.frames(), two.site.frames(), strict=False)
+    apart = next((pair for pair in frames if pair[0].node is not pair[1].node), ())
+    calls = (call_of(trace, each.node) for each in apart)
+    written = {tuple(map(ast.dump, call.args)) for call in calls if call is not None}
+    return len(written) > 1
 
 
 def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:

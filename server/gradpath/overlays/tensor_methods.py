@@ -211,12 +211,10 @@ def _view(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
     def compute(machine: Machine, value: TensorValue) -> Value:
         tensor = value.tensor
-        settled = tensor.requires_grad if name == "requires_grad" else machine.autograd.is_leaf(tensor)
         if tensor.is_open or tensor.aliasing_unsure:
-            return machine.unknown(
-                name, (name, id(tensor), tensor.storage.version), (value,), data=True, made=Made.STATE
-            )
-        return settled
+            key = (name, id(tensor), tensor.storage.version)
+            return machine.unknown(name, key, (value,), data=True, made=Made.STATE)
+        return tensor.requires_grad if name == "requires_grad" else machine.autograd.is_leaf(tensor)
 
     return compute
 
@@ -225,8 +223,8 @@ def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
     if not is_absent(machine, value.tensor):
-        made = Made.STATE if value.tensor.is_open else Made.SOMETHING
-        return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), (), made=made)
+        how = Made.STATE if value.tensor.is_open else Made.SOMETHING
+        return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), made=how)
     machine.absences.add(machine.node)
     machine.emit(GradientAbsent(value.tensor, machine.site()))
     return None

@@ -72,6 +72,7 @@ def gradients(
     known = known or Known()
     call = _begin(autograd, outputs, retain, create_graph, seeds is not None, accumulates=False)
     targets = [_target(autograd, tensor, call) for tensor in inputs]
+    call.targets = frozenset(targets)
     flows = _run(autograd, call, targets, seeds or ())
     results: list[Tensor | None] = []
     for index, (tensor, target) in enumerate(zip(inputs, targets, strict=True)):

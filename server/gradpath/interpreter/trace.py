@@ -129,9 +129,9 @@ class Stored(_WithTensor):
         return any(each is self.value for part in parts_of(self.container) for each in (part, *in_record(part)))
 
     @property
-    def is_update(self) -> bool:
-        """True if the value took the place of a tensor."""
-        return getattr(self.before, "tensor", None) is not None
+    def replaced(self) -> Tensor | None:
+        """The tensor whose place the value took, if it did."""
+        return tensor_of(self.before)
 
     @property
     def read(self) -> ReadOut | None:

@@ -352,13 +352,19 @@ def _grows(events: list[Stored]) -> bool:
     """True if a later iteration adds to what an earlier one has put into the same container."""
     first = events[0]
     for later in events[1:]:
-        if later.container is not first.container or later.is_update:
+        if later.container is not first.container or (later.replaced is not None and not _blends(later)):
             continue
         if iterations_between(first.site.loops, later.site.loops) is None or not _are_made_apart(first, later):
             continue
         if first.key is None or (isinstance(first.key, (int, str)) and first.key != later.key):
             return True
     return False
+
+
+def _blends(event: Stored) -> bool:
+    """True if an entry is computed from what stood in its place, with the graph of that: a running average."""
+    node, old = (None if each is None else each.node for each in (event.tensor, event.replaced))
+    return node is not None and old is not None and leads_to(node, old)
 
 
 def _are_made_apart(first: Stored, later: Stored) -> bool:

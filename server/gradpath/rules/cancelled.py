@@ -26,21 +26,31 @@ class Cancelled:
 
 
 def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
-    """The differences of equal values that one backward has run through: an old probability that is the new one."""
+    """The differences of equal values that one backward has run through: an old probability that is the new one.
+
+    They are equal each time: in the first iteration alone, a value may well be compared with itself.
+    """
     built = {event.node: event for event in trace.of(Built)}
     for node in ran.executed:
         event = built.get(node) if node.name in _COMPARING else None
-        given = [] if event is None else [each for tensors in event.inputs.values() for each in tensors]
-        if event is None or len(given) != 2:
-            continue
-        sides = [_made(built, each) for each in given]
-        one, other = sides
-        if (
-            one is not None
-            and other is not None
-            and (given[0] is given[1] or (one is not other and _is_same(one, other)))
-        ):
-            yield Cancelled(event.site, one.site, other.site, ran)
+        sides = None if event is None else _equal_sides(built, event)
+        if event is not None and sides is not None:
+            again = (
+                each for each in built.values() if each.site.node is event.site.node and each.node.name == node.name
+            )
+            if all(_equal_sides(built, each) is not None for each in again):
+                yield Cancelled(event.site, sides[0].site, sides[1].site, ran)
+
+
+def _equal_sides(built: dict[Node, Built], event: Built) -> tuple[Built, Built] | None:
+    """What made the two operands of an operation, if they have the same value; else None."""
+    given = [each for tensors in event.inputs.values() for each in tensors]
+    if len(given) != 2:
+        return None
+    one, other = (_made(built, each) for each in given)
+    if one is None or other is None:
+        return None
+    return (one, other) if given[0] is given[1] or (one is not other and _is_same(one, other)) else None
 
 
 def _made(built: dict[Node, Built], tensor: Tensor) -> Built | None:

@@ -63,8 +63,9 @@ def _gradient_behind(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor
             site = call.site
             same = isinstance(site, Site) and site.node is made.node and site.loops == made.loops
             if same and not call.create_graph:
-                inputs = (node.accumulates for node in call.targets or ())
-                return None if any(leaf is not None and _is_weight(leaf) for leaf in inputs) else (each, call)
+                # Weights that an update has moved, as in MAML, are computed from weights.
+                of_inputs = call.targets is not None and not any(map(_is_weight, leaves(call.targets)))
+                return (each, call) if of_inputs else None
     return None
 
 

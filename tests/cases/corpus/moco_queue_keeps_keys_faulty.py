@@ -26,7 +26,7 @@ class MoCo(nn.Module):
     def forward(self, im_q, im_k):
         q = F.normalize(self.encoder_q(im_q), dim=1)
         self._momentum_update_key_encoder()
-        k = F.normalize(self.encoder_k(im_k), dim=1)
+        k = F.normalize(self.encoder_k(im_k), dim=1)  # hint: [undetached-target]
         l_pos = torch.einsum("nc,nc->n", [q, k]).unsqueeze(-1)
         l_neg = torch.einsum("nc,ck->nk", [q, self.queue])
         logits = torch.cat([l_pos, l_neg], dim=1) / self.T

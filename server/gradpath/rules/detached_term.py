@@ -11,6 +11,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped,
 from gradpath.rules import cuts
 from gradpath.rules.anchored import anchored, report_anchored
 from gradpath.rules.cancelled import cancelled, report_cancelled
+from gradpath.rules.constant_criteria import LOSSES, ConstantCriterion, constant_criterion, report_constant
 from gradpath.rules.constant_gradients import constant_gradients
 from gradpath.rules.drawn_terms import CutTerm, drawn_terms
 from gradpath.rules.estimates import estimates, report_estimate
@@ -24,6 +25,7 @@ from gradpath.rules.stories import lifted, name_of, short_operation
 from gradpath.rules.term_fixes import undone
 from gradpath.rules.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
 from gradpath.rules.unused_terms import unused_terms
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
@@ -33,9 +35,6 @@ _SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
 
 _VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
 """Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
-
-_LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
-"""Suffixes of the names of functions and modules that compute losses of predictions."""
 
 _DISTANCES = frozenset(
     {"norm", "vector_norm", "pow", "square", "abs", "cosine_similarity", "pairwise_distance", "cdist"}
@@ -81,6 +80,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                 yield _report(trace, source, term)
         same = [report_cancelled(RULE.id, source, each) for each in cancelled(trace, event)]
         same += [report_anchored(RULE.id, source, each) for each in anchored(trace, event)]
+        same += [
+            report_constant(RULE.id, trace, source, each) for each in _constant_criteria(trace, source, event, built)
+        ]
         same += [report_estimate(RULE.id, trace, source, each) for each in estimates(trace, event)]
         for report in same:
             if report.at.node not in seen:
@@ -115,32 +117,26 @@ def _terms(
 ) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
-    for node in zone:
-        event = built.get(id(node))
-        if event is None or not is_sum(node):
-            continue
-        subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
+    for tensor, event, baseline in _constants(trace, ran, built):
         operands = [each for tensors in event.inputs.values() for each in tensors]
-        for operand in operands:
-            tensor = _without_factor(trace, operand)
-            if tensor.requires_grad or _is_nothing(tensor):
-                continue
-            baseline = any(operand is each for each in subtracted)
-            unlearned = _unlearned(trace, source, ran, tensor, event.site)
-            if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
-                yield unlearned
-                continue
-            for each in (tensor, *tensor.ancestors()):
-                cut = each.cut
-                if cut is not None and cut.source is not None and isinstance(cut.site, Site):
-                    beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
-                    if _is_apart(cut.source, graph) and not beside and not is_carried(each):
-                        yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran)
-                    break
-                call = _asked_for(each, asked) if _is_penalty(tensor, each) else None
-                if call is not None:
-                    yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
-                    break
+        unlearned = _unlearned(trace, source, ran, tensor, event.site)
+        if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
+            yield unlearned
+            continue
+        for each in (tensor, *tensor.ancestors()):
+            cut = each.cut
+            if cut is not None and cut.source is not None and isinstance(cut.site, Site):
+                beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
+                weight = cut.source.node is None
+                if weight and not _is_lost_weight(trace, tensor, each, ran):
+                    continue
+                if _is_apart(cut.source, graph) and not beside and not is_carried(each):
+                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, measured=weight)
+                break
+            call = _asked_for(each, asked) if _is_penalty(tensor, each) else None
+            if call is not None:
+                yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
+                break
     for found in constant_gradients(trace, ran):
         yield Term(cuts.cause_of_tensor(found.gradient), found.call.roots[0], found.added, ran, measured=True)
     for number in mixed:
@@ -154,6 +150,28 @@ def _terms(
         if moves_any(origin.node) and (apart or (read.how == "numpy" and number.operator == "add")):
             cause = cuts.Cause(read.how, read.site, origin, read.how)
             yield Term(cause, origin, number.site, ran, measured=not apart)
+
+
+def _constants(trace: Trace, ran: BackwardRan, built: dict[int, Built]) -> Iterator[tuple[Tensor, Built, bool]]:
+    """The terms of a loss without a graph, where each is added, and whether it is subtracted, as a baseline is."""
+    for node in terms_of(nodes_of(ran.call.roots)):
+        event = built.get(id(node))
+        if event is None or not is_sum(node):
+            continue
+        subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
+        for operand in (each for tensors in event.inputs.values() for each in tensors):
+            term = _without_factor(trace, operand)
+            if not term.requires_grad and not _is_nothing(term):
+                yield term, event, any(operand is each for each in subtracted)
+
+
+def _constant_criteria(
+    trace: Trace, source: Source, ran: BackwardRan, built: dict[int, Built]
+) -> Iterator[ConstantCriterion]:
+    for term, _, baseline in _constants(trace, ran, built):
+        found = None if baseline else constant_criterion(trace, source, ran, term)
+        if found is not None:
+            yield found
 
 
 def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:
@@ -184,7 +202,7 @@ def _is_measured(value: Tensor) -> bool:
         each = todo.pop()
         if id(each) not in seen and each.cut is None:
             seen.add(id(each))
-            if each.operation.endswith(_LOSSES) or short_operation(each.operation) in _DISTANCES:
+            if each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES:
                 return True
             todo.extend(each.maker)
     return False
@@ -195,13 +213,13 @@ def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
         return False
     made = [each.operation for each in (term, *term.ancestors())]
-    return any(each.endswith(_LOSSES) or short_operation(each) in _MEASURES for each in made)
+    return any(each.endswith(LOSSES) or short_operation(each) in _MEASURES for each in made)
 
 
 def _without_factor(trace: Trace, term: Tensor) -> Tensor:
     """A term before something scaled it of which nothing is known, and which does nothing but scale: a setting."""
     while term.requires_grad and term.node is not None and short_operation(term.node.name) in _SCALING:
-        rest = [each for each in term.maker if not (each.is_open and not each.maker and _scales(trace, each))]
+        rest = [each for each in term.maker if not _is_setting(trace, each)]
         if len(rest) != 1 or len(term.maker) != 2:
             break
         term = rest[0]
@@ -216,6 +234,15 @@ def _is_nothing(term: Tensor) -> bool:
     return False
 
 
+def _is_setting(trace: Trace, factor: Tensor) -> bool:
+    """True if nothing is known of a factor that only scales: an unknown value, or `1 - alpha` of a parameter."""
+    if not (factor.is_open and _scales(trace, factor)):
+        return False
+    if short_operation(factor.operation) not in _SHIFTING:
+        return not factor.maker
+    return all(isinstance(each.origin, Site) and isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
+
+
 def _scales(trace: Trace, factor: Tensor) -> bool:
     """True if all that a path does with a tensor is to multiply by it."""
     uses = [each for each in trace.of(Built) if any(factor is one for given in each.inputs.values() for one in given)]
@@ -223,6 +250,8 @@ def _scales(trace: Trace, factor: Tensor) -> bool:
 
 
 _SCALING = ("mul", "div")
+
+_SHIFTING = ("add", "sub", "rsub")
 
 
 def _unscaled(term: Tensor) -> Tensor:
@@ -281,19 +310,29 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
         return False
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
-    node = term.source.node
-    if node is None:
-        return id(term.source) in trained and not _is_anchor(term)
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
-    behind = {id(leaf) for leaf in leaves([node])}
+    behind = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
     return bool((behind & trained) - reached)
 
 
-def _is_anchor(term: Term) -> bool:
-    """True if the values of a weight were taken before the loop that learns: a fixed point that it is compared with."""
-    taken, around = term.cause.site, term.ran.site.loops
-    return taken is not None and bool(around) and all(number != around[-1][0] for number, _ in taken.loops)
+def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan) -> bool:
+    """True if a term takes a weight that is to learn by its value; where steps are of unseen parameters, it may be.
+
+    A value that was taken before the loop or the call that learns is a fixed point that the weight is compared with.
+    """
+    cut = value.cut
+    if cut is None or not isinstance(cut.site, Site) or not holds(trace.entry, cut.site.frames()[-1].node):
+        return False
+    around = ran.site.loops
+    if around and all(number != around[-1][0] for number, _ in cut.site.loops):
+        return False
+    if cuts.cause_of_tensor(value).how not in ("detach", "data"):
+        return False
+    steps = trace.of(Stepped)
+    if any(cut.source is each for step in steps for each in step.parameters):
+        return True
+    return _is_measured(term) and any(not step.known for step in steps)
 
 
 def _report(trace: Trace, source: Source, term: Term) -> Report:

@@ -137,16 +137,24 @@ def is_drawn(operation: str) -> bool:
 
 
 def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
-    """The nodes that a loss is a sum or a multiple of; a product of two values with graphs is a multiple of neither."""
+    """The nodes that a loss is a sum or a multiple of; a product of two values with graphs is a multiple of neither.
+
+    A factor of which nothing is known, such as a weight from settings, is taken for a number.
+    """
     todo = list(starts)
     zone: dict[Node, None] = {}
     while todo:
         node = todo.pop()
         name = _plain_name(node)
-        if node not in zone and (name in _SUMS or (name in _SCALINGS and len(node.edges) < 2)):
+        if node not in zone and (name in _SUMS or (name in _SCALINGS and len(_known(node.edges)) < 2)):
             zone[node] = None
             todo.extend(node.edges)
     return zone
+
+
+def _known(edges: Iterable[Node]) -> list[Node]:
+    """Without the graphs that unknown values may have."""
+    return [each for each in edges if each.edges or not each.is_open]
 
 
 def is_sum(node: Node) -> bool:

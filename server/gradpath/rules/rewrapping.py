@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
-from gradpath.rules.graphs import is_sum, leaves, nodes_of, reach, terms_of
+from gradpath.rules.graphs import leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -83,19 +83,20 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     runs = trace.of(BackwardRan)
     for event in runs:
-        if not event.call.accumulates or not trained:
+        if not event.call.accumulates:
             continue
-        sums = (node for node in terms_of(nodes_of(event.call.roots)) if is_sum(node) or len(node.edges) == 1)
-        for term in (edge.accumulates for node in sums for edge in node.edges):
-            if term is None or term.is_open or term.is_parameter or term.one_element is not True:
+        learners = trained | {id(leaf) for leaf in reached_leaves(event)}
+        for term in (edge.accumulates for node in terms_of(nodes_of(event.call.roots)) for edge in node.edges):
+            if term is None or term.is_open or term.is_parameter:
                 continue
             source = _cut_from(term)
             if (
                 source is None
                 or source.node is None
                 or source.is_open
+                or True not in (term.one_element, source.one_element)
                 or id(term) in trained
-                or all(id(leaf) not in trained for leaf in leaves([source.node]))
+                or all(id(leaf) not in learners for leaf in leaves([source.node]))
                 or any(source.node in reach(nodes_of(run.call.roots)) for run in runs)
             ):
                 continue

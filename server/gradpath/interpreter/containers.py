@@ -82,15 +82,17 @@ class List(Container):
     def item(self, machine: Machine, key: Value) -> Value:
         if isinstance(key, slice):
             machine.budget.spend(len(self.items) // COPIED)
-            return List(self.items[key], open=self.open)
+            chosen = self.items[key]
+            is_whole = key.stop is None and len(chosen) == len(self.items) and key.start != -len(chosen)
+            return List(chosen, open=self.open, filled=self.filled if is_whole else None)
         if isinstance(key, int) and (key < 0 or not self.open) and -len(self.items) <= key < len(self.items):
             return self.items[key]
         if isinstance(key, int) and 0 <= key < len(self.items):
             return self.items[key]
         if isinstance(key, int) and not self.open:
             raise machine.error("IndexError", "list index out of range")
-        chosen = machine.library.chosen(machine, self.items, key)
-        return any_of(machine, self.items, "item of a list") if chosen is UNDEFINED else chosen
+        found = machine.library.chosen(machine, self.items, key)
+        return any_of(machine, self.items, "item of a list") if found is UNDEFINED else found
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         if isinstance(key, slice):

@@ -14,7 +14,9 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
-from gradpath.interpreter.readings import in_record, parts_of, read_of, sources_of, tensor_of
+from gradpath.interpreter.readings import in_record, read_of, sources_of
+from gradpath.interpreter.readings import parts_of as parts_of
+from gradpath.interpreter.readings import tensor_of as tensor_of
 from gradpath.interpreter.sites import Decision as Decision
 from gradpath.interpreter.sites import OfClass as OfClass
 from gradpath.interpreter.sites import Site as Site

@@ -9,11 +9,11 @@ from itertools import takewhile
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
 from gradpath.rules.graphs import leads_to, nodes_of, reach
+from gradpath.rules.outliving import Growing, outliving
 from gradpath.rules.rewrapping import rewrappings
 from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import JOINS, is_addition
 from gradpath.source.index import methods_called
-from gradpath.support.fast_dataclasses import dataclass
 
 _SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 _BLENDS = frozenset({"torch.lerp", "torch.Tensor.lerp_", "torch.maximum", "torch.minimum"})
@@ -23,15 +23,7 @@ _WRITE = "CopySlices"
 """The node of `losses[i] = loss`, where `losses` is a tensor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """A place that adds a live tensor to those of earlier iterations: `site` adds `tensor` to what is kept."""
-
-    site: Site
-    tensor: Tensor
-
-
-def growing(trace: Trace) -> Iterator[Growing]:
+def growing(trace: Trace, trees: Sequence[ast.Module]) -> Iterator[Growing]:
     """The places that keep the graphs of several iterations, none of which is back-propagated from there.
 
     An `autograd.grad` with `create_graph` does not count: its result is a part of a loss that is back-propagated.
@@ -44,9 +36,11 @@ def growing(trace: Trace) -> Iterator[Growing]:
     if any(rewrappings(trace)):
         return  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
     places = {each.site.node for each in sums}
-    for each in _lists(trace, executed):
+    for each in (*_lists(trace, executed), *outliving(trace, executed, trees)):
         below = reach([each.tensor.node]) if each.tensor.node is not None else {}
-        if not any(isinstance(node.site, Site) and node.site.node in places for node in below):
+        nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
+        if places.isdisjoint(nodes):
+            places.add(each.site.node)
             yield each
 
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules import edits
-from gradpath.rules.accumulating import Growing, growing, is_number
+from gradpath.rules.accumulating import growing, is_number
 from gradpath.rules.gradient_flow import has_run_loops
 from gradpath.rules.graphs import reach
+from gradpath.rules.outliving import Growing
 from gradpath.rules.report import Report, Rule, Source, Step
 from gradpath.rules.stories import lifted, turn_of
 from gradpath.rules.syntax import function_of, statement_of
 from gradpath.rules.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in
+from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Places where a tensor with its graph joins those of earlier iterations."""
     if has_run_loops(trace):
-        for found in growing(trace):
+        for found in growing(trace, [parse(each).tree for each in source.documents.values()]):
             yield _report(trace, source, found)
 
 
@@ -41,9 +43,11 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     loops = found.site.loops
     turn = turn_of(trace.loops[loops[-1][0]]) if loops else "iteration"
     steps.append(Step(at, f"keeps it, {turn} after {turn}"))
+    if found.trained is not None:
+        steps.append(Step(found.trained, "trains, and does not run through what is kept"))
     value = _value(trace, source, found)
     fixes = source.proposed(_fixes(trace, source, found, value, statement))
-    number = is_number(trace, found.tensor) and not is_join(found.site.node)
+    number = _is_kept_as_number(trace, found)
     way = ".item()" if number else ".detach()"
     wanted = edits.followed(source.short(*value, limit=30), value[1], way) if value is not None else ""
     return Report(
@@ -53,10 +57,15 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         tuple(steps),
         help=f"keep the value alone: `{wanted}`" if value is not None else "keep the value alone, without its graph",
         alternatives=(Advice.optional("in an evaluation, compute under torch.no_grad()"),)
-        if not _is_trained(found)
+        if found.trained is None and not _is_trained(found)
         else (),
         fixes=fixes,
     )
+
+
+def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
+    """True if the number alone tells what is kept: a total or a loss, and not what an agent remembers to learn from."""
+    return found.trained is None and is_number(trace, found.tensor) and not is_join(found.site.node)
 
 
 def _is_trained(found: Growing) -> bool:
@@ -67,6 +76,9 @@ def _is_trained(found: Growing) -> bool:
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
     own = _operand(found.site.node, statement_of(trace, found.site.node))
+    if own is None:
+        named = [each for each in _parts_stored(found.site.node) if _names(trace, each, found)]
+        own = named[0] if len(named) == 1 else None
     if own is not None and (
         _is_made_here(trace, found, own)
         or isinstance(own, (ast.Subscript, ast.Attribute))
@@ -100,6 +112,23 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return argument
         case _:
             return None
+
+
+def _parts_stored(node: ast.AST) -> Sequence[ast.expr]:
+    """The values that a call puts into a container in one record."""
+    match node:
+        case ast.Call(args=[ast.Dict(values=values)]):
+            return values
+        case ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts)]):
+            return parts
+        case ast.Call(args=[ast.Call(args=positional, keywords=keywords)]):
+            return [*positional, *(each.value for each in keywords)]
+        case _:
+            return ()
+
+
+def _names(trace: Trace, part: ast.expr, found: Growing) -> bool:
+    return isinstance(part, ast.Name) and _stands_for(trace, part.id, found.site, found)
 
 
 def _holds_total(node: ast.expr, statement: ast.stmt | None) -> bool:
@@ -181,7 +210,7 @@ def _fixes(
         return
     site, node = value
     document = source.document(site)
-    number = is_number(trace, found.tensor) and not is_join(found.site.node) and not _is_put_together(trace, found)
+    number = _is_kept_as_number(trace, found) and not _is_put_together(trace, found)
     ways = (".item()", ".detach()") if number else (".detach()",)
     for way in ways:
         number = way == ".item()"

@@ -47,6 +47,6 @@ for i_episode in range(3):
     for t in range(8):
         value = net(state)
         reward = random.random()
-        memory.push(state, value, reward)
+        memory.push(state, value.detach(), reward)
         state = torch.rand(4)
         optimize_model()

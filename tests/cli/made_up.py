@@ -41,10 +41,7 @@ def check(
     project: object = None,
     stack: object = (),
     memory: object = None,
-    traced: bool = True,
-    explored: bool = False,
-    thorough: bool = False,
-    around: object = None,
+    depth: object = None,
 ) -> gradpath.analysis.check.Analysis:
     """Report each marked call; `crash()` stands for a bug in gradpath, `endless()` for what is too much for it."""
     if "crash()" in document.text:

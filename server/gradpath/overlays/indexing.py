@@ -44,8 +44,15 @@ def kind_of_key(key: Value) -> str:
             return "ellipsis" if key is ... else ""
 
 
+def _refuse_fractions(machine: Machine, key: Value) -> None:
+    """Refuse an index of floating point numbers, as PyTorch does (python_variable_indexing.cpp)."""
+    if isinstance(key, TensorValue) and is_differentiable(key.tensor.dtype) is True:
+        raise machine.error("IndexError", "tensors used as indices must be long, int, byte or bool tensors", key)
+
+
 def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     """`value[key]`."""
+    _refuse_fractions(machine, key)
     kind = kind_of_key(key)
     if kind == "":
         made = machine.autograd.presumed([value.tensor], name="index")
@@ -84,6 +91,7 @@ def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:
 
 def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> None:
     """`value[key] = new`: basic keys write through a view, others write the tensor itself."""
+    _refuse_fractions(machine, key)
     kind = kind_of_key(key)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic", ""):
         whole = key is ... or key == slice(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Advice, Reason
 from gradpath.interpreter.trace import BackwardRan, Built, Event, Mutated, Replaced, Site, Trace
 from gradpath.rules.aliased_copy import values_of
 from gradpath.rules.graphs import reached_leaves
@@ -101,5 +102,7 @@ def report_follower(rule: str, source: Source, found: Follower) -> Report:
             Step(found.ran.site, "gives both networks gradients"),
             Step(lifted(found.averaged, found.averaged), "averages the other one's parameters"),
         ),
-        help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
+        help=Advice(
+            "compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`", reason=Reason.CHOICE
+        ),
     )

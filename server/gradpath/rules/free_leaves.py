@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
@@ -50,8 +50,19 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Free]:
         ):
             continue
         names = [event for event in trace.of(Bound) if event.tensor is leaf]
-        if names and not any(_is_listed(source.document(each.site), each.name) for each in names):
+        if (
+            names
+            and not _is_state(trace, names)
+            and not any(_is_listed(source.document(each.site), each.name) for each in names)
+        ):
             yield Free((leaf,), names[0])
+
+
+def _is_state(trace: Trace, names: Sequence[Bound]) -> bool:
+    """True if a variable of a leaf is bound to what is computed later: a state, which starts with the leaf."""
+    variables = {(each.name, each.site.path) for each in names}
+    again = (each for each in trace.of(Bound) if (each.name, each.site.path) in variables)
+    return any(each.tensor is not None and (each.tensor.node is not None or each.tensor.maker) for each in again)
 
 
 def _lasts(trace: Trace, leaf: Tensor) -> bool:

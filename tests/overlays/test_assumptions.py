@@ -30,7 +30,7 @@ loss.backward()
 
 PURE = """\
 import torch
-import logs
+import shots
 from torch import nn
 
 model = nn.Linear(3, 1)
@@ -39,7 +39,7 @@ for batch in [torch.rand(2, 3) for _ in range(10)]:
     loss = model(batch).pow(2).mean()
     loss.backward()
     optimizer.step()
-    logs.images(model)
+    shots.take(model)
 """
 
 
@@ -59,7 +59,7 @@ def test_a_differentiable_call_hands_the_graph_on() -> None:
 
 
 def test_a_pure_call_clears_no_gradients() -> None:
-    assert rules(PURE, pure=("logs.images",)) == [("missing-zero-grad", 9)]
+    assert rules(PURE, pure=("shots.take",)) == [("missing-zero-grad", 9)]
     assert rules(PURE) == []
 
 

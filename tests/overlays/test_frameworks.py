@@ -28,7 +28,7 @@ class LearnerClass(OpenClass, Caller):
 
     calls = frozenset({"loss_of"})
 
-    def enter(self, machine, function, decorated, receiver, arguments):
+    def enter(self, machine, function, decorated, receiver, arguments, tree):
         loss = machine.call(decorated, arguments)
         engines.at_result(machine, function, lambda: engines.back_propagate(machine, loss, Arguments()))
 

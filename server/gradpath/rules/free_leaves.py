@@ -61,8 +61,9 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Free]:
 def _is_state(trace: Trace, names: Sequence[Bound]) -> bool:
     """True if a variable of a leaf is bound to what is computed later: a state, which starts with the leaf."""
     variables = {(each.name, each.site.path) for each in names}
-    again = (each for each in trace.of(Bound) if (each.name, each.site.path) in variables)
-    return any(each.tensor is not None and (each.tensor.node is not None or each.tensor.maker) for each in again)
+    bound = (each.tensor for each in trace.of(Bound) if (each.name, each.site.path) in variables)
+    again = (each for each in bound if each is not None and not each.is_parameter)
+    return any(each.node is not None or each.maker for each in again)
 
 
 def _lasts(trace: Trace, leaf: Tensor) -> bool:

@@ -99,7 +99,8 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
                 calls.setdefault(callee, []).append(Call(places - {""}, results, len(given), repeated))
     fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
     near = _around([root for root, _ in roots], every)
-    step = near & looped  # What a step computes itself, before its backward, are no batches.
+    # What a step computes itself, before its backward, are no batches; a loop around that of the step may make them.
+    step = _around([root for root, _ in roots if root in looped], every) & looped
     batches = {
         place
         for name, sources in own.items.items()

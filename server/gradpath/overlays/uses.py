@@ -15,6 +15,7 @@ from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Library, Undefined
+from gradpath.interpreter.origins import Call as Origin
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import plain_data
@@ -86,7 +87,9 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     """
     if not value.role and _may_have_role(value):
         value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
-    made = value.role == "model" or isinstance(value.root, Library | Undefined)
+    callee = value.origin.of if isinstance(value.origin, Origin) else None
+    by_method = isinstance(callee, Unknown) and callee.owner is not None and callee.role != "model"
+    made = value.role == "model" or by_method or isinstance(value.root, Library | Undefined)
     if made and value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
         value.kind, value.provenance = Kind.ANYTHING, OPEN
 

@@ -123,11 +123,6 @@ def _graph(autograd: Autograd, node: Node, sure: Iterable[Node], unsure: Iterabl
     return (graph,)
 
 
-def is_of_gradient(node: Node) -> bool:
-    """True if a node is in the graph that a gradient has with `create_graph`: not all that it saves is known."""
-    return node.behaviour is None and node.name.startswith("gradient")
-
-
 def _gone_through(autograd: Autograd, node: Node, incoming: Iterable[Node]) -> Graph:
     """The graph of a gradient that an unseen call returned, with the provenance of that call."""
     edges = tuple(dict.fromkeys((*incoming, *node.edges)))

@@ -13,6 +13,7 @@ from gradpath.interpreter import assignment, builtins, calls, classes, expressio
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.filling import fill, fillers
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine, Raised
@@ -26,13 +27,12 @@ from gradpath.interpreter.values import (
     Arguments,
     Class,
     Descriptor,
-    Function,
     Instance,
     Object,
     Value,
 )
 from gradpath.source.nodes import is_generator, nodes, noted
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 def make_machine(
@@ -190,23 +190,20 @@ def run_function(
 
     def enter() -> None:
         machine.node = function
-        found = _find(machine, function, owner, use)
-        if found is None:
+        entered = _find(machine, tree, function, owner, use)
+        if entered is None:
             return
-        target, decorated, receiver = found
 
         def call() -> Value:
             machine.era += 1
-            arguments = Arguments() if receiver is UNDEFINED else Arguments([receiver])
-            arguments.open = True
-            result = machine.library.enter(machine, target, decorated, receiver, arguments)
+            result = machine.library.enter(machine, entered)
             if isinstance(result, Object):
-                host = result.iterate(machine) if is_generator(target.node) else None
+                host = result.iterate(machine) if is_generator(entered.function.node) else None
                 for _, _ in zip(range(4), host or (), strict=False):
                     pass
             return result
 
-        _call(machine, tree, target, receiver, call, use)
+        _call(machine, entered, call, use)
 
     _guarded(machine, enter)
 
@@ -226,31 +223,25 @@ def run_inner(
                 target = classes.innermost(function)
                 call = partial(machine.call, function, Arguments(open=True))
                 if target is not None:
-                    _call(machine, tree, target, UNDEFINED, call, use)
+                    _call(machine, Entered(target, function, UNDEFINED, tree), call, use)
 
     if not machine.trace.failures() and not machine.trace.truncated:
         _guarded(machine, enter)
 
 
-def _call(
-    machine: Machine,
-    tree: ast.Module,
-    function: Function,
-    receiver: Value,
-    call: Callable[[], Value],
-    use: Use,
-) -> None:
+def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Use) -> None:
     """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened.
 
     But a function that clears gradients itself is presumed to be the only one that does.
     """
+    function, receiver = entered.function, entered.receiver
     if use is not Use.AGAIN:
         result = call()
         if not machine.trace.of(BackwardRan):
             machine.uses.discard(Use.FILLED)
         if use is Use.BACKWARD:
             if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
-                machine.library.back_propagate(machine, function, result, receiver)
+                machine.library.back_propagate(machine, entered, result)
         elif machine.trace.of(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
             if not repeated and (leaves_graph(machine, function, receiver) or leaves_gradients(machine.trace)):
@@ -263,14 +254,14 @@ def _call(
     before = dict(machine.trace.visits)
     call()
     machine.era += 1
-    if not is_left_to_it(machine.trace, tree, receiver):
+    if not is_left_to_it(machine.trace, entered.tree, receiver):
         machine.library.may_have_cleared(machine)
     visits = machine.trace.visits
     forget_what_others_set(
         machine,
         function,
         receiver,
-        tree,
+        entered.tree,
         lambda each: any(visits.get(part, 0) > before.get(part, 0) for part in getattr(each, "body", ())),
     )
     loop.begin(2)
@@ -289,32 +280,29 @@ def _tells_something(trace: Trace) -> bool:
 
 
 def _find(
-    machine: Machine, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None, use: Use
-) -> tuple[Function, Value, Value] | None:
-    """The function that a `def` made, what its decorators made of it, and the `self` (or class) that it is given."""
+    machine: Machine, tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None, use: Use
+) -> Entered | None:
+    """The way to enter a `def`; None if its name refers to another one."""
     if owner is None:
-        return _entered(machine.globals.own(function.name), function, UNDEFINED)
+        return _entered(machine.globals.own(function.name), function, UNDEFINED, tree)
     cls = machine.globals.own(owner)
     if not isinstance(cls, Class):
         return None
     member = cls.find(function.name)
     kind = getattr(member, "kind", None)
     value = member.function if isinstance(member, Descriptor) else member
-    found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED)
+    found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED, tree)
     if found is None or kind in ("staticmethod", "classmethod"):
         return found
     made = cls.create(machine) if function.name == "__init__" else presumed_instance(machine, cls, function, use)
-    return found[0], found[1], made
+    return replace(found, receiver=made)
 
 
-def _entered(value: Value, node: ast.AST, receiver: Value) -> tuple[Function, Value, Value] | None:
-    """The way to enter the `def` `node` that a name refers to; None if the name refers to another one.
-
-    A decorator of the program may have put a function of its own around it.
-    """
+def _entered(value: Value, node: ast.AST, receiver: Value, tree: ast.Module) -> Entered | None:
+    """The way to enter the `def` `node`, which a decorator of the program may have put into a function of its own."""
     found = classes.innermost(value)
     wraps = found is not None and found.node is not node and bool(getattr(node, "decorator_list", None))
-    return None if found is None or not (wraps or found.node is node) else (found, value, receiver)
+    return None if found is None or not (wraps or found.node is node) else Entered(found, value, receiver, tree)
 
 
 def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use | None = None) -> Instance:

@@ -9,6 +9,7 @@ from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import Container, Iteration, List
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -223,7 +224,7 @@ class Overlays:
         parts = value if isinstance(value, tuple) else (value,)
         return any(isinstance(part, (TensorValue, TensorNumber)) for part in parts)
 
-    def back_propagate(self, machine: Machine, function: Function, result: Value, receiver: Value) -> None:
+    def back_propagate(self, machine: Machine, entered: Entered, result: Value) -> None:
         """Run a backward through what a function has returned, of whatever shape, where it returns it.
 
         The parameters of a module whose `forward` it is are stepped there.
@@ -232,26 +233,25 @@ class Overlays:
         roots = [each for each in results if each.node is not None]
         if not roots:
             return
+        function = entered.function
         engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
-        if isinstance(receiver, ModuleInstance) and function.name == "forward":
-            modules_alone.step(machine, function, receiver, result, results)
+        if isinstance(entered.receiver, ModuleInstance) and function.name == "forward":
+            modules_alone.step(machine, function, entered.receiver, result, results)
 
-    def enter(
-        self, machine: Machine, function: Function, decorated: Value, receiver: Value, arguments: Arguments
-    ) -> Value:
+    def enter(self, machine: Machine, entered: Entered) -> Value:
         """Call a function without a caller; a method of a framework's class runs as that framework runs it.
 
         If the methods of its class call it only where gradients are off, it runs without them here, too.
         """
-        owner = receiver.cls if isinstance(receiver, Instance) else function.owner
+        receiver, name, called = entered.receiver, entered.function.name, entered.made
+        owner = receiver.cls if isinstance(receiver, Instance) else entered.function.owner
         for base in () if owner is None else owner.mro:
-            if isinstance(base, registry.Caller) and function.name in base.calls:
-                tree = None if self._project is None else self._project.tree
-                return base.enter(machine, function, decorated, receiver, arguments, tree)
-        if isinstance(receiver, Instance) and gradmode.is_called_without_gradients(receiver.cls, function.name):
-            decorated = gradmode.Guarded(decorated, grad=False, inference=None)
-        result = machine.call(decorated, arguments)
-        if isinstance(receiver, ModuleInstance) and function.name == "forward":
+            if isinstance(base, registry.Caller) and name in base.calls:
+                return base.enter(machine, entered)
+        if isinstance(receiver, Instance) and gradmode.is_called_without_gradients(receiver.cls, name):
+            called = gradmode.Guarded(called, grad=False, inference=None)
+        result = machine.call(called, entered.arguments())
+        if isinstance(receiver, ModuleInstance) and name == "forward":
             note_overlooked(machine, receiver)
         return result
 

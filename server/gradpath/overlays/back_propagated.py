@@ -48,7 +48,7 @@ _MOST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LeadingCall:
     """A call that leads to a backward: the places of its arguments, and the callees that gave those.
 
     `repeated` says that it is in a loop, or in a function that was followed, and so may be called again with the same
@@ -70,7 +70,7 @@ class Chain:
     body calls of something that it holds, in the innermost loop of a backward: `model.encode`.
     """
 
-    calls: Mapping[str, Sequence[Call]]
+    calls: Mapping[str, Sequence[LeadingCall]]
     iterated: Set[str]
     fixed: Set[str]
     followed: Mapping[str, Found] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         return _NOTHING
     own = _read_body(every)
     slices = _Slices(own, find)
-    calls: dict[str, list[Call]] = {}
+    calls: dict[str, list[LeadingCall]] = {}
     looped = {each for loop in every if isinstance(loop, _LOOPS) for each in nodes(loop)}
     for callee, found in slices.calls(roots).items():
         for node, scope in found:
@@ -96,7 +96,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
             if given:
                 places = {place for each in given for place in slices.outside(place_of(each), scope)}
                 results = slices.calls([(each, scope) for each in given]).keys()
-                calls.setdefault(callee, []).append(Call(places - {""}, results, len(given), repeated))
+                calls.setdefault(callee, []).append(LeadingCall(places - {""}, results, len(given), repeated))
     fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
     near = _around([root for root, _ in roots], every)
     # What a step computes itself, before its backward, are no batches; a loop around that of the step may make them.

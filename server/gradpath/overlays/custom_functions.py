@@ -12,6 +12,7 @@ from gradpath.autograd.provenance import OPEN, of_any
 from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import (
@@ -19,7 +20,6 @@ from gradpath.interpreter.values import (
     Arguments,
     Class,
     Descriptor,
-    Function,
     Instance,
     NativeFunction,
     Object,
@@ -49,20 +49,13 @@ class CustomFunction(Class, Caller):
             case _:
                 return UNDEFINED
 
-    def enter(
-        self,
-        machine: Machine,
-        function: Function,
-        decorated: Value,
-        receiver: Value,
-        arguments: Arguments,
-        tree: ast.Module | None,
-    ) -> Value:
+    def enter(self, machine: Machine, entered: Entered) -> Value:
         """A `backward` is given the gradients that it asks for; what it returns has to fit the `forward` beside it."""
+        function = entered.function
         asked = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)][1:]
         gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in asked]
-        result = machine.call(decorated, Arguments([machine.unknown("ctx"), *gradients]))
-        wanted = None if function.owner is None else _arguments_of(function.owner, tree)
+        result = machine.call(entered.made, Arguments([machine.unknown("ctx"), *gradients]))
+        wanted = None if function.owner is None else _arguments_of(function.owner, entered.tree)
         if wanted is not None:
             engines.at_result(machine, function, lambda: returned_gradients.check(machine, function, result, wanted))
         return result
@@ -72,14 +65,14 @@ def _called(machine: Machine, arguments: Arguments) -> Value:
     raise AutogradError(FaultKind.NOT_APPLIED)
 
 
-def _arguments_of(cls: Class, tree: ast.Module | None) -> Collection[int] | None:
+def _arguments_of(cls: Class, tree: ast.Module) -> Collection[int] | None:
     """The numbers of arguments that the `forward` of a Function is given in its file, or may be; None for any."""
     forward = innermost(cls.find("forward"))
     if forward is None or forward.node.args.vararg is not None:
         return None
     context = 0 if isinstance(cls.find("setup_context"), Descriptor) else 1
     most = len(forward.node.args.posonlyargs) + len(forward.node.args.args) - context
-    given = frozenset[int]() if tree is None else _applications(tree).get(cls.name, frozenset())
+    given = _applications(tree).get(cls.name, frozenset())
     return given or range(most - len(forward.defaults), most + 1)
 
 

@@ -8,12 +8,12 @@ As documented for automatic optimization: for each batch `training_step`, `optim
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Iterator
 
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List, iterate
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -71,19 +71,11 @@ class LightningClass(ModuleClass, Caller):
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
         return LightningInstance(subclass)
 
-    def enter(
-        self,
-        machine: Machine,
-        function: Function,
-        decorated: Value,
-        receiver: Value,
-        arguments: Arguments,
-        tree: ast.Module | None,
-    ) -> Value:
+    def enter(self, machine: Machine, entered: Entered) -> Value:
         """A `training_step` is entered as the trainer runs it."""
-        if not isinstance(receiver, LightningInstance):
-            return machine.call(decorated, arguments)
-        fit(machine, receiver, machine.unknown("batches"))
+        if not isinstance(entered.receiver, LightningInstance):
+            return machine.call(entered.made, entered.arguments())
+        fit(machine, entered.receiver, machine.unknown("batches"))
         return None
 
 

@@ -7,14 +7,14 @@ that programs without tensors use as well.
 
 from __future__ import annotations
 
-import ast
 import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, Function, Value
+from gradpath.interpreter.values import Value
 from gradpath.support.plugins import modules_of
 
 
@@ -26,19 +26,8 @@ class Caller:
     calls: frozenset[str] = frozenset()
     """The methods whose results it back-propagates."""
 
-    def enter(
-        self,
-        machine: Machine,
-        function: Function,
-        decorated: Value,
-        receiver: Value,
-        arguments: Arguments,
-        tree: ast.Module | None,
-    ) -> Value:
-        """Run one of the methods that it `calls`, without another caller, as the framework does.
-
-        The checked file is `tree`.
-        """
+    def enter(self, machine: Machine, entered: Entered) -> Value:
+        """Run one of the methods that it `calls`, without another caller, as the framework does."""
         raise NotImplementedError
 
 

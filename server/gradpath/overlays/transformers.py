@@ -6,14 +6,13 @@ trainer clears the gradients, runs the backward and steps, batch after batch.
 
 from __future__ import annotations
 
-import ast
-
 from gradpath.interpreter.classes import OpenClass
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute
-from gradpath.interpreter.values import UNDEFINED, Arguments, Function, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.registry import Caller
@@ -33,27 +32,19 @@ class TrainerClass(OpenClass, Caller):
     def native_member(self, name: str) -> Value:
         return NativeFunction("Trainer.compute_loss", _compute_loss) if name == "compute_loss" else UNDEFINED
 
-    def enter(
-        self,
-        machine: Machine,
-        function: Function,
-        decorated: Value,
-        receiver: Value,
-        arguments: Arguments,
-        tree: ast.Module | None,
-    ) -> Value:
+    def enter(self, machine: Machine, entered: Entered) -> Value:
         """A `compute_loss` is entered as the trainer runs it."""
-        model = machine.unknown_from(Attribute(receiver, "model", "model of a trainer"))
+        model = machine.unknown_from(Attribute(entered.receiver, "model", "model of a trainer"))
 
         def run(inputs: Value) -> None:
             if isinstance(inputs, Unknown):
                 inputs.kind = Kind.PLAIN
-            result = machine.call(decorated, Arguments([receiver, model, inputs], open=False))
+            result = machine.call(entered.made, Arguments([entered.receiver, model, inputs]))
             loss = result[0] if isinstance(result, tuple) and result else result
             if loss is not None:
-                engines.at_result(machine, function, lambda: _back_propagate(machine, loss))
+                engines.at_result(machine, entered.function, lambda: _back_propagate(machine, loss))
 
-        engines.repeat(machine, function.node, (machine.unknown("batch") for _ in range(engines.FEW)), run)
+        engines.repeat(machine, entered.function.node, (machine.unknown("batch") for _ in range(engines.FEW)), run)
         return None
 
 

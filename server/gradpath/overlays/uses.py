@@ -14,12 +14,11 @@ from typing import cast
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Library, Undefined
-from gradpath.interpreter.origins import Call as Origin
+from gradpath.interpreter.origins import Attribute, Call, Library, Undefined
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays import plain_data
-from gradpath.overlays.back_propagated import Call, Chain, Find, Found, Left, back_propagated
+from gradpath.overlays.back_propagated import Chain, Find, Found, LeadingCall, Left, back_propagated
 from gradpath.overlays.clearing import trains
 from gradpath.overlays.conventions import is_conventional
 from gradpath.overlays.gradmode import Guarded
@@ -87,7 +86,7 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     """
     if not value.role and _may_have_role(value):
         value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
-    callee = value.origin.of if isinstance(value.origin, Origin) else None
+    callee = value.origin.of if isinstance(value.origin, Call) else None
     by_method = isinstance(callee, Unknown) and callee.owner is not None and callee.role != "model"
     made = value.role == "model" or by_method or isinstance(value.root, Library | Undefined)
     if made and value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
@@ -407,7 +406,7 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
         yield place, "loader"
 
 
-def _is_helper(chain: Chain, call: Call, roles: Roles) -> bool:
+def _is_helper(chain: Chain, call: LeadingCall, roles: Roles) -> bool:
     """True if a callee gets a model, or the same argument in every call beside ones that change."""
     if any(roles.get(each) in ("model", "optimizer") for each in call.arguments):
         return True

@@ -15,15 +15,16 @@ from gradpath.source.parse import parse
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """A method that returns a gradient for the one that it is given, beside a `forward`, and that nothing calls."""
+    """A method that computes from what it is given, beside a `forward` that it does not invert, and is not called."""
     method = trace.entry
     if not isinstance(method, ast.FunctionDef) or method.name != "backward" or not _computes(method):
         return
     owner = next((each for each in ancestry(trace, method) if isinstance(each, ast.ClassDef)), None)
     given = [*method.args.args, *filter(None, (method.args.vararg,))][1:]
     path, tree = _file_of(source, method)
-    if owner is None or not given or "grad" not in given[0].arg or not _is_module(tree, owner) or _is_called(tree):
-        return  # What is given no gradient may invert the `forward`, as that of a flow does.
+    forward = None if owner is None else _forward_of(tree, owner)
+    if owner is None or forward is None or not given or _is_called(tree) or _may_invert(method, forward):
+        return
     at = Site(path, given[0], None, ())
     yield Report(
         RULE.id,
@@ -45,8 +46,8 @@ def _file_of(source: Source, method: Definition) -> tuple[str, ast.Module]:
     )
 
 
-def _is_module(tree: ast.Module, owner: ast.ClassDef) -> bool:
-    """True if a class has a `forward`, and is a plain module: frameworks call methods of theirs."""
+def _forward_of(tree: ast.Module, owner: ast.ClassDef) -> Definition | None:
+    """The `forward` of a class that is a plain module: frameworks call methods of theirs."""
     classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
     line = [owner]
     for each in line:
@@ -55,8 +56,43 @@ def _is_module(tree: ast.Module, owner: ast.ClassDef) -> bool:
             if name in classes and classes[name] not in line:
                 line.append(classes[name])
             elif name != "Module" or not _is_of_torch(tree, base):
-                return False
-    return any(isinstance(each, Definition) and each.name == "forward" for cls in line for each in cls.body)
+                return None
+    methods = (each for cls in line for each in cls.body if isinstance(each, Definition))
+    return next((each for each in methods if each.name == "forward"), None)
+
+
+def _may_invert(method: Definition, forward: Definition) -> bool:
+    """True if a method may compute the input of a `forward` from its output, as that of a flow does.
+
+    That is not so if it reads what the `forward` keeps, or if that gives its input as it is, or only the sign of it.
+    """
+    kept = {each.attr for each in inside(forward, ast.Attribute) if isinstance(each.ctx, ast.Store)}
+    if any(each.attr in kept for each in inside(method, ast.Attribute)):
+        return False
+    steps = _steps_of(forward)
+    return steps is None or (steps.isdisjoint(_FLAT) and _steps_of(method) is not None)
+
+
+def _steps_of(function: Definition) -> set[str] | None:
+    """The operations by which a function returns its argument in the same shape; None if it computes anything else."""
+    arguments = {each.arg for each in function.args.args}
+    found: set[str] = set()
+    for each in inside(function, ast.Return):
+        value = each.value
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            found.add(value.func.attr)
+            of_torch = isinstance(value.func.value, ast.Name) and value.func.value.id not in arguments
+            value = next(iter(value.args), None) if of_torch else value.func.value
+        if not isinstance(value, ast.Name) or value.id not in arguments or not found <= _FLAT | _SAME:
+            return None
+    return found
+
+
+_SAME = frozenset({"clone", "contiguous", "view_as"})
+"""Operations that keep each element as it is."""
+
+_FLAT = frozenset({"ceil", "fix", "floor", "round", "sign", "trunc"})
+"""Operations after which the elements are not known any more."""
 
 
 def _is_of_torch(tree: ast.Module, base: ast.expr) -> bool:

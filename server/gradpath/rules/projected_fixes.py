@@ -45,8 +45,3 @@ def projected(case: Case) -> Iterator[Fix]:
         edit = Edit(edit.path, edit.range, edit.new_text.replace(old, text, 1))
         repair = Repair(Way.WRITE_INTO, (name,), text=f"with {torch}.no_grad(): {text}")
         yield Fix.by(repair, Safety.UNSAFE, (edit,))
-
-
-def is_projected(fix: Fix) -> bool:
-    """Whether a fix is one of these."""
-    return fix.repairs[0].way is Way.WRITE_INTO
